@@ -1,0 +1,1 @@
+"""Evaluate classifiers under uncertain ground truth."""

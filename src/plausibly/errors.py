@@ -1,0 +1,21 @@
+"""Errors a user can act on: one sentence that states the rule, the value received, the place and the mend."""
+
+
+class PlausiblyError(ValueError):
+    """Base of every error raised on account of the user's input."""
+
+
+class AnnotationError(PlausiblyError):
+    """Annotations that break a rule of :class:`plausibly.Annotations`."""
+
+
+class PredictionError(PlausiblyError):
+    """Predictions that do not fit the cases or the classes."""
+
+
+class FileError(PlausiblyError):
+    """A file that is missing, unreadable, truncated or of an unknown format."""
+
+
+class ArgumentError(PlausiblyError):
+    """An argument outside its range, or one that the chosen model has no use for."""
