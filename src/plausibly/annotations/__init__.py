@@ -1,1 +1,26 @@
+"""Annotations: what annotators said of cases, as partial rankings with names, and one reader per file format.
 
+An annotation of a case by one annotator is a *partial ranking*: blocks of tied classes, best block first. A single
+label is a block of one class; a set of labels is one block; a full ranking is a block per class; label counts are
+that many annotators with a label each. Classes an annotator did not name share the last block, which is implied.
+
+The same two annotations of one case in every form:
+
+* rankings, list form: ``[[[["eczema"], ["psoriasis", "tinea"]], [["tinea"]]]]``, or with class indices;
+* rankings, object form: ``{"classes": ["eczema", "psoriasis", "tinea"], "cases": {"p7": {"ann": [["eczema"],
+  ["psoriasis", "tinea"]], "bob": [["tinea"]]}}}``;
+* long table: the rows ``p7,ann,eczema,1``; ``p7,ann,psoriasis,2``; ``p7,ann,tinea,2``; ``p7,bob,tinea,1`` under the
+  header ``case,annotator,class,rank``.
+
+What a form leaves open is settled alike in all of them. Cases come in the order in which they first appear, and
+without names are called "0", "1", …; annotators without names are anonymous, "1", "2", … within each case. Classes
+are those given, or else the names in use, sorted; indices count from 0 and need classes.
+"""
+
+from plausibly.annotations._classes import read_classes as read_classes
+from plausibly.annotations._classes import read_risks as read_risks
+from plausibly.annotations._container import Annotations as Annotations
+from plausibly.annotations._read import read_annotations as read_annotations
+from plausibly.annotations._slots import REMAINDER as REMAINDER
+from plausibly.annotations._slots import Slots as Slots
+from plausibly.annotations._write import write_rankings as write_rankings

@@ -1,0 +1,147 @@
+"""What goes beside annotations: the names of the classes, and their risk levels."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.annotations._files import naming, read_grid, read_text
+from plausibly.annotations._frames import first_row
+from plausibly.annotations._names import _show, some, to_names, unknown_class
+from plausibly.errors import AnnotationError
+
+RISK_LEVELS = (0, 1, 2)
+
+
+def read_classes(path: str | os.PathLike) -> np.ndarray:
+    r"""Read class names from a text file, one to a line, in the order that class indices count from 0.
+
+    Parameters
+    ----------
+    path
+        UTF-8 text. A line break at the end of the file is no further name.
+
+    Returns
+    -------
+    numpy.ndarray
+        (K,) text.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read or is empty.
+    AnnotationError
+        If a line is blank, a name begins or ends with a blank, or a name is there twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "classes.txt").write_text("eczema\npsoriasis\n")
+    ...     read_classes(folder + "/classes.txt").tolist()
+    ['eczema', 'psoriasis']
+    """
+    with naming(path):
+        names = _lines(Path(path))
+        lines: dict[str, int] = {}
+        for number, name in enumerate(names, 1):
+            if not name.strip():
+                raise AnnotationError(
+                    f"line {number} is blank, and each line names a class; name it, or remove the line"
+                )
+            if lines.setdefault(name, number) != number:
+                raise AnnotationError(
+                    f"line {number}: the class {name!r} is there already, in line {lines[name]}; list each class once"
+                )
+        return to_names(names, "class")
+
+
+def read_risks(source: Any, classes: Iterable[str]) -> Int[np.ndarray, " class"]:
+    """Read the risk level of each class: 0 low, 1 medium, 2 high.
+
+    Parameters
+    ----------
+    source
+        A text file with one level to a line, in the order of the classes; a CSV file with the columns ``class`` and
+        ``risk``; a mapping from class name to level; or levels in the order of the classes.
+    classes
+        (K,) class names.
+
+    Returns
+    -------
+    numpy.ndarray
+        (K,) int8.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    AnnotationError
+        If a level is none of 0, 1, 2, or classes and levels do not match one to one.
+
+    Examples
+    --------
+    >>> read_risks({"melanoma": 2, "acne": 0}, ["acne", "melanoma"]).tolist()
+    [0, 2]
+    """
+    names = to_names(classes, "class").tolist()
+    if isinstance(source, str | os.PathLike):
+        with naming(source):
+            return _levels(_parse(Path(source)), names)
+    return _levels(source, names)
+
+
+def _parse(path: Path) -> dict[str, str] | list[str]:
+    """Read a file of risks in either form, the levels still text."""
+    lines = _lines(path)
+    if "," not in lines[0]:
+        return lines
+    grid = read_grid(path)
+    header = first_row(grid)
+    if sorted(header) != ["class", "risk"]:
+        raise AnnotationError(f"a table of risks has the columns 'class' and 'risk', got {some(header)}; rename them")
+    rows = grid.slice(1)
+    names, levels = (rows.column(header.index(name)).to_pylist() for name in ("class", "risk"))
+    found = dict(zip(names, levels, strict=True))
+    if len(found) < len(names):
+        name, times = Counter(names).most_common(1)[0]
+        raise AnnotationError(f"the class {name!r} has {times} risks; give each class one")
+    return found
+
+
+def _levels(source: Any, classes: list[str]) -> np.ndarray:
+    """Match levels to classes and check them."""
+    if isinstance(source, Mapping):
+        known = set(classes)
+        for name in source:
+            if name not in known:
+                raise AnnotationError(f"a risk is given, but {unknown_class(name, classes)}")
+        absent = [name for name in classes if name not in source]
+        if absent:
+            raise AnnotationError(f"there is no risk for {some(absent)}; give one for every class")
+        source = [source[name] for name in classes]
+    levels = list(source)
+    if len(levels) != len(classes):
+        raise AnnotationError(
+            f"there are {len(levels)} risks for {len(classes)} classes; give one per class, in their order"
+        )
+    return np.array([_level(level, name) for level, name in zip(levels, classes, strict=True)], dtype=np.int8)
+
+
+def _level(level: object, name: str) -> int:
+    text = level.strip() if isinstance(level, str) else level
+    if isinstance(text, str) and text in map(str, RISK_LEVELS):
+        return int(text)
+    if isinstance(text, Integral) and not isinstance(text, bool) and text in RISK_LEVELS:
+        return int(text)
+    raise AnnotationError(f"class {name!r}: the risk is {_show(level)}; write 0 (low), 1 (medium) or 2 (high)")
+
+
+def _lines(path: Path) -> list[str]:
+    """Split a text file at its line breaks, the last of which ends the file."""
+    return read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")

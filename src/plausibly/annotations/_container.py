@@ -1,0 +1,378 @@
+"""The container: cases × annotators × partial rankings in columns, with names for all three."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from plausibly.annotations._counts import parse_counts
+from plausibly.annotations._frames import is_frame, to_columns
+from plausibly.annotations._labels import labels_as_rankings
+from plausibly.annotations._matrix import to_matrix
+from plausibly.annotations._names import _show, some, to_names
+from plausibly.annotations._rankings import parse_rankings
+from plausibly.annotations._rows import Rows, arrange
+from plausibly.annotations._table import parse_table
+from plausibly.annotations._validate import check_columns
+from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
+from plausibly.errors import AnnotationError
+
+_NAMES = ("cases", "classes", "annotators")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Annotations:
+    """Partial rankings of classes, by annotators, for cases.
+
+    An *annotation* is what one annotator said of one case: disjoint blocks of tied classes, best block first. Only the
+    classes an annotator named are stored; all others share the implied last block. Everything is in flat columns, so
+    that a million cases fit; the arrays are read-only. Build it with one of the constructors below or with
+    :func:`read_annotations`; the columns passed here are checked, not sorted.
+
+    Parameters
+    ----------
+    cases
+        (N,) names of cases, distinct.
+    classes
+        (K,) names of classes, distinct; classes that nobody named are among them.
+    annotators
+        (A,) names of annotators, distinct.
+    anonymous
+        True if an annotator's name is only a position within a case ("1", "2", …): then "1" of one case and "1" of
+        another need not be the same person.
+    annotation_case, annotation_annotator
+        (R,) case and annotator of every annotation, sorted by case, then annotator.
+    entry_annotation, entry_class, entry_block
+        (E,) annotation, class and block (0 is the best) of every named class, sorted by annotation, block, class.
+
+    Raises
+    ------
+    AnnotationError
+        If the columns do not fit together.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["eczema"], ["psoriasis", "tinea"]], [["tinea"]]]])
+    >>> annotations
+    Annotations(1 case, 2 annotations by anonymous annotators, 3 classes)
+    >>> annotations.rankings("0")
+    {'1': [['eczema'], ['psoriasis', 'tinea']], '2': [['tinea']]}
+    """
+
+    cases: np.ndarray
+    classes: np.ndarray
+    annotators: np.ndarray
+    anonymous: bool
+    annotation_case: Int[np.ndarray, " annotation"]
+    annotation_annotator: Int[np.ndarray, " annotation"]
+    entry_annotation: Int[np.ndarray, " entry"]
+    entry_class: Int[np.ndarray, " entry"]
+    entry_block: Int[np.ndarray, " entry"]
+
+    def __post_init__(self):
+        for name in _NAMES:
+            self._freeze(name, to_names(getattr(self, name), name.removesuffix("es" if name == "classes" else "s")))
+        for name in _INDICES:
+            column = np.asarray(getattr(self, name))
+            if column.ndim != 1 or column.dtype.kind not in "iu":
+                raise AnnotationError(
+                    f"{name} has dtype {column.dtype} and shape {column.shape}; give a vector of integers"
+                )
+            self._freeze(name, column.astype(np.int16 if name == "entry_block" else np.int32))
+        check_columns(self)
+
+    def _freeze(self, name: str, column: np.ndarray) -> None:
+        column = column.view()
+        column.flags.writeable = False
+        object.__setattr__(self, name, column)
+
+    @classmethod
+    def from_rankings(cls, rankings: object, classes: Iterable[str] | None = None) -> "Annotations":
+        """Build annotations from nested lists, or from an object with names.
+
+        Parameters
+        ----------
+        rankings
+            List of cases → list of annotators → list of blocks, best first → list of class names or indices; or
+            ``{"classes": […], "cases": {case: {annotator: [[class, …], …]}}}``, in which ``classes`` may be absent and
+            a case may hold a list of anonymous annotators.
+        classes
+            (K,) class names in the order that indices count, from 0. If None, those of the object form, or the names
+            in use, sorted. Classes nobody named are kept.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no case, a case has no annotators, an annotation or a block is empty, an annotator names a class
+            twice, a class is unknown, or an index is outside the range or has no name.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings({"cases": {"p7": {"ann": [["a"], ["b"]], "bob": [["b"]]}}}, classes="abc")
+        Annotations(1 case, 2 annotations by 2 annotators, 3 classes)
+        """
+        return cls(**arrange(parse_rankings(rankings, _classes(classes))))
+
+    @classmethod
+    def from_labels(
+        cls,
+        labels: object,
+        classes: Iterable[str] | None = None,
+        cases: Iterable[str] | None = None,
+        annotators: Iterable[str] | None = None,
+        missing: object = None,
+    ) -> "Annotations":
+        """Build annotations from single labels.
+
+        Parameters
+        ----------
+        labels
+            List of cases → list of labels, one per annotator; or an array (case, annotator). A label is a class name
+            or an index.
+        classes
+            (K,) class names; if None the names in use, sorted.
+        cases
+            (N,) case names; if None "0", "1", …
+        annotators
+            (A,) names of the columns, if a column is a person; if None annotators are anonymous.
+        missing
+            What stands for "no label": None, or for instance −1 or NaN.
+
+        Raises
+        ------
+        AnnotationError
+            As :meth:`from_rankings`; and if numbers of rows or columns and names differ.
+
+        Examples
+        --------
+        >>> Annotations.from_labels([[0, 1, -1], [2, 2, 2]], classes=["a", "b", "c"], missing=-1)
+        Annotations(2 cases, 5 annotations by anonymous annotators, 3 classes)
+        """
+        return cls.from_rankings(labels_as_rankings(labels, cases, annotators, missing), classes)
+
+    @classmethod
+    def from_counts(
+        cls, counts: object, classes: Iterable[str] | None = None, cases: Iterable[str] | None = None
+    ) -> "Annotations":
+        """Build annotations from label counts: each count is one anonymous annotator who named one class.
+
+        Parameters
+        ----------
+        counts
+            (N, K) whole numbers ≥ 0, at least one annotator per case; an array or a data frame whose columns are named
+            by class and which may have a column "case".
+        classes
+            (K,) class names; if None the names of the columns, or "0", "1", …
+        cases
+            (N,) case names; if None the column "case", or "0", "1", …
+
+        Raises
+        ------
+        AnnotationError
+            If a count is negative, a fraction or not finite, a row is all zeros, or the shape does not fit.
+
+        Examples
+        --------
+        >>> Annotations.from_counts([[3, 0], [1, 2]], classes=["cat", "dog"]).rankings("1")
+        {'1': [['cat']], '2': [['dog']], '3': [['dog']]}
+        """
+        classes = _classes(classes)
+        cases = None if cases is None else to_names(cases, "case")
+        return cls(**arrange(parse_counts(to_matrix(counts, AnnotationError, classes), classes, cases)))
+
+    @classmethod
+    def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Annotations":
+        """Build annotations from a long table with a row per case, annotator and class.
+
+        Parameters
+        ----------
+        table
+            A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator``, ``class`` (or ``task``,
+            ``worker``, ``label``) and at most one of ``rank`` (≥ 1, 1 = best, equal ranks tie, gaps do not matter) and
+            ``confidence`` (greater is better, equal ones tie). Without either, the classes that an annotator names in
+            a case are one block. Other columns are not read; rows may be in any order.
+        classes
+            (K,) class names; if None the names in use, sorted. Whole numbers in the table are indices, unless a class
+            is itself named by a whole number.
+        anonymous
+            Whether annotator names only tell the annotators of one case apart.
+
+        Raises
+        ------
+        AnnotationError
+            If a column or a cell is missing, a rank is no number or below 1, a class is unknown, or a row is there
+            twice.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"task": ["t1", "t1"], "worker": ["w", "w"], "label": ["b", "a"], "rank": [1, 2]})
+        >>> Annotations.from_table(table).rankings("t1")
+        {'w': [['b'], ['a']]}
+        """
+        if not is_frame(table):
+            raise AnnotationError(
+                f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
+            )
+        return cls._from_rows(parse_table(to_columns(table), _classes(classes), anonymous))
+
+    @classmethod
+    def _from_rows(cls, rows: Rows) -> "Annotations":
+        return cls(**arrange(rows))
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases, N."""
+        return len(self.cases)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, K, those that nobody named included."""
+        return len(self.classes)
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of annotations, R: pairs of a case and an annotator."""
+        return len(self.annotation_case)
+
+    @cached_property
+    def case_start(self) -> Int[np.ndarray, " case+1"]:
+        """Offsets: the annotations of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
+        return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
+
+    @cached_property
+    def annotation_start(self) -> Int[np.ndarray, " annotation+1"]:
+        """Offsets: the entries of annotation r are ``annotation_start[r]`` up to ``annotation_start[r + 1]``."""
+        return np.searchsorted(self.entry_annotation, np.arange(self.n_annotations + 1))
+
+    @property
+    def entry_case(self) -> Int[np.ndarray, " entry"]:
+        """The case of every entry."""
+        return self.annotation_case[self.entry_annotation]
+
+    @cached_property
+    def block_start(self) -> Int[np.ndarray, " block+1"]:
+        """Offsets: the entries of block b (numbered through all annotations) are from ``block_start[b]`` on."""
+        new = (np.diff(self.entry_annotation) != 0) | (np.diff(self.entry_block) != 0)
+        return np.concatenate([[0], np.flatnonzero(new) + 1, [len(self.entry_block)]])
+
+    @property
+    def block_sizes(self) -> Int[np.ndarray, " block"]:
+        """How many classes tie in each named block, in the order of annotations and of blocks within them."""
+        return np.diff(self.block_start)
+
+    @property
+    def block_annotation(self) -> Int[np.ndarray, " block"]:
+        """The annotation of each named block."""
+        return self.entry_annotation[self.block_start[:-1]]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {str(name): position for position, name in enumerate(self.cases)}
+
+    def position(self, case: str | int) -> int:
+        """Return the position of a case: text is a name, an integer is already a position.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no such case.
+        """
+        found = self._positions.get(case, -1) if isinstance(case, str) else case
+        if not isinstance(found, Integral) or isinstance(found, bool) or not 0 <= found < self.n_cases:
+            raise AnnotationError(
+                f"there is no case {_show(case)} among the {self.n_cases} cases {some(self.cases)}; "
+                "give the name of one as text, or a position from 0 on"
+            )
+        return int(found)
+
+    def rankings(self, case: str | int) -> dict[str, list[list[str]]]:
+        """Return what each annotator said of a case, best block first.
+
+        Parameters
+        ----------
+        case
+            Its name, or its position as an integer.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no such case.
+        """
+        return rankings_of(self, self.position(case), self.annotators.tolist(), self.classes.tolist())
+
+    def select(self, cases: Iterable[str] | np.ndarray) -> "Annotations":
+        """Return the annotations of some cases, in the order asked for.
+
+        All classes are kept; annotators who said nothing of these cases are not.
+
+        Parameters
+        ----------
+        cases
+            Case names, integer positions, or a boolean mask (N,); no case twice.
+
+        Raises
+        ------
+        AnnotationError
+            If a case does not exist, is asked for twice, or none is asked for.
+
+        Examples
+        --------
+        >>> annotations = Annotations.from_counts([[3, 0], [1, 2]], cases=["p", "q"])
+        >>> annotations.select(["q"])
+        Annotations(1 case, 3 annotations by anonymous annotators, 2 classes)
+        """
+        return self._from_rows(selected_rows(self, chosen_positions(self, cases)))
+
+    def to_table(self) -> pd.DataFrame:
+        """Return a row per named class: ``case``, ``annotator``, ``class`` and ``rank`` (1 = best, equal ranks tie).
+
+        ``from_table(…, classes=…, anonymous=…)`` gives equal annotations back.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["b"], ["a"]]]]).to_table().to_dict("list")
+        {'case': ['0', '0'], 'annotator': ['1', '1'], 'class': ['b', 'a'], 'rank': [1, 2]}
+        """
+        return as_table(self)
+
+    def to_rankings(self) -> dict:
+        """Return the object form of rankings, of plain lists, dictionaries and text, as :meth:`from_rankings` reads it.
+
+        Examples
+        --------
+        >>> Annotations.from_rankings([[[["b"], ["a"]]]]).to_rankings()
+        {'classes': ['a', 'b'], 'cases': {'0': [[['b'], ['a']]]}}
+        """
+        return as_rankings(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Annotations):
+            return NotImplemented
+        return self.anonymous == other.anonymous and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in (*_NAMES, *_INDICES)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
+
+    def __reduce__(self):
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        def many(n: int, what: str) -> str:
+            return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what == 'class' else 's'}"
+
+        by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")
+        annotations = many(self.n_annotations, "annotation")
+        return f"Annotations({many(self.n_cases, 'case')}, {annotations} by {by}, {many(self.n_classes, 'class')})"
+
+
+_INDICES = ("annotation_case", "annotation_annotator", "entry_annotation", "entry_class", "entry_block")
+
+
+def _classes(classes: Iterable[str] | None) -> np.ndarray | None:
+    return None if classes is None else to_names(classes, "class")

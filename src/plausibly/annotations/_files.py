@@ -1,0 +1,163 @@
+"""Files: text, arrays and tables, with every way of failing to read one put in a sentence that names the file."""
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from plausibly.errors import FileError, PlausiblyError
+
+
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Put the name of a file, or of any other source, in front of an error's sentence.
+
+    Readers know the case and the annotator, callers know the file: each adds what it knows.
+
+    Examples
+    --------
+    >>> with naming("a.json"):
+    ...     raise FileError("it is empty")
+    Traceback (most recent call last):
+        ...
+    plausibly.errors.FileError: a.json: it is empty
+    """
+    try:
+        yield
+    except PlausiblyError as error:
+        error.args = (f"{source}: {error.args[0]}", *error.args[1:])
+        raise
+
+
+def suffix_of(path: Path, known: tuple[str, ...]) -> str:
+    """Return the lower-case suffix of a path, one of those `known`.
+
+    Raises
+    ------
+    FileError
+        If the suffix is none of them.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in known:
+        raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
+    return suffix
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file that has at least one byte.
+
+    Raises
+    ------
+    FileError
+        If it does not exist, is a folder, may not be read or is empty.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise FileError("the file does not exist; check the path") from error
+    except IsADirectoryError as error:
+        raise FileError("this is a folder; name a file in it") from error
+    except OSError as error:
+        raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
+    if not content.strip():
+        raise FileError("the file is empty; write it again")
+    return content
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file, with or without a byte order mark.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, is empty or is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """Read an array from a `.npy` file, never unpickling anything.
+
+    Raises
+    ------
+    FileError
+        If the file is no `.npy` file, is truncated or holds pickled objects.
+    """
+    content = read_bytes(path)
+    if not content.startswith(b"\x93NUMPY"):
+        raise FileError("the file is no .npy array; write it with numpy.save")
+    try:
+        return np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # a damaged header can end in almost any exception: syntax, memory, type, end of file
+        if "allow_pickle" in str(error):
+            raise FileError("the array holds pickled Python objects, never read here; save it as numbers") from error
+        raise FileError(f"the array is truncated or damaged ({_first_line(error)}); write it again") from error
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    FileError
+        If the file is not Parquet or is truncated.
+    """
+    content = read_bytes(path)
+    try:
+        return pyarrow.parquet.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise FileError(f"the file is no Parquet table or truncated ({_first_line(error)}); write it again") from error
+
+
+def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.Table:
+    """Read a CSV file as columns of text, its first line as the first row and blank cells as empty text.
+
+    Text, because only the caller knows which cells are names (`007`, `NA`) and which are numbers.
+
+    Parameters
+    ----------
+    path
+        The file; not opened where `text` is given.
+    text
+        The content of the file.
+    delimiter
+        One character.
+
+    Raises
+    ------
+    FileError
+        If the rows differ in length, or the file cannot be read.
+    """
+    text = read_text(path) if text is None else text
+    try:
+        width = len(next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter)))
+        content = text.encode()
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(content),
+            # One thread, so that the error can count rows; one block, so that a long line always fits.
+            read_options=pyarrow.csv.ReadOptions(
+                autogenerate_column_names=True, use_threads=False, block_size=max(len(content), 1 << 20)
+            ),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={f"f{i}": pa.large_string() for i in range(width)}, strings_can_be_null=False
+            ),
+        )
+    except (pa.ArrowException, csv.Error) as error:
+        raise FileError(
+            f"the file is no table of equally long rows ({_first_line(error)}); mend that row, or write the file again"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    """Shorten what a library said to one line."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

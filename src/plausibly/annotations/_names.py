@@ -1,0 +1,93 @@
+"""Names of cases, classes and annotators: what they may be, and what to say of one that is not known."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from numbers import Integral
+
+import numpy as np
+
+from plausibly.errors import AnnotationError
+
+
+def to_names(values: Iterable, what: str) -> np.ndarray:
+    """Turn names, or whole numbers that serve as names, into an array of text.
+
+    Parameters
+    ----------
+    values
+        Text or whole numbers, in any sequence.
+    what
+        What they name: ``"class"``, ``"case"`` or ``"annotator"``.
+
+    Raises
+    ------
+    AnnotationError
+        If there are none, one is neither text nor a whole number, one is blank or has blanks at its ends, or two are
+        alike.
+
+    Examples
+    --------
+    >>> to_names([7, 12], "case").tolist()
+    ['7', '12']
+    """
+    values = values if isinstance(values, np.ndarray) else list(values)
+    if not len(values):
+        raise AnnotationError(f"there are no {_plural(what)}; give at least one")
+    if not (isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "Uiu"):
+        for number, value in enumerate(values):
+            if not isinstance(value, str | Integral) or isinstance(value, bool):
+                raise AnnotationError(f"{what} {number} is named {_show(value)}; a name is text, so give it one")
+    names = np.asarray(values if isinstance(values, np.ndarray) else [str(value) for value in values]).astype(str)
+    check_names(names, what)
+    unique, counts = np.unique(names, return_counts=True)
+    if len(unique) < len(names):
+        name = unique[counts.argmax()]
+        raise AnnotationError(f"the {what} {str(name)!r} is listed {counts.max()} times; list each {what} once")
+    return names
+
+
+def check_names(names: np.ndarray, what: str) -> None:
+    """Refuse blank names, and names that differ from others by blanks nobody sees.
+
+    Raises
+    ------
+    AnnotationError
+        If a name is blank, or begins or ends with one.
+    """
+    stripped = np.char.strip(names)
+    for number in np.flatnonzero(stripped == ""):
+        raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")
+    for number in np.flatnonzero(stripped != names):
+        name = str(names[number])
+        raise AnnotationError(f"the {what} {name!r} begins or ends with a blank; write {name.strip()!r}")
+
+
+def unknown_class(name: str, classes: Iterable[str]) -> str:
+    """Say that a class is not among the classes, with the nearest name if one is near."""
+    near = get_close_matches(str(name), [str(c) for c in classes], n=1)
+    mend = f"did you mean {near[0]!r}?" if near else "add it to the classes, or correct the name"
+    return f"the class {str(name)!r} is not among the {len(list(classes))} classes; {mend}"
+
+
+def outside(index: int, n_classes: int) -> str:
+    """Say that a class index is outside the range."""
+    return (
+        f"the class index {index} is outside the range 0 to {n_classes - 1}; "
+        "count classes from 0, or give the complete list of classes"
+    )
+
+
+def some(names: Sequence[str] | np.ndarray, limit: int = 3) -> str:
+    """List a few names, and say how many more there are."""
+    shown = ", ".join(repr(str(name)) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def _plural(what: str) -> str:
+    return {"class": "classes"}.get(what, f"{what}s")
+
+
+def _show(value: object) -> str:
+    """Show a value as received, on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,115 @@
+"""What every reader hands over: one row per named class, and the one function that puts rows into columnar order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int, Num
+
+from plausibly.errors import AnnotationError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One row per (case, annotator, named class), in any order, with a number that ranks it.
+
+    Parameters
+    ----------
+    cases, classes, annotators
+        Names.
+    anonymous
+        Whether annotator names are only positions within a case.
+    case, annotator, class_index
+        For each row an index into those names.
+    rank
+        For each row a number; within an annotation a smaller number is better and equal numbers tie.
+    """
+
+    cases: np.ndarray
+    classes: np.ndarray
+    annotators: np.ndarray
+    anonymous: bool
+    case: Int[np.ndarray, " row"]
+    annotator: Int[np.ndarray, " row"]
+    class_index: Int[np.ndarray, " row"]
+    rank: Num[np.ndarray, " row"]
+
+
+def arrange(rows: Rows) -> dict:
+    """Sort rows by case, annotator, rank and class, and number annotations and blocks.
+
+    Annotators are put in the order in which the sorted cases first show them, so that the same annotations read from
+    two formats are equal; annotators without a row are left out. Anonymous ones are renumbered within each case.
+
+    Returns
+    -------
+    dict
+        The fields of :class:`plausibly.Annotations`.
+
+    Raises
+    ------
+    AnnotationError
+        If a case has no row, or one annotator names a class twice in a case.
+    """
+    empty = np.flatnonzero(np.bincount(rows.case, minlength=len(rows.cases)) == 0)
+    if len(empty):
+        raise AnnotationError(f"case {str(rows.cases[empty[0]])!r} has no annotators; annotate it, or remove the case")
+    by_case = np.argsort(rows.case, kind="stable")
+    case, class_index, rank = rows.case[by_case], rows.class_index[by_case], rows.rank[by_case]
+    annotator, first_named = _by_first_appearance(rows.annotator[by_case])
+
+    order = np.lexsort((class_index, rank, annotator, case))
+    case, annotator, class_index, rank = case[order], annotator[order], class_index[order], rank[order]
+    new_annotation = np.concatenate([[True], (np.diff(case) != 0) | (np.diff(annotator) != 0)])
+    entry_annotation = np.cumsum(new_annotation) - 1
+    annotation_case, annotation_annotator = case[new_annotation], annotator[new_annotation]
+    names = rows.annotators[first_named]
+    _refuse_repeats(rows, entry_annotation, class_index, annotation_case, names[annotation_annotator])
+
+    new_block = new_annotation | np.concatenate([[True], np.diff(rank) != 0])
+    block = np.cumsum(new_block)
+    block = block - block[new_annotation][entry_annotation]
+    if block.max() > np.iinfo(np.int16).max:
+        at = annotation_case[entry_annotation[block.argmax()]]
+        raise AnnotationError(
+            f"case {str(rows.cases[at])!r}: an annotation has {block.max() + 1} blocks; "
+            "32768 is the limit, so shorten it"
+        )
+    if rows.anonymous:
+        starts = np.searchsorted(annotation_case, annotation_case)
+        annotation_annotator = np.arange(len(annotation_case)) - starts
+        names = np.arange(1, annotation_annotator.max() + 2).astype(str)
+    return {
+        "cases": rows.cases,
+        "classes": rows.classes,
+        "annotators": names,
+        "anonymous": rows.anonymous,
+        "annotation_case": annotation_case.astype(np.int32),
+        "annotation_annotator": annotation_annotator.astype(np.int32),
+        "entry_annotation": entry_annotation.astype(np.int32),
+        "entry_class": class_index.astype(np.int32),
+        "entry_block": block.astype(np.int16),
+    }
+
+
+def _by_first_appearance(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Renumber codes in the order in which they first appear; also return the old code of each new one."""
+    unique, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    new = np.empty(len(unique), dtype=np.int64)
+    new[order] = np.arange(len(unique))
+    return new[inverse], unique[order]
+
+
+def _refuse_repeats(
+    rows: Rows, entry_annotation: np.ndarray, class_index: np.ndarray, case: np.ndarray, annotator: np.ndarray
+) -> None:
+    """Raise where an annotation names one class twice, in one block or in two."""
+    key = np.sort(entry_annotation.astype(np.int64) * len(rows.classes) + class_index)
+    repeated = np.flatnonzero(np.diff(key) == 0)
+    if len(repeated):
+        at, k = divmod(int(key[repeated[0]]), len(rows.classes))
+        raise AnnotationError(
+            f"case {str(rows.cases[case[at]])!r}, annotator {str(annotator[at])!r}: the class {str(rows.classes[k])!r} "
+            "is named twice; an annotator ranks each class once, so keep the better rank, "
+            "or give a second opinion an annotator name of its own"
+        )

@@ -1,0 +1,63 @@
+"""The rules of the columns, checked whenever annotations are made, whoever made them."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
+
+
+def check_columns(annotations: "Annotations") -> None:
+    """Check that columns fit together: sorted, in range, nothing empty, nothing twice.
+
+    Readers report the same faults in the user's terms before this; it guards annotations made by hand.
+
+    Parameters
+    ----------
+    annotations
+        The :class:`plausibly.Annotations` under construction.
+
+    Raises
+    ------
+    AnnotationError
+        Naming the column that breaks the rule.
+    """
+    case, annotator = annotations.annotation_case, annotations.annotation_annotator
+    entry, class_index, block = annotations.entry_annotation, annotations.entry_class, annotations.entry_block
+    _require(len(case) == len(annotator), "annotation_case and annotation_annotator differ in length")
+    _require(len(entry) == len(class_index) == len(block), "the entry columns differ in length")
+    _require(_covers(case, annotations.n_cases), "annotation_case must not decrease and must name every case")
+    _require(_covers(entry, len(case)), "entry_annotation must not decrease and must name every annotation")
+    _require(_within(annotator, len(annotations.annotators)), "annotation_annotator is outside the annotators")
+    _require(_within(class_index, annotations.n_classes), "entry_class is outside the classes")
+    same_case = np.diff(case) == 0
+    _require((np.diff(annotator)[same_case] > 0).all(), "annotators must increase within a case, each once")
+    same = np.diff(entry) == 0
+    step = np.diff(block)
+    first = np.concatenate([[True], ~same])
+    _require(
+        (block[first] == 0).all() and np.isin(step[same], (0, 1)).all(),
+        "blocks of an annotation must count 0, 1, 2, … without gaps",
+    )
+    tied = same & (step == 0)
+    _require((np.diff(class_index)[tied] > 0).all(), "classes must increase within a block")
+    key = np.sort(entry.astype(np.int64) * annotations.n_classes + class_index)
+    _require((np.diff(key) > 0).all(), "an annotation names a class twice")
+
+
+def _covers(column: np.ndarray, n: int) -> bool:
+    """Whether a column runs from 0 to n − 1 in steps of 0 or 1."""
+    steps = np.diff(column)
+    return len(column) > 0 and column[0] == 0 and column[-1] == n - 1 and bool(np.isin(steps, (0, 1)).all())
+
+
+def _within(column: np.ndarray, n: int) -> bool:
+    return bool(((column >= 0) & (column < n)).all())
+
+
+def _require(holds: bool | np.bool_, rule: str) -> None:
+    if not holds:
+        raise AnnotationError(f"the columns do not fit: {rule}; build annotations with from_rankings or from_table")

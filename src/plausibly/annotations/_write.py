@@ -1,0 +1,47 @@
+"""The one format that keeps everything: rankings as JSON in object form."""
+
+import json
+import os
+from pathlib import Path
+
+from plausibly.annotations._container import Annotations
+from plausibly.errors import FileError
+
+
+def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
+    """Write annotations as rankings JSON in object form, one case to a line so that versions compare well.
+
+    Reading the file gives equal annotations back: names, ties, classes nobody named, and order are kept.
+
+    Parameters
+    ----------
+    annotations
+        What to write.
+    path
+        The file, replaced where it exists.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, plausibly.annotations as pa
+    >>> annotations = pa.Annotations.from_rankings([[[["a"], ["b"]], [["b"]]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pa.write_rankings(annotations, folder + "/a.json")
+    ...     pa.read_annotations(folder + "/a.json") == annotations
+    True
+    """
+    content = annotations.to_rankings()
+    lines = (f"    {_json(case)}: {_json(ranking)}" for case, ranking in content["cases"].items())
+    text = f'{{\n  "classes": {_json(content["classes"])},\n  "cases": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
