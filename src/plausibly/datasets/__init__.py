@@ -1,1 +1,16 @@
+"""Data to try the package on: one published case, and simulators of annotations and of classifiers.
 
+``published_case`` is the case that the literature prints with its figures, so that a reader can check the package
+against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
+annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
+that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
+
+Everything is a function of its seed, and a case's data do not depend on how many cases follow it: a set of 200 cases
+is the beginning of the set of 1,000 cases with the same seed.
+"""
+
+from plausibly.datasets._classifiers import simulate_classifiers as simulate_classifiers
+from plausibly.datasets._differentials import Differentials as Differentials
+from plausibly.datasets._differentials import simulate_differentials as simulate_differentials
+from plausibly.datasets._published import PublishedCase as PublishedCase
+from plausibly.datasets._published import published_case as published_case

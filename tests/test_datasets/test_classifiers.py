@@ -1,0 +1,74 @@
+"""Classifiers of graded quality."""
+
+import numpy as np
+import pytest
+
+from plausibly.datasets import simulate_classifiers, simulate_differentials
+from plausibly.errors import ArgumentError
+
+GRADES = {"0": 0.0, "0.2": 0.2, "0.4": 0.4, "0.6": 0.6, "0.8": 0.8, "1": 1.0}
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return simulate_differentials(1_000, seed=2).plausibilities
+
+
+def test_accuracy_rises_with_quality_from_chance_to_the_truth(truth):
+    scores = simulate_classifiers(truth, GRADES, seed=1)
+    best = truth.argmax(axis=1)
+    accuracy = np.array([(s.argmax(axis=1) == best).mean() for s in scores.values()])
+    assert list(scores) == list(GRADES)
+    assert np.all(np.diff(accuracy) > 0.02)
+    assert accuracy[0] < 0.01
+    assert accuracy[-1] == 1
+
+
+def test_scores_are_finite_single_precision(truth):
+    for scores in simulate_classifiers(truth, (0.0, 0.5, 1.0)).values():
+        assert scores.dtype == np.float32
+        assert scores.shape == truth.shape
+        assert np.isfinite(scores).all()
+
+
+def test_at_quality_one_the_scores_are_log_plausibilities():
+    scores = simulate_classifiers(np.array([[0.5, 0.25, 0.25, 0.0]]), [1.0])["A"]
+    np.testing.assert_allclose(scores[0, :3], np.log([0.5, 0.25, 0.25]), rtol=1e-6)
+    assert scores[0, 3] == pytest.approx(-87.3, abs=0.1)
+
+
+def test_at_quality_zero_the_scores_know_nothing(truth):
+    noise = simulate_classifiers(truth, [0.0])["A"]
+    z = noise / np.log(truth).std(axis=1, keepdims=True)
+    assert z.mean() == pytest.approx(0, abs=0.01)
+    assert z.std() == pytest.approx(1, abs=0.01)
+    correlation = np.corrcoef(z.ravel(), np.log(truth).ravel())[0, 1]
+    assert correlation == pytest.approx(0, abs=0.01)
+
+
+def test_classifiers_are_independent_of_each_other(truth):
+    scores = simulate_classifiers(truth, (0.0, 0.0))
+    assert np.corrcoef(scores["A"].ravel(), scores["B"].ravel())[0, 1] == pytest.approx(0, abs=0.01)
+
+
+def test_more_cases_and_more_classifiers_change_nothing_before_them(truth):
+    few = simulate_classifiers(truth[:100], (0.9, 0.5), seed=7)
+    many = simulate_classifiers(truth, (0.9, 0.5, 0.2), seed=7)
+    for name in "AB":
+        np.testing.assert_array_equal(few[name], many[name][:100])
+
+
+@pytest.mark.parametrize(
+    ("truth", "qualities", "message"),
+    [
+        (np.ones((2, 3)), [1.5], r"between 0 and 1, but classifier 'A' has 1.5"),
+        (np.ones((2, 3)), {"mine": float("nan")}, r"between 0 and 1, but classifier 'mine' has nan"),
+        (np.ones((2, 3)), [0.5] * 27, r"at most 26 members, one for each letter, not 27: pass a mapping"),
+        (np.ones(3), [0.5], r"must be a matrix \(case, class\), not an array of shape \(3,\)"),
+        (np.array([[0.5, 0.5], [np.nan, 1]]), [0.5], r"finite and not negative, but row 1 is \[nan"),
+        (np.array([[-0.7, -0.7]]), [0.5], r"finite and not negative, but row 0 .* not their logarithms"),
+    ],
+)
+def test_bad_arguments(truth, qualities, message):
+    with pytest.raises(ArgumentError, match=message):
+        simulate_classifiers(truth, qualities)
