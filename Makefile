@@ -1,0 +1,54 @@
+# The first of these that is Python 3.11 or newer and can make a virtual environment; make PYTHON=... overrides it.
+PYTHON ?= $(firstword $(foreach python,python3.13 python3.12 python3.11 python3,$(shell $(python) -c \
+	"import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))" >/dev/null 2>&1 && echo $(python))))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench notebooks site clean
+
+help: ## list these verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "The first one that needs it makes $(VENV) with $(or $(PYTHON),Python 3.11 or newer)."
+
+demo: $(VENV)/.runtime ## evaluate two classifiers on bundled data and write a report
+	$(BIN)/plausibly demo
+
+test: $(VENV)/.dev ## run the tests (WORKERS=2 at a time)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	PYTHONPATH=build/site $(BIN)/lint-imports
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: $(VENV)/.dev ## print the table of timing ratios
+	$(BIN)/python -m benchmarks
+
+notebooks: $(VENV)/.dev ## run the notebooks and keep their output
+	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+
+# The wheel, unpacked. By way of an sdist: setuptools would carry what an older build left in build/ into the wheel.
+site: $(VENV)/.dev
+	rm -rf build dist
+	$(BIN)/python -m build --no-isolation >/dev/null
+	$(PIP) install --quiet --no-deps --no-index --target build/site dist/*.whl
+
+clean: ## remove all that these verbs made
+	rm -rf $(VENV) build dist results .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: installing again is needed only when pyproject.toml changes. Running needs less than developing.
+$(VENV)/.runtime: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv found: install one, or make PYTHON=/path/to/python"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade "pip>=25.1"
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) install --quiet --group dev
+	@touch $@

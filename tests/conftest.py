@@ -1,0 +1,42 @@
+"""What all tests share: the platform, run-time type checks, the compilation cache, the path of data kept elsewhere."""
+
+import os
+from pathlib import Path
+
+# Before anything imports JAX.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import pytest
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Shapes are checked where arrays are made and passed on. The folders that take what users pass check it themselves,
+# with errors of their own, which the hook would forestall.
+install_import_hook(
+    [f"plausibly.{folder}" for folder in ("primitives", "distributions", "models", "inference")], "beartype.beartype"
+)
+
+# One folder for each worker: JAX does not write its entries atomically.
+jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache" / os.environ.get("PYTEST_XDIST_WORKER", "main")))
+
+# Two cores shared by two workers and a compiler: no example can promise a time.
+settings.register_profile("plausibly", deadline=None)
+settings.load_profile("plausibly")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of data beside the checkout, or the one that PLAUSIBLY_SHARED names; skips where it is absent."""
+    path = Path(os.environ.get("PLAUSIBLY_SHARED", ROOT.parent / "shared")).resolve()
+    if not (path / "data").is_dir():
+        pytest.skip(f"no data at {path}: set PLAUSIBLY_SHARED to the folder that has data/")
+    return path

@@ -1,0 +1,41 @@
+"""Every example in a docstring runs, module by module.
+
+By name, not by path: ``models/`` has no parent package on disk, so collecting files would import it a second time.
+"""
+
+import doctest
+import importlib
+import pkgutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import plausibly
+import plausibly.models
+
+# What an example may use without importing it.
+NAMES = {"np": np, "jnp": jnp, "jax": jax, "pb": plausibly}
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def modules():
+    for package in (plausibly, plausibly.models):
+        yield package.__name__
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not module.name.endswith("__main__"):
+                yield module.name
+
+
+@pytest.mark.parametrize("name", sorted(set(modules())))
+def test_examples(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, extraglobs=NAMES, optionflags=OPTIONS)
+    assert result.failed == 0, f"{result.failed} of {result.attempted} examples of {name} failed: see the output above"
+
+
+def test_the_walk_reaches_private_modules_and_models():
+    names = set(modules())
+    assert {"plausibly", "plausibly.models", "plausibly.datasets._marginals"} <= names

@@ -1,0 +1,84 @@
+"""The wheel: what is in it, and that it works away from the checkout. Needs no network."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import PurePosixPath
+
+import pytest
+
+WALK = """
+import importlib, pkgutil, plausibly
+for module in pkgutil.walk_packages(plausibly.__path__, "plausibly."):
+    if not module.name.endswith("__main__"):
+        print(importlib.import_module(module.name).__file__)
+"""
+
+
+def source_files(root):
+    """Every file that belongs into the wheel, by its name there."""
+    for folder, package in ((root / "src/plausibly", "plausibly"), (root / "models", "plausibly/models")):
+        for path in folder.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield (PurePosixPath(package) / path.relative_to(folder).as_posix()).as_posix()
+
+
+@pytest.fixture(scope="session")
+def wheel(root, tmp_path_factory):
+    """The wheel of a copy of the sources: an old build/ folder in the checkout would bring deleted modules back."""
+    copy, out = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
+    for folder in ("src", "models"):
+        shutil.copytree(root / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(root / name, copy)
+    pip("wheel", "--no-build-isolation", "--wheel-dir", out, copy)
+    (path,) = out.glob("*.whl")
+    return path
+
+
+def pip(verb, *arguments):
+    quiet = ("--quiet", "--disable-pip-version-check", "--no-index", "--no-deps")
+    subprocess.run([sys.executable, "-m", "pip", verb, *quiet, *arguments], check=True)
+
+
+def test_every_package_is_listed(root):
+    listed = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {
+        PurePosixPath(f).parent.as_posix().replace("/", ".") for f in source_files(root) if f.endswith("__init__.py")
+    }
+    assert sorted(listed) == sorted(found)
+    assert not [path for path in (root / "models").iterdir() if path.is_dir() and path.name != "__pycache__"]
+
+
+def test_the_wheel_holds_every_source_file_and_nothing_else(root, wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == set(source_files(root))
+    assert "plausibly/py.typed" in names
+    assert "plausibly/models/__init__.py" in names
+
+
+def test_the_wheel_names_the_command_and_the_licence(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        texts = {name.split(".dist-info/")[1]: name for name in archive.namelist() if ".dist-info/" in name}
+        assert "plausibly = plausibly.cli:main" in archive.read(texts["entry_points.txt"]).decode()
+        assert "License-Expression: Apache-2.0" in archive.read(texts["METADATA"]).decode()
+    assert "licenses/LICENSE" in texts
+
+
+def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_path):
+    pip("install", "--target", tmp_path / "site", wheel)
+    run = subprocess.run(
+        [sys.executable, "-c", WALK],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    files = run.stdout.split()
+    assert str(tmp_path / "site/plausibly/models/__init__.py") in files
+    assert [f for f in files if not f.startswith(str(tmp_path / "site"))] == []
