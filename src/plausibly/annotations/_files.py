@@ -113,7 +113,9 @@ def read_parquet(path: Path) -> pa.Table:
     """
     content = read_bytes(path)
     try:
-        return pyarrow.parquet.read_table(pa.BufferReader(content))
+        table = pyarrow.parquet.read_table(pa.BufferReader(content))
+        table.validate(full=True)  # text that is not UTF-8 would only fail later
+        return table
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileError(f"the file is no Parquet table or truncated ({_first_line(error)}); write it again") from error
 
@@ -139,7 +141,10 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
     """
     text = read_text(path) if text is None else text
     try:
-        width = len(next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter)))
+        first = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter))
+        for other in (";", "\t"):
+            if len(first) == 1 and other in first[0]:
+                raise FileError(f"the cells are parted by {other!r}; part them by commas")
         content = text.encode()
         return pyarrow.csv.read_csv(
             pa.BufferReader(content),
@@ -149,7 +154,7 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
             ),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types={f"f{i}": pa.large_string() for i in range(width)}, strings_can_be_null=False
+                column_types={f"f{i}": pa.large_string() for i in range(len(first))}, strings_can_be_null=False
             ),
         )
     except (pa.ArrowException, csv.Error) as error:

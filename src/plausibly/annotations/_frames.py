@@ -40,11 +40,13 @@ def to_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> dic
     for name in names:
         if names.count(name) > 1:
             raise error(f"the column {name!r} is there {names.count(name)} times; keep one")
+    if nw.dependencies.is_pandas_dataframe(frame):
+        frame = frame.set_axis(names, axis=1)  # pandas allows names that are not text
     wrapped = nw.from_native(frame, eager_only=True)
     columns = {}
-    for name, key in zip(names, wrapped.columns, strict=True):
+    for name in names:
         try:
-            column = wrapped[key].to_arrow()
+            column = wrapped[name].to_arrow()
         except (pa.ArrowException, TypeError, ValueError) as cause:
             raise error(
                 f"the column {name!r} mixes types; give it one, text for names and numbers for ranks"

@@ -1,0 +1,198 @@
+"""The container: columns, comparisons, selections, and what comes out of it again."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.annotations import Annotations, read_annotations, write_rankings
+
+CLASSES = ["a", "b", "c", "d", "e"]
+FORM = {
+    "classes": CLASSES,
+    "cases": {
+        "q": {"bob": [["c"], ["a", "e"]], "ann": [["a"]]},
+        "p": {"ann": [["b", "a"]], "cyd": [["e"], ["d"], ["c"]]},
+    },
+}
+ANNOTATIONS = Annotations.from_rankings(FORM)
+
+names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)
+
+
+@st.composite
+def forms(draw) -> dict:
+    """Rankings in object form, anonymous or not."""
+    classes = draw(st.lists(names, min_size=1, max_size=6, unique=True))
+    annotators = draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    anonymous = draw(st.booleans())
+    cases = {}
+    for case in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
+        who = draw(st.lists(st.sampled_from(annotators), min_size=1, unique=True))
+        said = {name: draw(partial_rankings(classes)) for name in who}
+        cases[case] = list(said.values()) if anonymous else said
+    return {"classes": classes, "cases": cases}
+
+
+@st.composite
+def partial_rankings(draw, classes: list[str]) -> list[list[str]]:
+    named = draw(st.lists(st.sampled_from(classes), min_size=1, unique=True))
+    cuts = [*sorted(draw(st.sets(st.integers(1, len(named)), max_size=len(named)))), len(named)]
+    blocks, start = [], 0
+    for cut in cuts:
+        blocks, start = [*blocks, named[start:cut]], cut
+    return [block for block in blocks if block]
+
+
+def as_sets(cases: dict) -> dict:
+    """What was said of each case, without the order of annotators and the order within a block."""
+    plain = {}
+    for case, said in cases.items():
+        said = said if isinstance(said, dict) else {str(i): blocks for i, blocks in enumerate(said, 1)}
+        plain[case] = {annotator: [set(block) for block in blocks] for annotator, blocks in said.items()}
+    return plain
+
+
+def test_columns():
+    assert ANNOTATIONS.cases.tolist() == ["q", "p"]
+    assert ANNOTATIONS.annotators.tolist() == ["bob", "ann", "cyd"]
+    assert ANNOTATIONS.anonymous is False
+    assert ANNOTATIONS.annotation_case.tolist() == [0, 0, 1, 1]
+    assert ANNOTATIONS.annotation_annotator.tolist() == [0, 1, 1, 2]
+    assert ANNOTATIONS.entry_annotation.tolist() == [0, 0, 0, 1, 2, 2, 3, 3, 3]
+    assert ANNOTATIONS.entry_class.tolist() == [2, 0, 4, 0, 0, 1, 4, 3, 2]
+    assert ANNOTATIONS.entry_block.tolist() == [0, 1, 1, 0, 0, 0, 0, 1, 2]
+    assert ANNOTATIONS.entry_case.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    assert (ANNOTATIONS.n_cases, ANNOTATIONS.n_annotations, ANNOTATIONS.n_classes) == (2, 4, 5)
+    for name in ("annotation_case", "annotation_annotator", "entry_annotation", "entry_class"):
+        assert getattr(ANNOTATIONS, name).dtype == np.int32
+    assert ANNOTATIONS.entry_block.dtype == np.int16
+
+
+def test_offsets_and_blocks():
+    assert ANNOTATIONS.case_start.tolist() == [0, 2, 4]
+    assert ANNOTATIONS.annotation_start.tolist() == [0, 3, 4, 6, 9]
+    assert ANNOTATIONS.block_start.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
+    assert ANNOTATIONS.block_sizes.tolist() == [1, 2, 1, 2, 1, 1, 1]
+    assert ANNOTATIONS.block_annotation.tolist() == [0, 0, 1, 2, 3, 3, 3]
+
+
+def test_rankings_of_a_case():
+    expected = {"ann": [["a", "b"]], "cyd": [["e"], ["d"], ["c"]]}
+    assert ANNOTATIONS.rankings("p") == expected
+    assert ANNOTATIONS.rankings(1) == expected
+    assert ANNOTATIONS.rankings(np.int32(1)) == expected
+
+
+def test_repr():
+    assert repr(ANNOTATIONS) == "Annotations(2 cases, 4 annotations by 3 annotators, 5 classes)"
+    one = Annotations.from_counts([[1]])
+    assert repr(one) == "Annotations(1 case, 1 annotation by anonymous annotators, 1 class)"
+
+
+def test_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        ANNOTATIONS.entry_class[0] = 3
+    with pytest.raises(AttributeError):
+        ANNOTATIONS.cases = np.array(["x"])
+
+
+def test_made_from_columns_of_the_caller():
+    """Checking the columns leaves the caller's arrays writable."""
+    column = ANNOTATIONS.entry_class.copy()
+    fields = {name: getattr(ANNOTATIONS, name) for name in ANNOTATIONS.__dataclass_fields__}
+    assert Annotations(**fields | {"entry_class": column}) == ANNOTATIONS
+    column[0] = 3
+
+
+def test_pickle():
+    copy = pickle.loads(pickle.dumps(ANNOTATIONS))
+    assert copy == ANNOTATIONS
+    assert not copy.entry_class.flags.writeable
+
+
+def test_equality_sees_every_field():
+    assert ANNOTATIONS != FORM
+    assert Annotations.from_rankings(FORM) == ANNOTATIONS
+    assert Annotations.from_rankings(FORM | {"classes": [*CLASSES, "f"]}) != ANNOTATIONS
+    for case, annotator, blocks in (("q", "ann", [["b"]]), ("q", "bob", [["c"], ["a"], ["e"]]), ("p", "bob", [["a"]])):
+        cases = {name: dict(said) for name, said in FORM["cases"].items()}
+        cases[case][annotator] = blocks
+        assert Annotations.from_rankings({"classes": CLASSES, "cases": cases}) != ANNOTATIONS
+    table = ANNOTATIONS.to_table()
+    assert Annotations.from_table(table, CLASSES, anonymous=True) != ANNOTATIONS
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(ANNOTATIONS)
+
+
+def test_select_by_name_position_or_mask():
+    p = Annotations.from_rankings({"classes": CLASSES, "cases": {"p": FORM["cases"]["p"]}})
+    for chosen in (["p"], np.array(["p"]), [1], np.array([1]), [False, True], np.array([False, True])):
+        assert ANNOTATIONS.select(chosen) == p
+    both = {"p": FORM["cases"]["p"], "q": FORM["cases"]["q"]}
+    assert ANNOTATIONS.select(["p", "q"]) == Annotations.from_rankings({"classes": CLASSES, "cases": both})
+    assert ANNOTATIONS.select(ANNOTATIONS.cases) == ANNOTATIONS
+
+
+def test_select_leaves_out_annotators_with_nothing_to_say():
+    assert ANNOTATIONS.select(["p"]).annotators.tolist() == ["ann", "cyd"]
+
+
+def test_names_win_over_positions():
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=["1", "0"])
+    assert annotations.select(["0"]).rankings("0") == {"1": [["1"]]}
+    assert annotations.select([0]).rankings("1") == {"1": [["0"]]}
+
+
+@given(forms())
+@settings(max_examples=60)
+def test_what_goes_in_comes_out(form):
+    annotations = Annotations.from_rankings(form)
+    out = annotations.to_rankings()
+    assert out["classes"] == form["classes"]
+    assert as_sets(out["cases"]) == as_sets(form["cases"])
+    assert {case: type(said) for case, said in out["cases"].items()} == {c: type(s) for c, s in form["cases"].items()}
+    assert Annotations.from_rankings(out) == annotations
+    assert annotations.select(annotations.cases) == annotations
+    assert sum(annotations.block_sizes) == len(annotations.entry_class)
+
+
+@given(forms())
+@settings(max_examples=30)
+def test_round_trip_through_a_file(tmp_path_factory, form):
+    path = tmp_path_factory.mktemp("a") / "a.json"
+    annotations = Annotations.from_rankings(form)
+    write_rankings(annotations, path)
+    assert read_annotations(path) == annotations
+    assert json.loads(path.read_text(encoding="utf-8")) == annotations.to_rankings()
+
+
+@given(forms(), st.randoms())
+@settings(max_examples=60)
+def test_round_trip_through_a_table(form, random):
+    annotations = Annotations.from_rankings(form)
+    table = annotations.to_table()
+    back = Annotations.from_table(table, classes=form["classes"], anonymous=annotations.anonymous)
+    assert back == annotations
+    # Rows in another order: the same, but for the order in which cases and annotators are first seen.
+    order = list(range(len(table)))
+    random.shuffle(order)
+    back = Annotations.from_table(table.iloc[order], form["classes"])
+    for case in annotations.cases:
+        assert back.rankings(str(case)) == annotations.rankings(str(case))
+
+
+@given(forms(), st.data())
+@settings(max_examples=40)
+def test_selecting_twice_is_selecting_once(form, data):
+    annotations = Annotations.from_rankings(form)
+    chosen = data.draw(st.permutations(annotations.cases.tolist()))[: data.draw(st.integers(1, annotations.n_cases))]
+    once = annotations.select(chosen)
+    assert once.cases.tolist() == chosen
+    assert annotations.select([*chosen, *sorted(set(annotations.cases.tolist()) - set(chosen))]).select(chosen) == once
+    for case in chosen:
+        assert once.rankings(case) == annotations.rankings(case)
+    assert Annotations.from_rankings(once.to_rankings()) == once

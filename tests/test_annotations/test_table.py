@@ -1,0 +1,131 @@
+"""Long tables, from files and from data frames of several makes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from plausibly.annotations import Annotations, read_annotations
+
+TABLE = pd.DataFrame(
+    {
+        "case": ["q", "p", "q", "q", "q", "p"],
+        "annotator": ["bob", "ann", "ann", "bob", "bob", "cyd"],
+        "class": ["c", "a", "a", "e", "a", "b"],
+        "rank": [1, 1, 4, 7, 7, 2],
+    }
+)
+EXPECTED = Annotations.from_rankings(
+    {"cases": {"q": {"bob": [["c"], ["a", "e"]], "ann": [["a"]]}, "p": {"ann": [["a"]], "cyd": [["b"]]}}}
+)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        TABLE.rename(columns={"case": "task", "annotator": "worker", "class": "label"}),
+        TABLE[["rank", "class", "annotator", "case"]].assign(note="read by nobody"),
+        TABLE.set_index("case"),
+        TABLE.set_index(["case", "annotator"]),
+        TABLE.assign(rank=TABLE["rank"] * 1.5),
+        TABLE.assign(rank=TABLE["rank"].astype(str)),
+        TABLE.astype({"class": "category", "annotator": "category"}),
+        TABLE.set_axis([9, 8, 7, 6, 5, 4]),
+        pl.from_pandas(TABLE),
+        pl.from_pandas(TABLE).with_columns(pl.col("class").cast(pl.Categorical)),
+        pa.Table.from_pandas(TABLE),
+        pa.Table.from_pandas(TABLE).cast(
+            pa.schema(
+                [
+                    ("case", pa.large_string()),
+                    ("annotator", pa.string_view()),
+                    ("class", pa.string()),
+                    ("rank", pa.int8()),
+                ]
+            )
+        ),
+    ],
+)
+def test_frames(table):
+    assert Annotations.from_table(table) == EXPECTED
+
+
+def test_files(tmp_path):
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    TABLE.to_parquet(tmp_path / "a.parquet")
+    pl.from_pandas(TABLE).write_parquet(tmp_path / "b.parquet")
+    (tmp_path / "b.csv").write_text(
+        '\ufefftask,worker,label,rank\r\n"q",bob,c,1\r\np,ann,a,1\r\nq,ann,a,4\r\n\r\n'
+        "q,bob,e,7\r\nq,bob,a,7.0\r\np,cyd,b, 2",
+        encoding="utf-8",
+        newline="",
+    )
+    for name in ("a.csv", "b.csv", "a.parquet", "b.parquet"):
+        assert read_annotations(tmp_path / name) == EXPECTED
+
+
+def test_without_a_rank_an_annotation_is_one_block():
+    annotations = Annotations.from_table(TABLE.drop(columns="rank"))
+    assert annotations.rankings("q") == {"bob": [["a", "c", "e"]], "ann": [["a"]]}
+
+
+def test_confidence_ranks_downwards_and_ties_where_equal():
+    table = pd.DataFrame({"case": "p", "annotator": "ann", "class": list("abcd"), "confidence": [0.2, 0.7, 0.2, -3]})
+    assert Annotations.from_table(table).rankings("p") == {"ann": [["b"], ["a", "c"], ["d"]]}
+
+
+def test_indices():
+    table = pd.DataFrame({"task": [10, 9, 10], "worker": [1, 1, 2], "label": [2, 0, 1]})
+    annotations = Annotations.from_table(table, classes=["x", "y", "z"])
+    assert annotations.cases.tolist() == ["10", "9"]
+    assert annotations.annotators.tolist() == ["1", "2"]
+    assert not annotations.anonymous
+    assert annotations.to_rankings()["cases"] == {"10": {"1": [["z"]], "2": [["y"]]}, "9": {"1": [["x"]]}}
+    assert Annotations.from_table(table.astype(str), classes=["x", "y", "z"]) == annotations
+
+
+def test_classes_named_by_numbers_are_names():
+    table = pd.DataFrame({"case": ["p", "q"], "annotator": "ann", "class": [1, 2]})
+    annotations = Annotations.from_table(table, classes=[1, 2, 3])
+    assert annotations.entry_class.tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"row 2 \(case 'q', annotator 'ann'\): the class '0' is not among the 3"):
+        Annotations.from_table(table.assign(**{"class": [1, 0]}), classes=[1, 2, 3])
+
+
+def test_text_is_kept_as_written(tmp_path):
+    """Nothing that looks like a number or a missing value loses its zeros or its name."""
+    (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\n7,1e3,nan\n")
+    annotations = read_annotations(tmp_path / "a.csv")
+    assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "7": {"1e3": [["nan"]]}}
+
+
+def test_anonymous_annotators_are_numbered_within_a_case():
+    annotations = Annotations.from_table(TABLE, anonymous=True)
+    assert annotations.rankings("q") == {"1": [["c"], ["a", "e"]], "2": [["a"]]}
+    assert annotations.rankings("p") == {"1": [["a"]], "2": [["b"]]}
+    assert annotations.annotators.tolist() == ["1", "2"]
+
+
+def test_literal_oracle_on_random_tables():
+    """Grouping and sorting by hand gives the same blocks."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    table = pd.DataFrame(
+        {
+            "case": rng.integers(0, 60, n).astype(str),
+            "annotator": rng.choice(list("ABCDEFGH"), n),
+            "class": rng.choice(list("stuvwxyz"), n),
+            "rank": rng.integers(1, 5, n),
+        }
+    ).drop_duplicates(["case", "annotator", "class"])
+    annotations = Annotations.from_table(table)
+    assert annotations.cases.tolist() == list(dict.fromkeys(table["case"]))
+    for case in annotations.cases.tolist():
+        rows = table[table["case"] == case]
+        expected = {
+            annotator: [sorted(block["class"]) for _, block in said.groupby("rank")]
+            for annotator, said in rows.groupby("annotator")
+        }
+        assert annotations.rankings(case) == expected

@@ -1,0 +1,109 @@
+"""Predictions from every source give the same matrix, in the order of the annotations."""
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from plausibly.annotations import Annotations
+from plausibly.predictions import read_predictions
+
+ANNOTATIONS = Annotations.from_rankings(
+    {"cases": {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}}, classes=["b", "a", "c"]
+)
+SCORES = np.array([[0.25, 0.5, 0.125], [1.0, -2.0, 1e-3], [0.0, 7.0, 8.5]])  # cases q, p, r; classes b, a, c
+NAMED = pd.DataFrame(  # another order of both
+    {"a": SCORES[[2, 0, 1], 1], "case": ["r", "q", "p"], "c": SCORES[[2, 0, 1], 2], "b": SCORES[[2, 0, 1], 0]}
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SCORES,
+        SCORES.tolist(),
+        np.asfortranarray(SCORES),
+        pd.DataFrame(SCORES),
+        pd.DataFrame(SCORES, columns=["b", "a", "c"]),
+        pd.DataFrame(SCORES, index=["q", "p", "r"]),
+        pd.DataFrame(SCORES[[1, 0, 2]], index=["p", "q", "r"]),
+        NAMED,
+        NAMED.rename(columns={"case": "task"}),
+        NAMED.set_index("case"),
+        NAMED.set_index("case").rename_axis(None),
+        NAMED.sort_values("a"),
+        NAMED.astype({"case": "category"}),
+        pl.from_pandas(NAMED),
+        pa.Table.from_pandas(NAMED),
+    ],
+)
+def test_objects(source):
+    read = read_predictions(source, ANNOTATIONS)
+    assert read.dtype == np.float64
+    np.testing.assert_array_equal(read, SCORES)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "b,a,c\n0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+        ("a.csv", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+        ("a.csv", "a,case,c,b\n7,r,8.5,0\n0.5,q,0.125,0.25\n-2,p,1e-3,1\n"),
+        ("a.csv", '\ufeffcase,"b",a,c\r\nq, 0.25,0.5 ,0.125\r\np,1,-2,0.001\r\n\r\nr,0,+7,8.5'),
+        ("a.txt", "0.25 0.5 0.125\n  1   -2  0.001\n0 7\t8.5  \n"),
+        ("a.txt", "0.25\t0.5\t0.125\n1\t-2\t0.001\n0\t7\t8.5\n"),
+        ("a.txt", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+        ("a.txt", "case b a c\nq 0.25 0.5 0.125\np 1 -2 0.001\nr 0 7 8.5\n"),
+        ("A.CSV", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+    ],
+)
+def test_text(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8", newline="")
+    np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), SCORES)
+    np.testing.assert_array_equal(read_predictions(str(path), ANNOTATIONS), SCORES)
+
+
+def test_binary_files(tmp_path):
+    np.save(tmp_path / "a.npy", SCORES)
+    NAMED.to_parquet(tmp_path / "a.parquet")
+    NAMED.set_index("case").to_parquet(tmp_path / "b.parquet")
+    pl.from_pandas(NAMED).write_parquet(tmp_path / "c.parquet")
+    for name in ("a.npy", "a.parquet", "b.parquet", "c.parquet"):
+        np.testing.assert_array_equal(read_predictions(tmp_path / name, ANNOTATIONS), SCORES)
+
+
+def test_dtype_follows_what_came():
+    for dtype, expected in (("f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("i8", "f8"), ("u1", "f8"), ("?", "f8")):
+        assert read_predictions(np.ones((3, 3), dtype), ANNOTATIONS).dtype == np.dtype(expected)
+    assert read_predictions(jnp.ones((3, 3)), ANNOTATIONS).dtype == np.float32
+    assert read_predictions(NAMED.astype(dict.fromkeys("abc", "f4")), ANNOTATIONS).dtype == np.float32
+
+
+def test_numbers_as_class_names(tmp_path):
+    """A header of numbers is a header where it lists the classes and there is one line more than cases."""
+    annotations = Annotations.from_counts(np.eye(3, dtype=int))
+    path = tmp_path / "a.csv"
+    expected = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    path.write_text("0,1,2\n1,2,3\n4,5,6\n7,8,9\n")
+    np.testing.assert_array_equal(read_predictions(path, annotations), expected)
+    path.write_text("2,0,1\n3,1,2\n6,4,5\n9,7,8\n")
+    np.testing.assert_array_equal(read_predictions(path, annotations), expected)
+    path.write_text("2,0,1\n3,1,2\n6,4,5\n")
+    np.testing.assert_array_equal(read_predictions(path, annotations), [[2, 0, 1], [3, 1, 2], [6, 4, 5]])
+    shuffled = pd.DataFrame(expected)[[2, 0, 1]]
+    np.testing.assert_array_equal(read_predictions(shuffled, annotations), expected)
+
+
+def test_numbers_as_case_names():
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], cases=[12, 7])
+    read = read_predictions(pd.DataFrame({"case": [7, 12], "0": [1, 2], "1": [3, 4]}), annotations)
+    np.testing.assert_array_equal(read, [[2, 4], [1, 3]])
+
+
+def test_a_class_called_case():
+    annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["case", "control"])
+    read = read_predictions(pd.DataFrame({"control": [1, 2], "case": [3, 4]}), annotations)
+    np.testing.assert_array_equal(read, [[3, 1], [4, 2]])
