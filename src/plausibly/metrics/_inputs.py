@@ -1,0 +1,71 @@
+"""Checks shared by the metrics on plain arrays: one rule, one sentence."""
+
+from typing import Literal
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+
+from plausibly.errors import ArgumentError
+
+Ties = Literal["order", "random"]
+
+
+def as_array(values: ArrayLike) -> np.ndarray | jax.Array:
+    """Leave JAX arrays where they are and make everything else a NumPy array."""
+    return values if isinstance(values, jax.Array) else np.asarray(values)
+
+
+def check_ties(ties: str) -> None:
+    """Refuse a treatment of ties other than the two there are."""
+    if ties not in ("order", "random"):
+        raise ArgumentError(f'ties must be "order" or "random", but {ties!r} was given: choose one of the two.')
+
+
+def check_size(name: str, size: int, n_classes: int) -> int:
+    """Refuse a list length that is not a whole number between 1 and the number of classes."""
+    whole = isinstance(size, int | np.integer) and not isinstance(size, bool | np.bool_)
+    if not whole or not 1 <= size <= n_classes:
+        raise ArgumentError(
+            f"{name} must be a whole number between 1 and the number of classes, {n_classes}, but {size!r} was given: "
+            f"choose a {name} in that range."
+        )
+    return int(size)
+
+
+def check_plausibilities(plausibilities: ArrayLike) -> np.ndarray | jax.Array:
+    """Refuse plausibilities that are not finite, not negative and of shape (draw, case, class)."""
+    plausibilities = as_array(plausibilities)
+    if plausibilities.ndim != 3 or 0 in plausibilities.shape:
+        raise ArgumentError(
+            f"plausibilities must have the shape (draw, case, class) with none of them empty, but the shape is "
+            f"{plausibilities.shape}: a single point estimate becomes one draw by plausibilities[None]."
+        )
+    _check_values("plausibilities", plausibilities, least=0.0)
+    return plausibilities
+
+
+def check_predictions(predictions: ArrayLike, shape: tuple[int, int]) -> np.ndarray | jax.Array:
+    """Refuse predictions that are not finite or not of the plausibilities' (case, class) shape."""
+    predictions = as_array(predictions)
+    if predictions.shape != shape:
+        raise ArgumentError(
+            f"predictions must have the shape (case, class) of the plausibilities, {shape}, but the shape is "
+            f"{predictions.shape}: give one row of scores per case and one column per class."
+        )
+    _check_values("predictions", predictions, least=-np.inf)
+    return predictions
+
+
+def _check_values(name: str, values: np.ndarray | jax.Array, least: float) -> None:
+    if isinstance(values, jax.core.Tracer):  # inside a transformation there are no values to look at
+        return
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise ArgumentError(f"{name} must be numbers, but an array of type {values.dtype} was given: convert it first.")
+    # The extremes of an array with a NaN in it are NaN, so two passes and no temporary find every offender.
+    if np.isfinite(values.min()) and np.isfinite(values.max()) and values.min() >= least:
+        return
+    place = tuple(int(i) for i in np.argwhere(~(np.isfinite(values) & (values >= least)))[0])
+    rule = "finite numbers" if least == -np.inf else "finite numbers that are not negative"
+    raise ArgumentError(f"{name} must be {rule}, but {values[place]} stands at {place}: mend or leave out that row.")

@@ -1,0 +1,145 @@
+"""Ranked lists of classes, on which every metric is defined.
+
+A ranked list is an integer array whose last axis holds distinct classes, best first: ``predicted`` (case, place) and
+``plausible`` (draw, case, place). Nothing here is as large as (draw, case, class), and equal lists are equal integers,
+so that counts are exact.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int
+
+from plausibly.metrics._inputs import Ties, as_array, check_ties
+
+
+def ranked_classes(
+    scores: Float[Array | np.ndarray, "... class"],
+    k: int,
+    tie_break: Float[Array | np.ndarray, "... class"] | None = None,
+) -> Int[Array | np.ndarray, "... {k}"]:
+    """Rank the ``k`` classes of highest score, best first.
+
+    NumPy arrays are ranked by NumPy in their own precision (in JAX's single precision two close scores could tie);
+    JAX arrays, also inside ``jit``, by JAX.
+
+    Parameters
+    ----------
+    scores
+        Finite scores, plausibilities or logits; classes along the last axis.
+    k
+        Length of the list, at most the number of classes.
+    tie_break
+        Numbers of the same shape; of two equal scores the one with the larger number goes first. Without it equal
+        scores are in class order.
+
+    Returns
+    -------
+    Class indices.
+
+    Examples
+    --------
+    >>> ranked_classes(np.array([[0.1, 0.6, 0.3], [0.4, 0.2, 0.4]]), 2)
+    array([[1, 2],
+           [0, 2]], dtype=int32)
+    """
+    if isinstance(scores, jax.Array):
+        return _ranked_by_jax(scores, k, tie_break)
+    scores = np.array(scores, dtype=np.result_type(scores, np.float32))
+    ranked = np.empty((*scores.shape[:-1], k), np.int32)
+    for place in range(k):
+        if tie_break is None:
+            best = scores.argmax(axis=-1)
+        else:
+            tied = scores == scores.max(axis=-1, keepdims=True)
+            best = np.where(tied, tie_break, -np.inf).argmax(axis=-1)
+        ranked[..., place] = best
+        np.put_along_axis(scores, best[..., None], -np.inf, axis=-1)
+    return ranked
+
+
+@partial(jax.jit, static_argnames="k")
+def _ranked_by_jax(scores, k, tie_break):
+    scores = jnp.where(scores == 0, 0.0, scores)  # floating, and −0 ties with 0
+    if tie_break is None:
+        return lax.top_k(scores, k)[1]
+    classes = lax.broadcasted_iota(jnp.int32, scores.shape, scores.ndim - 1)
+    return lax.sort((-scores, -tie_break, classes), num_keys=2)[2][..., :k]
+
+
+def ranked(scores: ArrayLike, k: int, ties: Ties, seed: int, stream: int) -> Array:
+    """Rank with ties in class order or at random; different streams of one seed are independent."""
+    check_ties(ties)
+    scores, tie_break = as_array(scores), None
+    if ties == "random":
+        tie_break = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), stream), scores.shape)
+        tie_break = tie_break if isinstance(scores, jax.Array) else np.asarray(tie_break)
+    return jnp.asarray(ranked_classes(scores, k, tie_break))
+
+
+@jax.jit
+def shared_counts(
+    predicted: Int[Array, "case place"], plausible: Int[Array, "draw case place"]
+) -> Int[Array, "draw case place"]:
+    """How many classes the first j places of two lists share, for j = 1 … length.
+
+    Examples
+    --------
+    >>> shared_counts(jnp.array([[4, 2, 7]]), jnp.array([[[2, 4, 5]]])).tolist()
+    [[[0, 2, 2]]]
+    """
+    depth = predicted.shape[-1]
+    places = jnp.arange(depth)
+    same = predicted[..., :, None] == plausible[..., None, :]
+    place = jnp.min(jnp.where(same, places, depth), axis=-1)
+    # A class is shared from the later of its two places onwards.
+    shared_from = jnp.maximum(place, places)
+    return jnp.sum(shared_from[..., :, None] <= places, axis=-2, dtype=jnp.int32)
+
+
+@jax.jit
+def hits(
+    predicted: Int[Array, "case place"], plausible: Int[Array, "draw case place2"]
+) -> Bool[Array, "draw case place"]:
+    """Whether the most plausible class is among the first j predicted ones, for j = 1 … length.
+
+    Examples
+    --------
+    >>> hits(jnp.array([[4, 2, 7]]), jnp.array([[[2]]])).tolist()
+    [[[False, True, True]]]
+    """
+    return jnp.cumsum(predicted == plausible[..., :1], axis=-1) > 0
+
+
+@partial(jax.jit, static_argnames="n_classes")
+def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Float[Array, " case"]:
+    """Share of the draws whose set of classes is the most frequent one.
+
+    The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
+    words, and the longest run counted.
+
+    Examples
+    --------
+    >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]]), 4).tolist()
+    [0.5]
+    """
+    n_draws, _, size = plausible.shape
+    members = jnp.sort(plausible, axis=-1).astype(jnp.uint32).transpose(2, 1, 0)  # (place, case, draw)
+    bits = max(1, (n_classes - 1).bit_length())
+    per_word = 32 // bits
+    words = []
+    for first in range(0, size, per_word):
+        word = members[first]
+        for member in members[first + 1 : first + per_word]:
+            word = (word << bits) | member
+        words.append(word)
+    words = jnp.stack(lax.sort(words, dimension=1, num_keys=len(words)))
+    differs = jnp.any(words[:, :, 1:] != words[:, :, :-1], axis=0)
+    draws = jnp.arange(1, n_draws)
+    run_start = lax.cummax(jnp.where(differs, draws, 0), axis=1)
+    longest = jnp.max(draws - run_start + 1, axis=1, initial=1)
+    return longest / n_draws

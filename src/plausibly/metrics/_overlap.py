@@ -1,0 +1,151 @@
+"""Uncertainty-adjusted metrics of a classifier on plain arrays: accuracy, set accuracy, overlap, average overlap."""
+
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from plausibly.metrics._inputs import Ties, check_plausibilities, check_predictions, check_size
+from plausibly.metrics._lists import hits, ranked, shared_counts
+
+
+def top_k_accuracy(
+    predictions: Float[ArrayLike, "case class"],
+    plausibilities: Float[ArrayLike, "draw case class"],
+    k: int,
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, "draw case"]:
+    """Whether the most plausible class is among the ``k`` that the classifier scores highest.
+
+    The mean over cases and draws is the uncertainty-adjusted top-k accuracy; with one draw it is the plain one.
+
+    Parameters
+    ----------
+    predictions
+        Finite scores, in any monotone scale.
+    plausibilities
+        Draws of the class distributions; finite, not negative.
+    k
+        Length of the classifier's list, at most the number of classes.
+    ties
+        Equal scores, and equal plausibilities, in class order (``"order"``) or in random order (``"random"``).
+    seed
+        Of the random order.
+
+    Returns
+    -------
+    Ones and zeros.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, a value is not finite, a plausibility is negative or ``k`` is out of range.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> predictions = [[0.7, 0.2, 0.1]]
+    >>> draws = [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]]]
+    >>> top_k_accuracy(predictions, draws, 1).tolist(), top_k_accuracy(predictions, draws, 2).tolist()
+    ([[1.0], [0.0]], [[1.0], [1.0]])
+    """
+    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
+    return hits(predicted, plausible)[..., -1].astype(jnp.float32)
+
+
+def set_accuracy(
+    predictions: Float[ArrayLike, "case class"],
+    plausibilities: Float[ArrayLike, "draw case class"],
+    k: int,
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, "draw case"]:
+    """Whether the ``k`` highest scores and the ``k`` highest plausibilities are the same set of classes.
+
+    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Ones and zeros.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> set_accuracy([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
+    [[1.0], [0.0]]
+    """
+    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
+    return (shared_counts(predicted, plausible)[..., -1] == k).astype(jnp.float32)
+
+
+def overlap(
+    predictions: Float[ArrayLike, "case class"],
+    plausibilities: Float[ArrayLike, "draw case class"],
+    k: int,
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, "draw case"]:
+    """Share of the ``k`` highest-scored classes that are among the ``k`` most plausible ones.
+
+    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Multiples of 1/k between 0 and 1.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
+    [[1.0], [0.5]]
+    """
+    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
+    return shared_counts(predicted, plausible)[..., -1] / jnp.float32(k)
+
+
+def average_overlap(
+    predictions: Float[ArrayLike, "case class"],
+    plausibilities: Float[ArrayLike, "draw case class"],
+    k: int,
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, "draw case"]:
+    """Mean of the overlaps at 1 … ``k``, which rewards having the best classes at the top of the list.
+
+    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Numbers between 0 and 1.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.5, arXiv 2307.02191; Wu and Crestani (2003) for the measure.
+
+    Examples
+    --------
+    >>> average_overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
+    [[0.5], [0.75]]
+    """
+    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
+    return jnp.mean(shared_counts(predicted, plausible) / jnp.arange(1, k + 1, dtype=jnp.float32), axis=-1)
+
+
+def _ranked_lists(predictions, plausibilities, k, ties, seed):
+    plausibilities = check_plausibilities(plausibilities)
+    predictions = check_predictions(predictions, plausibilities.shape[1:])
+    k = check_size("k", k, plausibilities.shape[2])
+    return ranked(predictions, k, ties, seed, 0), ranked(plausibilities, k, ties, seed, 1)

@@ -1,0 +1,57 @@
+"""Annotation certainty against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.errors import ArgumentError
+from plausibly.metrics import annotation_certainty
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_draws=st.integers(1, 8),
+    n_classes=st.integers(1, 5),
+    levels=st.sampled_from([2, 1000]),
+    data=st.data(),
+)
+def test_certainty_is_the_best_over_all_sets(seed, n_draws, n_classes, levels, data):
+    size = data.draw(st.integers(1, n_classes))
+    draws = np.random.default_rng(seed).integers(0, levels, (n_draws, 3, n_classes)) / levels
+    expected = []
+    for case in range(3):
+        sets = [frozenset(sorted(range(n_classes), key=lambda c: (-draw[c], c))[:size]) for draw in draws[:, case]]
+        expected.append(max(sets.count(s) for s in sets) / n_draws)
+    np.testing.assert_allclose(annotation_certainty(draws, size), expected, rtol=1e-6)
+
+
+def test_a_point_mass_is_certain():
+    draws = np.repeat(np.random.default_rng(0).dirichlet(np.ones(6), 4)[None], 9, axis=0)
+    for size in (1, 2, 3, 6):
+        assert annotation_certainty(draws, size).tolist() == [1.0] * 4
+    assert annotation_certainty(draws[:1], 2).tolist() == [1.0] * 4
+
+
+def test_order_within_the_set_does_not_matter():
+    draws = np.array([[[0.5, 0.4, 0.1]], [[0.4, 0.5, 0.1]]])
+    assert annotation_certainty(draws, 1).tolist() == [0.5]
+    assert annotation_certainty(draws, 2).tolist() == [1.0]
+
+
+def test_ten_thousand_classes():
+    draws = np.random.default_rng(1).random((6, 1, 10_000))
+    draws[:4, 0, [9_999, 9_997, 9_998]] += 2
+    assert annotation_certainty(draws, 3).tolist() == pytest.approx([4 / 6])
+
+
+@pytest.mark.parametrize("size", [0, 4])
+def test_sets_larger_than_the_classes_are_refused(size):
+    with pytest.raises(ArgumentError, match=f"size must be a whole number between 1 and .* 3, but {size} was given"):
+        annotation_certainty(np.ones((1, 1, 3)), size)
+
+
+def test_nan_is_refused():
+    with pytest.raises(ArgumentError, match="plausibilities must be finite numbers that are not negative, but nan"):
+        annotation_certainty(np.full((1, 1, 3), np.nan))

@@ -1,0 +1,132 @@
+"""Metrics on plain arrays against SPEC 3 written as loops, and against scikit-learn where there is one draw."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import top_k_accuracy_score
+
+from plausibly import metrics
+from plausibly.errors import ArgumentError
+
+
+def top(scores, k):
+    """The k highest, ties in class order, as a list."""
+    return sorted(range(len(scores)), key=lambda c: (-scores[c], c))[:k]
+
+
+def one_overlap(scores, draw, k):
+    return len(set(top(scores, k)) & set(top(draw, k))) / k
+
+
+LITERAL = {
+    "top_k_accuracy": lambda scores, draw, k: top(draw, 1)[0] in top(scores, k),
+    "set_accuracy": lambda scores, draw, k: set(top(draw, k)) == set(top(scores, k)),
+    "overlap": one_overlap,
+    "average_overlap": lambda scores, draw, k: sum(one_overlap(scores, draw, j) for j in range(1, k + 1)) / k,
+}
+
+
+@st.composite
+def problems(draw):
+    """Small problems with many ties."""
+    n_draws, n_cases, n_classes = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = draw(st.sampled_from([2, 4, 1000]))
+    plausibilities = rng.integers(0, levels, (n_draws, n_cases, n_classes)) / levels
+    predictions = rng.integers(0, levels, (n_cases, n_classes)) / levels - 0.5
+    return predictions, plausibilities, draw(st.integers(1, n_classes))
+
+
+@pytest.mark.parametrize("name", LITERAL)
+@settings(max_examples=40)
+@given(problem=problems())
+def test_metric_is_its_definition(name, problem):
+    predictions, plausibilities, k = problem
+    expected = [
+        [LITERAL[name](scores, draw, k) for scores, draw in zip(predictions, draws, strict=True)]
+        for draws in plausibilities
+    ]
+    metric = getattr(metrics, name)
+    np.testing.assert_allclose(metric(predictions, plausibilities, k), expected, atol=1e-6)
+    np.testing.assert_allclose(metric(jnp.array(predictions), jnp.array(plausibilities), k), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_one_draw_gives_the_standard_metric(k):
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 6, 200)
+    scores = rng.random((200, 6))
+    ours = metrics.top_k_accuracy(scores, np.eye(6)[labels][None], k)
+    assert float(ours.mean()) == pytest.approx(top_k_accuracy_score(labels, scores, k=k), abs=1e-6)
+
+
+def test_metrics_agree_where_they_must():
+    rng = np.random.default_rng(2)
+    predictions, plausibilities = rng.random((20, 5)), rng.dirichlet(np.ones(5), (30, 20))
+    first = metrics.top_k_accuracy(predictions, plausibilities, 1)
+    for metric in (metrics.set_accuracy, metrics.overlap, metrics.average_overlap):
+        np.testing.assert_array_equal(metric(predictions, plausibilities, 1), first)
+    assert (metrics.top_k_accuracy(predictions, plausibilities, 5) == 1).all()
+    assert (metrics.set_accuracy(predictions, plausibilities, 5) == 1).all()
+
+
+@pytest.mark.parametrize("name", LITERAL)
+def test_metrics_work_inside_jit(name):
+    metric = getattr(metrics, name)
+    predictions, plausibilities = jnp.array([[0.2, 0.5, 0.3]]), jnp.array([[[0.2, 0.3, 0.5]], [[0.5, 0.2, 0.3]]])
+    jitted = jax.jit(lambda a, b: metric(a, b, 2))(predictions, plausibilities)
+    np.testing.assert_array_equal(jitted, metric(predictions, plausibilities, 2))
+
+
+def test_random_ties_are_seeded_and_fair():
+    predictions, plausibilities = np.zeros((4000, 4)), np.tile([0.1, 0.2, 0.6, 0.1], (1, 4000, 1))
+    hit = metrics.top_k_accuracy(predictions, plausibilities, 1, ties="random", seed=3)
+    again = metrics.top_k_accuracy(predictions, plausibilities, 1, ties="random", seed=3)
+    np.testing.assert_array_equal(hit, again)
+    # One in four; five standard deviations: a false alarm in two million seeds.
+    assert abs(float(hit.mean()) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
+    assert metrics.top_k_accuracy(predictions, plausibilities, 1).sum() == 0
+
+
+def test_ties_of_predictions_and_of_plausibilities_are_broken_independently():
+    tied = np.zeros((4000, 2))
+    hit = metrics.top_k_accuracy(tied, tied[None], 1, ties="random")
+    assert abs(float(hit.mean()) - 0.5) < 5 * np.sqrt(0.25 / 4000)
+
+
+BAD = {
+    "k too large": (np.ones((1, 3)), np.ones((1, 1, 3)), 4, "k must be a whole number between 1 and .* 3, but 4"),
+    "k zero": (np.ones((1, 3)), np.ones((1, 1, 3)), 0, "k must be a whole number .* but 0 was given"),
+    "k a fraction": (np.ones((1, 3)), np.ones((1, 1, 3)), 1.5, "k must be a whole number .* but 1.5 was given"),
+    "k a truth value": (np.ones((1, 3)), np.ones((1, 1, 3)), True, "k must be a whole number .* but True was given"),
+    "two dimensions": (
+        np.ones((1, 3)),
+        np.ones((1, 3)),
+        1,
+        r"plausibilities must have the shape \(draw, case, class\)",
+    ),
+    "no draws": (np.ones((1, 3)), np.ones((0, 1, 3)), 1, "none of them empty"),
+    "too few cases": (np.ones((1, 3)), np.ones((2, 2, 3)), 1, r"predictions must have .* \(2, 3\), but .* \(1, 3\)"),
+    "too few classes": (np.ones((2, 2)), np.ones((2, 2, 3)), 1, r"predictions must have .* \(2, 3\), but .* \(2, 2\)"),
+    "NaN score": (np.array([[1.0, np.nan]]), np.ones((1, 1, 2)), 1, r"finite numbers, but nan stands at \(0, 1\)"),
+    "infinite score": (np.array([[np.inf, 1.0]]), np.ones((1, 1, 2)), 1, r"but inf stands at \(0, 0\)"),
+    "NaN draw": (np.ones((1, 2)), np.array([[[1.0, np.nan]]]), 1, r"but nan stands at \(0, 0, 1\)"),
+    "negative draw": (np.ones((1, 2)), np.array([[[1.5, -0.5]]]), 1, r"not negative, but -0.5 stands at \(0, 0, 1\)"),
+    "words": (np.array([["a", "b"]]), np.ones((1, 1, 2)), 1, "predictions must be numbers, but an array of type <U1"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("name", LITERAL)
+def test_bad_arguments_are_refused_in_one_sentence(name, bad):
+    predictions, plausibilities, k, message = BAD[bad]
+    with pytest.raises(ArgumentError, match=message):
+        getattr(metrics, name)(predictions, plausibilities, k)
+
+
+def test_unknown_treatment_of_ties_is_refused():
+    with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'best\' was given'):
+        metrics.overlap(np.ones((1, 3)), np.ones((1, 1, 3)), 1, ties="best")
