@@ -1,0 +1,54 @@
+"""Names of the independent streams of random numbers that follow the draws of a posterior."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+import jax
+import numpy as np
+from jaxtyping import Array, Int, Key, UInt32
+
+
+class Stream(IntEnum):
+    """What random numbers are for; folded into the key of a case.
+
+    The numbers are far from 0, because folding a small number into a key gives the same key as splitting it does, and
+    a sampler may have split the same key.
+    """
+
+    TIES = 0x706C0001
+    SPLIT = 0x706C0002
+    FILL = 0x706C0003
+    DENSE = 0x706C0004
+    RISK = 0x706C0005
+    PREDICTIONS = 0x706C0006
+
+
+Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]
+
+
+def stream_words(keys: Key[Array, " case"]) -> Words:
+    """Derive the keys of every stream, one per case, as plain data that NumPy can slice.
+
+    Examples
+    --------
+    >>> stream_words(jax.random.split(jax.random.key(0), 3))[Stream.TIES].shape
+    (3, 2)
+    """
+    words = np.asarray(_fold_in(keys, np.array(list(Stream), np.uint32)))
+    return dict(zip(Stream, words, strict=True))
+
+
+def select(words: Words, cases: Int[np.ndarray, " chosen"]) -> Words:
+    """Keep the keys of some cases."""
+    return {stream: data[cases] for stream, data in words.items()}
+
+
+def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
+    """Make keys of plain data again, of the kind that :func:`plausibly._keys.case_keys` makes."""
+    return jax.random.wrap_key_data(words, impl="threefry2x32")
+
+
+@jax.jit
+def _fold_in(keys, streams):
+    fold_in = jax.vmap(jax.vmap(jax.random.fold_in, (0, None)), (None, 0))
+    return jax.random.key_data(fold_in(keys, streams))
