@@ -1,0 +1,55 @@
+"""The one place that knows which generation of ArviZ is installed.
+
+Before 1.0 ArviZ keeps its groups in ``arviz.InferenceData``; from 1.0 on in :class:`xarray.DataTree`. Both answer to
+``posterior["posterior"]["plausibility"]``; what differs is how they are built and how their groups are listed.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+with warnings.catch_warnings():
+    # ArviZ 0.23 announces its successor on import, once a day.
+    warnings.simplefilter("ignore", FutureWarning)
+    import arviz as az
+
+HAS_INFERENCE_DATA = int(az.__version__.split(".")[0]) < 1
+Posterior = az.InferenceData if HAS_INFERENCE_DATA else xr.DataTree
+
+
+def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> Posterior:
+    """Join data sets into the container of the ArviZ that is installed.
+
+    Parameters
+    ----------
+    groups
+        Data sets by the name of their group, such as ``"posterior"`` and ``"sample_stats"``.
+    attrs
+        Attributes of the whole.
+
+    Examples
+    --------
+    >>> both = from_groups({"posterior": xr.Dataset({"a": 1.0})}, {"model": "irn"})
+    >>> both.attrs["model"], float(both["posterior"]["a"])
+    ('irn', 1.0)
+    """
+    if HAS_INFERENCE_DATA:
+        return az.InferenceData(**groups, attrs=dict(attrs))
+    tree = xr.DataTree.from_dict(dict(groups))
+    tree.attrs.update(attrs)
+    return tree
+
+
+def to_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
+    """List the data sets of a posterior by the name of their group.
+
+    Examples
+    --------
+    >>> list(to_groups(from_groups({"posterior": xr.Dataset({"a": 1.0})}, {})))
+    ['posterior']
+    """
+    if HAS_INFERENCE_DATA:
+        return {name: posterior[name] for name in posterior.groups()}
+    return {name: node.to_dataset() for name, node in posterior.children.items()}

@@ -1,0 +1,389 @@
+"""Draws of the plausibilities of all cases, ragged in their classes, as an ArviZ container.
+
+Of K classes a case usually sees a handful. The variable ``plausibility`` in group ``posterior`` therefore has the
+dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
+*remainder*, which stands for all classes that nobody named (``class_index`` −1, their number in ``n_classes``). Within
+a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
+somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
+
+The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
+and ``constant_data`` (the model's point estimate, the names of the classes).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._keys import case_keys
+from plausibly._ranking import rank_slots
+from plausibly._streams import Stream, as_key, stream_words
+from plausibly.annotations import REMAINDER, Annotations, Slots
+from plausibly.errors import ArgumentError, FileError
+
+REMAINDER_NAME = "(remainder)"
+"""Class name of the slot that stands for all classes nobody named."""
+
+
+def build_posterior(
+    plausibility: Float[np.ndarray, "chain draw slot"],
+    annotations: Annotations,
+    slots: Slots,
+    *,
+    point: Float[np.ndarray, " slot"],
+    concentration: float,
+    sample_stats: Mapping[str, np.ndarray] | None = None,
+    log_likelihood: Float[np.ndarray, "chain draw annotation"] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> Posterior:
+    """Join draws and annotations into an ArviZ container.
+
+    Parameters
+    ----------
+    plausibility
+        Draws; within a case the slots sum to one. A point mass has one chain and one draw.
+    annotations
+        What the draws were conditioned on.
+    slots
+        Cases and classes of the slots.
+    point
+        The model's point estimate.
+    concentration
+        Of the Dirichlet by which the remainder falls on its classes, for each class.
+    sample_stats
+        Arrays (chain, draw, case) by name, of engines that have them.
+    log_likelihood
+        Of every annotation.
+    attrs
+        Of the whole: strings and numbers as they are, everything else as JSON.
+
+    Raises
+    ------
+    ArgumentError
+        If an array's shape does not fit the slots, the cases or the annotations.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]]]], classes=["a", "b", "c"])
+    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.5, 0.4, 0.1]]], np.float32)
+    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    >>> posterior["posterior"]["plausibility"].sizes["draw"]
+    2
+    """
+    plausibility = np.asarray(plausibility, np.float32)
+    n_chains, n_draws = _check_shape("plausibility", plausibility, (None, None, len(slots.case)))[:2]
+    point = np.asarray(point, np.float32)
+    _check_shape("point", point, (len(slots.case),))
+    chain_draw = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
+    named = slots.class_index != REMAINDER
+    slot_coords = {
+        "case": ("slot", annotations.cases[slots.case]),
+        "class_name": ("slot", np.where(named, annotations.classes[slots.class_index], REMAINDER_NAME)),
+        "class_index": ("slot", slots.class_index),
+        "n_classes": ("slot", slots.n_classes),
+    }
+    groups = {
+        "posterior": xr.Dataset(
+            {"plausibility": (("chain", "draw", "slot"), plausibility)}, coords=chain_draw | slot_coords
+        )
+    }
+    if sample_stats:
+        sizes = (n_chains, n_draws, annotations.n_cases)
+        for name, values in sample_stats.items():
+            _check_shape(name, values, sizes)
+        groups["sample_stats"] = xr.Dataset(
+            {name: (("chain", "draw", "case"), np.asarray(values)) for name, values in sample_stats.items()},
+            coords=chain_draw | {"case": annotations.cases},
+        )
+    if log_likelihood is not None:
+        log_likelihood = np.asarray(log_likelihood, np.float32)
+        _check_shape("log_likelihood", log_likelihood, (n_chains, n_draws, annotations.n_annotations))
+        groups["log_likelihood"] = xr.Dataset(
+            {"ranking": (("chain", "draw", "annotation"), log_likelihood)},
+            coords=chain_draw
+            | {
+                "case": ("annotation", annotations.cases[annotations.annotation_case]),
+                "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
+            },
+        )
+    groups["observed_data"] = _observed_data(annotations)
+    groups["constant_data"] = xr.Dataset(
+        {
+            "point_plausibility": ("slot", point),
+            "case_index": ("slot", slots.case),
+            "class_names": ("class_id", annotations.classes),
+        },
+        coords=slot_coords,
+    )
+    described = {name: _attribute(value) for name, value in (attrs or {}).items()}
+    return from_groups(
+        groups, described | {"concentration": float(concentration), "n_classes": int(annotations.n_classes)}
+    )
+
+
+def slots_of(posterior: Posterior) -> Slots:
+    """Recover the slots over which the plausibilities of a posterior run."""
+    constants = posterior["constant_data"]
+    case = np.asarray(constants["case_index"].values, np.int32)
+    n_cases = posterior["observed_data"].sizes["case"]
+    return Slots(
+        case=case,
+        class_index=np.asarray(constants["class_index"].values, np.int32),
+        n_classes=np.asarray(constants["n_classes"].values, np.int32),
+        start=np.searchsorted(case, np.arange(n_cases + 1)).astype(np.int64),
+    )
+
+
+def annotations_of(posterior: Posterior) -> Annotations:
+    """Recover the annotations that a posterior was conditioned on."""
+    observed = posterior["observed_data"]
+    return Annotations(
+        cases=case_names(posterior),
+        classes=np.asarray(posterior["constant_data"]["class_names"].values, dtype=str),
+        annotators=np.asarray(observed["annotator"].values, dtype=str),
+        anonymous=bool(observed.attrs["anonymous"]),
+        annotation_case=np.asarray(observed["annotation_case"].values, np.int32),
+        annotation_annotator=np.asarray(observed["annotation_annotator"].values, np.int32),
+        entry_annotation=np.asarray(observed["entry_annotation"].values, np.int32),
+        entry_class=np.asarray(observed["entry_class"].values, np.int32),
+        entry_block=np.asarray(observed["rank"].values - 1, np.int16),
+    )
+
+
+def case_names(posterior: Posterior) -> np.ndarray:
+    """Names of the cases, in order."""
+    return np.asarray(posterior["observed_data"]["case"].values, dtype=str)
+
+
+def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
+    """Plausibilities of all slots, one chain after the other."""
+    plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
+    return plausibility.reshape(-1, plausibility.shape[-1])
+
+
+def top_classes(
+    posterior: Posterior,
+    depth: int,
+    seed: int = 0,
+    *,
+    cases: str | Sequence[str] | None = None,
+    ties: Literal["order", "random"] = "order",
+) -> Int[np.ndarray, "draw case {depth}"]:
+    """Rank the ``depth`` most plausible classes of each case in every draw, best first.
+
+    They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
+    that a list is wrong with a probability below 1e-9. Lists of different depth from one seed agree as far as they go,
+    and the lists of a case do not depend on the other cases.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    depth
+        Length of the lists, at most the number of classes.
+    seed
+        Of the split of the remainder and of random ties.
+    cases
+        Names of the cases, in the order wanted; all by default.
+    ties
+        Equal plausibilities, such as the zeros of classes without mass, in class order (``"order"``) or at random
+        (``"random"``).
+
+    Returns
+    -------
+    Class indices; chains follow each other along the draws.
+
+    Raises
+    ------
+    ArgumentError
+        If ``depth`` is out of range or a case is unknown.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
+    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
+    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    >>> top_classes(posterior, depth=2).tolist()
+    [[[0, 1]], [[1, 0]]]
+    """
+    n_classes = int(posterior.attrs["n_classes"])
+    if not 1 <= depth <= n_classes:
+        raise ArgumentError(
+            f"depth must be between 1 and the number of classes, {n_classes}, but {depth} was given: choose it there."
+        )
+    if ties not in ("order", "random"):
+        raise ArgumentError(f'ties must be "order" or "random", but {ties!r} was given: choose one of the two.')
+    positions, names = _positions(posterior, cases)
+    return rank_slots(
+        stacked_draws(posterior),
+        slots_of(posterior),
+        positions,
+        stream_words(case_keys(seed, names)),
+        depth,
+        n_classes=n_classes,
+        concentration=float(posterior.attrs["concentration"]),
+        ties=ties,
+    )
+
+
+def dense(
+    posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
+) -> Float[np.ndarray, "draw case class"]:
+    """Plausibilities of every class, the remainder split by its Dirichlet in every draw.
+
+    For some cases at a time: the array has draws × cases × classes numbers.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    cases
+        Names of the cases, in the order wanted; all by default.
+    seed
+        Of the split of the remainder.
+
+    Returns
+    -------
+    Plausibilities; they sum to one over classes, and chains follow each other along the draws.
+
+    Raises
+    ------
+    ArgumentError
+        If a case is unknown.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c", "d"])
+    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
+    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
+    [[1.0], [1.0]]
+    """
+    slots, draws = slots_of(posterior), stacked_draws(posterior)
+    n_classes, concentration = int(posterior.attrs["n_classes"]), float(posterior.attrs["concentration"])
+    positions, names = _positions(posterior, cases)
+    words = stream_words(case_keys(seed, names))[Stream.DENSE]
+    out = np.zeros((len(draws), len(positions), n_classes), np.float32)
+    for row, case in enumerate(positions):
+        own = slice(slots.start[case], slots.start[case + 1])
+        named = slots.class_index[own][~slots.is_remainder[own]]
+        out[:, row, named] = draws[:, own][:, : len(named)]
+        if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
+            # All classes get a share, so that one shape serves all cases, and only the unnamed ones keep theirs.
+            log_gamma = np.array(_log_gammas(words[row], concentration, len(draws) * n_classes))
+            log_gamma = log_gamma.reshape(len(draws), n_classes)
+            log_gamma[:, named] = -np.inf
+            shares = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
+            out[:, row] += draws[:, own.stop - 1, None] * (shares / shares.sum(axis=1, keepdims=True))
+    return out
+
+
+def save(posterior: Posterior, path: str | Path) -> None:
+    """Write a posterior as netCDF, compressed; the same posterior always gives the same bytes.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    path
+        Name of the file, usually ending in ``.nc``; overwritten if it exists.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    tree = xr.DataTree.from_dict(to_groups(posterior))
+    tree.attrs.update(posterior.attrs)
+    encoding = {
+        node.path: {
+            name: {"zlib": True, "complevel": 1, "shuffle": True}
+            for name, variable in node.variables.items()
+            if variable.dtype.kind in "fiub" and variable.size
+        }
+        for node in tree.children.values()
+    }
+    try:
+        tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
+
+
+def load(path: str | Path) -> Posterior:
+    """Read a posterior that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path
+        Name of the file.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, truncated, not netCDF or not a posterior.
+    """
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            loaded = tree.load()
+    except (OSError, KeyError, ValueError) as error:
+        raise FileError(f"{path} cannot be read as netCDF ({error}): save the posterior again.") from error
+    groups = {name: node.to_dataset() for name, node in loaded.children.items()}
+    if not {"posterior", "constant_data", "observed_data"} <= groups.keys():
+        raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
+    return from_groups(groups, loaded.attrs)
+
+
+def _observed_data(annotations):
+    return xr.Dataset(
+        {
+            "rank": ("entry", annotations.entry_block + 1),
+            "entry_annotation": ("entry", annotations.entry_annotation),
+            "entry_class": ("entry", annotations.entry_class),
+            "annotation_case": ("annotation", annotations.annotation_case),
+            "annotation_annotator": ("annotation", annotations.annotation_annotator),
+        },
+        coords={"case": annotations.cases, "annotator": annotations.annotators},
+        attrs={"anonymous": int(annotations.anonymous)},
+    )
+
+
+def _attribute(value):
+    """NetCDF attributes are strings and numbers."""
+    plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return value if plain else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _check_shape(name, values, expected):
+    shape = np.shape(values)
+    fits = len(shape) == len(expected) and all(
+        size > 0 if want is None else size == want for size, want in zip(shape, expected, strict=True)
+    )
+    if not fits:
+        wanted = tuple("any" if want is None else want for want in expected)
+        raise ArgumentError(f"{name} must have the shape {wanted}, but has {shape}: it does not fit these annotations.")
+    return shape
+
+
+def _positions(posterior, cases):
+    names = case_names(posterior)
+    if cases is None:
+        return np.arange(len(names)), names
+    wanted = [cases] if isinstance(cases, str) else [str(case) for case in cases]
+    place = {name: position for position, name in enumerate(names)}
+    unknown = [case for case in wanted if case not in place]
+    if unknown:
+        raise ArgumentError(f"there is no case {unknown[0]!r} in this posterior: its cases are {str(names[0])!r}, ….")
+    return np.array([place[case] for case in wanted], np.int64), wanted
+
+
+@partial(jax.jit, static_argnames="size")
+def _log_gammas(words, concentration, size):
+    keys = jax.random.split(as_key(words), size)
+    return jax.vmap(lambda key: jax.random.loggamma(key, concentration))(keys)

@@ -1,0 +1,216 @@
+"""The container: groups, accessors, files, dense arrays, and that ArviZ of either generation works on it."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from plausibly._arviz import HAS_INFERENCE_DATA, az, from_groups, to_groups
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import ArgumentError, FileError
+from plausibly.posterior import (
+    annotations_of,
+    build_posterior,
+    dense,
+    load,
+    save,
+    slots_of,
+    stacked_draws,
+    top_classes,
+)
+
+ANNOTATIONS = Annotations.from_rankings(
+    {
+        "classes": ["acne", "eczéma", "naevus", "rosacea", "tinea"],
+        "cases": {
+            "p1": {"ann": [["tinea"], ["acne"]], "bob": [["naevus", "tinea"]]},
+            "p2": {"bob": [["rosacea"]]},
+            "p3": {"ann": [["acne"], ["eczéma"], ["naevus"], ["rosacea"], ["tinea"]]},
+        },
+    }
+)
+SLOTS = Slots.of(ANNOTATIONS)
+
+
+def make(n_chains=2, n_draws=50, slots=SLOTS, **options):
+    rng = np.random.default_rng(0)
+    gamma = rng.gamma(1.0, size=(n_chains, n_draws, len(slots))).astype(np.float32)
+    plausibility = gamma / np.add.reduceat(gamma, slots.start[:-1], axis=-1)[..., slots.case]
+    return build_posterior(
+        plausibility, ANNOTATIONS, slots, **{"point": plausibility[0, 0], "concentration": 0.5} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    rng = np.random.default_rng(1)
+    return make(
+        sample_stats={"diverging": np.zeros((2, 50, 3), bool), "energy": rng.normal(size=(2, 50, 3))},
+        log_likelihood=rng.normal(size=(2, 50, 4)),
+        attrs={"model": "plackett-luce", "reliability": 3.0, "seed": 0, "arguments": {"ties": "split", "b": None}},
+    )
+
+
+def test_slots_are_labelled(posterior):
+    plausibility = posterior["posterior"]["plausibility"]
+    assert plausibility.dims == ("chain", "draw", "slot")
+    assert plausibility.dtype == np.float32
+    labels = list(zip(plausibility["case"].values, plausibility["class_name"].values, strict=True))
+    assert labels[:5] == [("p1", "acne"), ("p1", "naevus"), ("p1", "tinea"), ("p1", "(remainder)"), ("p2", "rosacea")]
+    assert plausibility["class_index"].values.tolist() == [0, 2, 4, -1, 3, -1, 0, 1, 2, 3, 4]
+    assert plausibility["n_classes"].values.tolist() == [1, 1, 1, 2, 1, 4, 1, 1, 1, 1, 1]
+
+
+def test_groups_and_attributes(posterior):
+    assert set(to_groups(posterior)) == {
+        "posterior",
+        "sample_stats",
+        "log_likelihood",
+        "observed_data",
+        "constant_data",
+    }
+    assert posterior.attrs["reliability"] == 3.0
+    assert posterior.attrs["n_classes"] == 5
+    assert json.loads(posterior.attrs["arguments"]) == {"ties": "split", "b": None}
+    assert posterior["log_likelihood"]["ranking"]["annotator"].values.tolist() == ["ann", "bob", "bob", "ann"]
+    assert posterior["sample_stats"]["energy"].sel(case="p2").shape == (2, 50)
+    assert type(posterior).__name__ == ("InferenceData" if HAS_INFERENCE_DATA else "DataTree")
+
+
+def test_annotations_and_slots_come_back(posterior):
+    assert annotations_of(posterior) == ANNOTATIONS
+    for name in ("case", "class_index", "n_classes", "start"):
+        np.testing.assert_array_equal(getattr(slots_of(posterior), name), getattr(SLOTS, name))
+
+
+def test_arviz_works_on_it(posterior):
+    table = az.summary(posterior, var_names=["plausibility"])
+    assert len(table) == len(SLOTS)
+    for diagnostic in (az.rhat, az.ess):
+        values = diagnostic(posterior, var_names=["plausibility"])
+        values = values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]
+        assert values.dims == ("slot",)
+        assert np.isfinite(values).all()
+
+
+def test_a_file_holds_everything(posterior, tmp_path):
+    save(posterior, tmp_path / "a.nc")
+    loaded = load(tmp_path / "a.nc")
+    assert type(loaded) is type(posterior)
+    assert dict(loaded.attrs) == dict(posterior.attrs)
+    before, after = to_groups(posterior), to_groups(loaded)
+    assert before.keys() == after.keys()
+    for name in before:
+        xr.testing.assert_identical(before[name], after[name])
+    assert annotations_of(loaded) == ANNOTATIONS
+    np.testing.assert_array_equal(top_classes(loaded, 4), top_classes(posterior, 4))
+
+
+def test_files_are_equal_to_the_byte(posterior, tmp_path):
+    save(posterior, tmp_path / "a.nc")
+    time.sleep(1.1)  # HDF5 keeps times in seconds.
+    save(posterior, tmp_path / "b.nc")
+    save(load(tmp_path / "a.nc"), tmp_path / "c.nc")
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes() == (tmp_path / "c.nc").read_bytes()
+
+
+def test_files_are_compressed(tmp_path):
+    save(make(n_draws=2000), tmp_path / "a.nc")
+    constant = np.zeros((2, 2000, len(SLOTS)), np.float32)
+    save(build_posterior(constant, ANNOTATIONS, SLOTS, point=constant[0, 0], concentration=1.0), tmp_path / "b.nc")
+    assert (tmp_path / "b.nc").stat().st_size < (tmp_path / "a.nc").stat().st_size / 2
+
+
+def test_a_point_mass_has_one_chain_and_one_draw(tmp_path):
+    posterior = make(n_chains=1, n_draws=1)
+    save(posterior, tmp_path / "a.nc")
+    assert stacked_draws(load(tmp_path / "a.nc")).shape == (1, len(SLOTS))
+
+
+def test_dense_sums_to_one_and_keeps_what_is_named(posterior):
+    whole = dense(posterior)
+    assert whole.shape == (100, 3, 5)
+    np.testing.assert_allclose(whole.sum(axis=2), 1, rtol=1e-5)
+    draws = stacked_draws(posterior)
+    np.testing.assert_array_equal(whole[:, 0, [0, 2, 4]], draws[:, :3])
+    np.testing.assert_array_equal(whole[:, 2], draws[:, 6:])
+    np.testing.assert_allclose(whole[:, 0, [1, 3]].sum(axis=1), draws[:, 3], rtol=1e-5)
+
+
+def test_dense_splits_the_remainder_by_its_dirichlet():
+    posterior = make(n_draws=2000, concentration=2.0)
+    whole = dense(posterior, cases="p2")[:, 0]
+    share = whole[:, 0] / (1 - whole[:, 3])
+    # One class of four at concentration 2; a false alarm in 10,000 seeds.
+    assert stats.kstest(share, stats.beta(2, 6).cdf).pvalue > 1e-4
+
+
+def test_cases_do_not_depend_on_each_other(posterior):
+    np.testing.assert_array_equal(dense(posterior, cases=["p2", "p1"]), dense(posterior)[:, [1, 0]])
+    np.testing.assert_array_equal(top_classes(posterior, 5, cases=["p2", "p1"]), top_classes(posterior, 5)[:, [1, 0]])
+    assert (top_classes(posterior, 5, seed=0) != top_classes(posterior, 5, seed=1)).any()
+
+
+def test_top_classes_of_a_case_without_remainder_are_a_sort():
+    posterior = make()
+    expected = np.argsort(-dense(posterior, cases="p3"), axis=2)
+    np.testing.assert_array_equal(top_classes(posterior, 5, cases="p3"), expected)
+
+
+def test_without_a_remainder_unnamed_classes_have_nothing():
+    slots = Slots.of(ANNOTATIONS, remainder=False)
+    posterior = make(slots=slots)
+    assert (dense(posterior, cases="p2")[0, 0] == [0, 0, 0, 1, 0]).all()
+    assert top_classes(posterior, 5, cases="p2")[0].tolist() == [[3, 0, 1, 2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"point": np.ones(3)}, r"point must have the shape \(11,\), but has \(3,\)"),
+        (
+            {"log_likelihood": np.ones((2, 50, 9))},
+            r"log_likelihood must have the shape \(2, 50, 4\), but has \(2, 50, 9\)",
+        ),
+        ({"sample_stats": {"energy": np.ones((2, 50))}}, r"energy must have the shape \(2, 50, 3\), but has \(2, 50\)"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(change, message):
+    with pytest.raises(ArgumentError, match=message):
+        make(**change)
+
+
+def test_draws_that_do_not_fit_are_refused():
+    with pytest.raises(ArgumentError, match=r"plausibility must have the shape \('any', 'any', 11\), but has \(1, 2\)"):
+        build_posterior(np.ones((1, 2)), ANNOTATIONS, SLOTS, point=np.ones(11), concentration=1.0)
+
+
+def test_bad_requests_are_refused(posterior):
+    with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
+        dense(posterior, cases=["p1", "p9"])
+    for depth in (0, 6):
+        with pytest.raises(ArgumentError, match=f"depth must be between 1 and .* 5, but {depth} was given"):
+            top_classes(posterior, depth)
+    with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'x\''):
+        top_classes(posterior, 1, ties="x")
+
+
+def test_bad_files_are_refused(posterior, tmp_path):
+    with pytest.raises(FileError, match=r"missing\.nc cannot be read as netCDF"):
+        load(tmp_path / "missing.nc")
+    save(posterior, tmp_path / "cut.nc")
+    (tmp_path / "cut.nc").write_bytes((tmp_path / "cut.nc").read_bytes()[:3000])
+    with pytest.raises(FileError, match=r"cut\.nc cannot be read as netCDF"):
+        load(tmp_path / "cut.nc")
+    (tmp_path / "text.nc").write_text("not netCDF")
+    with pytest.raises(FileError, match=r"text\.nc cannot be read as netCDF"):
+        load(tmp_path / "text.nc")
+    other = from_groups({"posterior": xr.Dataset({"a": 1.0})}, {})
+    save(other, tmp_path / "other.nc")
+    with pytest.raises(FileError, match=r"other\.nc is netCDF but holds no posterior, only \['posterior'\]"):
+        load(tmp_path / "other.nc")
+    with pytest.raises(FileError, match="cannot be written"):
+        save(posterior, tmp_path / "no such folder" / "a.nc")
