@@ -20,5 +20,5 @@ def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
     """
     digests = b"".join(blake2b(str(name).encode(), digest_size=8).digest() for name in names)
     words = jnp.asarray(np.frombuffer(digests, dtype="<u4").reshape(-1, 2))
-    base = jax.random.key(seed)
+    base = jax.random.key(seed, impl="threefry2x32")
     return jax.vmap(lambda word: jax.random.fold_in(jax.random.fold_in(base, word[0]), word[1]))(words)

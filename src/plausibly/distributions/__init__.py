@@ -1,1 +1,16 @@
+r"""NumPyro distributions of the package: partial rankings, and the logarithm of a Gamma variable.
 
+A **partial ranking** of :math:`K` classes is an ordered sequence of disjoint blocks of tied classes that together hold
+all of them; the last block collects what the annotator did not name. As a value it is an integer vector of length
+:math:`K`: the *position* of each class's block, 0 for the best. With classes A, B, C, D, E, the annotation
+{B} {A, D}, the rest unranked, is ``[1, 0, 2, 1, 2]``. Only the order of the positions counts.
+
+:class:`PartialPlackettLuce` is the distribution. Its ``log_prob`` takes such vectors, or a :class:`PartialRankings`,
+the same annotations taken apart beforehand into the draws that they consist of, each different one once; that is what
+the samplers evaluate some ten million times.
+"""
+
+from plausibly.distributions._log_gamma import LogGamma as LogGamma
+from plausibly.distributions._partial_plackett_luce import PartialPlackettLuce as PartialPlackettLuce
+from plausibly.distributions._partial_plackett_luce import PartialRankings as PartialRankings
+from plausibly.distributions._partial_plackett_luce import Ties as Ties

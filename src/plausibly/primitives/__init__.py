@@ -1,1 +1,18 @@
+r"""JAX primitives of the package: so far one, the probability of a tied block.
 
+A tied block :math:`b` of a partial ranking says that its classes were all drawn before anything else that was left, in
+an order nobody knows. Under Plackett-Luce with weights :math:`\lambda` and :math:`\bar Z` the total weight of what was
+left besides,
+
+.. math:: p(b \mid \lambda) = \Big(\prod_{k \in b} \lambda_k\Big) R(b), \qquad R(\emptyset) = 1, \qquad
+   R(A) = \frac{\sum_{a \in A} R(A \setminus a)}{\bar Z + \sum_{a \in A} \lambda_a},
+
+a sum over the :math:`|b|!` orders in :math:`O(2^{|b|} |b|)` operations. The value depends on
+:math:`r_a = \log \lambda_a - \log \bar Z` alone, so the primitive is unary.
+
+Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batching, lowering); ``_recursion`` holds the
+arithmetic, and says how it stays stable.
+"""
+
+from plausibly.primitives._block import MAX_BLOCK_SIZE as MAX_BLOCK_SIZE
+from plausibly.primitives._block import block_log_prob as block_log_prob

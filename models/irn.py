@@ -1,0 +1,48 @@
+"""Inverse rank normalisation: a deterministic aggregate of partial rankings."""
+
+import numpyro
+from jaxtyping import Array, Float, Num
+
+from plausibly.case import Case
+
+
+def inverse_rank(position: Num[Array, "*entry"], block_size: Num[Array, "*entry"], ties: str) -> Float[Array, "*entry"]:
+    r"""The weight that an annotation gives to a class it names.
+
+    Parameters
+    ----------
+    position
+        The position :math:`i - 1` of the class's block, 0 for the best.
+    block_size
+        How many classes are tied in it.
+    ties
+        ``"split"``: a block's weight is shared by its classes, :math:`1 / (i |b_i|)` (Stutz et al. 2025, Eq. 3);
+        ``"full"``: each of them gets :math:`1 / i`, as in that paper's figures and released results.
+
+    Examples
+    --------
+    >>> float(inverse_rank(1, 2, "split")), float(inverse_rank(1, 2, "full"))
+    (0.25, 0.5)
+    """
+    return 1 / ((position + 1.0) * (block_size if ties == "split" else 1))
+
+
+def irn(case: Case, *, ties: str = "split") -> None:
+    r"""One case, its plausibilities proportional to the inverse ranks summed over annotators.
+
+    .. math:: \lambda_k \propto \sum_r \sum_{i < L_r} w_i \, [k \in b_i^r]
+
+    Parameters
+    ----------
+    case
+        Annotations over slots.
+    ties
+        See :func:`inverse_rank`.
+
+    References
+    ----------
+    Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    section 2.3.1.
+    """
+    total = case.counts @ (case.named * inverse_rank(case.rankings.positions, case.block_sizes, ties))
+    numpyro.deterministic("plausibility", total / total.sum())

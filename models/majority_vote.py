@@ -1,0 +1,30 @@
+"""Majority vote: the baseline that uncertainty-adjusted evaluation replaces."""
+
+import numpyro
+from jaxtyping import Array, Bool, Float, Num
+
+from plausibly.case import Case
+
+
+def vote(position: Num[Array, "*entry"], block_size: Num[Array, "*entry"]) -> Float[Array, "*entry"]:
+    """The vote that an annotation gives to a class it names: its first block shares one vote.
+
+    Examples
+    --------
+    >>> float(vote(0, 2)), float(vote(1, 1))
+    (0.5, 0.0)
+    """
+    return (position == 0) / (1.0 * block_size)
+
+
+def majority_vote(case: Case) -> None:
+    """One case, all plausibility on the class with the most votes; classes that tie share it.
+
+    Parameters
+    ----------
+    case
+        Annotations over slots.
+    """
+    votes = case.counts @ (case.named * vote(case.rankings.positions, case.block_sizes))
+    winners: Bool[Array, " slot"] = votes >= votes.max() * (1 - 1e-6)
+    numpyro.deterministic("plausibility", winners / winners.sum())

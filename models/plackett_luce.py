@@ -1,0 +1,45 @@
+"""Plackett-Luce for partial rankings: annotators draw classes without replacement, by plausibility."""
+
+import jax
+import numpyro
+from jaxtyping import ArrayLike, Float
+from numpyro.handlers import scale
+
+from plausibly.case import Case
+from plausibly.distributions import LogGamma, PartialPlackettLuce
+
+
+def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:
+    r"""One case under the Plackett-Luce model.
+
+    .. math::
+       w_k \sim \mathrm{Gamma}(\alpha_k, 1), \quad \lambda = w / \sum_k w_k, \quad
+       b^r \sim \mathrm{PartialPlackettLuce}(\lambda)
+
+    Parameters
+    ----------
+    case
+        Annotations over slots; ``case.concentration`` is :math:`\alpha`.
+    reliability
+        :math:`\gamma > 0`. As ``"power"``, every annotation counts :math:`\gamma` times,
+        :math:`p(b \mid \lambda)^\gamma`; as ``"temper"``, annotators draw with weights :math:`\lambda^\gamma`. At
+        :math:`\gamma = 1` the two are the same.
+    mode
+        ``"power"`` or ``"temper"``.
+
+    Notes
+    -----
+    Prior and weights are kept as logarithms; the scale of the weights, which the rankings do not see, stays in the
+    program as a direction that mixes freely. Under ``"temper"`` the remainder competes as a single class with weight
+    :math:`\lambda_{\text{rest}}^\gamma`.
+
+    References
+    ----------
+    Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
+    section 2.3.3 and Appendix B.
+    """
+    log_weight = numpyro.sample("log_weight", LogGamma(case.concentration).to_event(1))
+    numpyro.deterministic("plausibility", jax.nn.softmax(log_weight, where=case.n_classes > 0))
+    repeats, sharpness = (reliability, 1.0) if mode == "power" else (1.0, reliability)
+    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=repeats * case.counts):
+        numpyro.sample("ranking", PartialPlackettLuce(sharpness * log_weight), obs=case.rankings)

@@ -1,0 +1,158 @@
+"""The Plackett-Luce distribution of partial rankings, over the package's block primitive."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from numpyro.distributions import Distribution, constraints
+from numpyro.distributions.util import is_prng_key
+
+from plausibly.primitives import MAX_BLOCK_SIZE, block_log_prob
+
+
+class Ties(NamedTuple):
+    """The different tied blocks of one size, each with what was left besides."""
+
+    members: Bool[Array, "tie member class"]  #: one-hot
+    rest: Bool[Array, "tie class"]
+    draws: Float[Array, "annotation tie"]  #: how often an annotation makes this draw: 0 or 1
+
+
+class PartialRankings(NamedTuple):
+    """Partial rankings taken apart into draws, every different draw once.
+
+    The log probability of an annotation is a sum over its draws, and annotations of one case share most of theirs: the
+    first draw is always made from all classes.
+    """
+
+    positions: Int[Array, "annotation class"]  #: the value proper: the position of each class's block, 0 the best
+    singles: Float[Array, "annotation class"]  #: 1 where the annotation names the class alone in its block
+    remaining: Bool[Array, "set class"]  #: the different sets from which a single class is drawn, itself included
+    draws: Float[Array, "annotation set"]  #: how often an annotation draws a single class from the set: 0 or 1
+    ties: tuple[Ties, ...]  #: tied blocks, one entry for each size that occurs
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value, which is what NumPyro asks of an observation."""
+        return self.positions.shape
+
+
+def _log_sum(x: Float[Array, " class"], mask: Bool[Array, "*set class"]) -> Float[Array, "*set"]:
+    """Logarithm of the total weight within each set; minus infinity for an empty one, with a derivative of zero."""
+    greatest = jax.lax.stop_gradient(jnp.where(mask, x, -jnp.inf).max(-1, keepdims=True))
+    greatest = jnp.where(jnp.isfinite(greatest), greatest, 0)
+    total = jnp.exp(jnp.where(mask, x - greatest, -jnp.inf)).sum(-1)
+    found = total > 0
+    return jnp.where(found, jnp.log(jnp.where(found, total, 1)) + greatest[..., 0], -jnp.inf)
+
+
+class PartialPlackettLuce(Distribution):
+    r"""Plackett-Luce over partial rankings: classes are drawn without replacement, with probability by weight.
+
+    Parameters
+    ----------
+    log_weights
+        Log weights of the classes, on any scale: a constant added to all of them changes nothing.
+    block_sizes
+        How many classes each block holds, best first, the last (unranked) block left out. Sampling needs them, since
+        the model says which classes come first, not how many an annotator names; without them, samples are full
+        rankings. ``log_prob`` reads the sizes off its value. Zeros at the end are allowed.
+    max_block_size
+        The largest tied block that ``log_prob`` of integer vectors provides for, the last one apart; the cost is
+        exponential in it. NaN is returned where a value exceeds it. At most 12.
+
+    Notes
+    -----
+    ``log_prob`` is the probability of the ranking given its block sizes, the last block contributing one
+    (Stutz et al. 2025, section 2.3.3). Given sizes, the probabilities of all rankings with these sizes sum to one.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> d = PartialPlackettLuce(jnp.log(jnp.array([0.5, 0.3, 0.2])))
+    >>> round(float(jnp.exp(d.log_prob(jnp.array([0, 1, 1])))), 6)  # class 0, the others unranked
+    0.5
+    """
+
+    arg_constraints = {"log_weights": constraints.real_vector}
+    support = constraints.independent(constraints.nonnegative_integer, 1)
+
+    def __init__(
+        self,
+        log_weights: Float[ArrayLike, "*batch class"],
+        block_sizes: Int[ArrayLike, "*#batch block"] | None = None,
+        *,
+        max_block_size: int = 6,
+        validate_args: bool | None = None,
+    ):
+        if jnp.ndim(log_weights) < 1:
+            raise ValueError("log_weights must have the classes on its last axis, got a scalar")
+        self.log_weights = jnp.asarray(log_weights)
+        self.n_classes = self.log_weights.shape[-1]
+        if not 1 <= max_block_size <= MAX_BLOCK_SIZE:
+            raise ValueError(f"max_block_size must lie between 1 and {MAX_BLOCK_SIZE}, got {max_block_size}")
+        self.max_block_size = min(max_block_size, self.n_classes)
+        self.block_sizes = None if block_sizes is None else jnp.asarray(block_sizes)
+        batch = self.log_weights.shape[:-1]
+        if self.block_sizes is not None:
+            batch = jnp.broadcast_shapes(batch, self.block_sizes.shape[:-1])
+        super().__init__(batch_shape=batch, event_shape=(self.n_classes,), validate_args=validate_args)
+
+    def tree_flatten(self):
+        """Leaves and static data, for ``jit`` and ``vmap``."""
+        static = (self.max_block_size, self._batch_shape, self._event_shape, self._validate_args)
+        return (self.log_weights, self.block_sizes), static
+
+    @classmethod
+    def tree_unflatten(cls, aux_data, params):
+        """Rebuild from :meth:`tree_flatten`, without looking at the leaves, which may be anything."""
+        self = cls.__new__(cls)
+        self.log_weights, self.block_sizes = params
+        self.max_block_size, self._batch_shape, self._event_shape, self._validate_args = aux_data
+        self.n_classes = self._event_shape[0]
+        return self
+
+    def expand(self, batch_shape: tuple[int, ...]) -> "PartialPlackettLuce":
+        """The same distribution over more independent annotations, the weights still held once."""
+        leaves, (size, _, event, validate) = self.tree_flatten()
+        return self.tree_unflatten((size, tuple(batch_shape), event, validate), leaves)
+
+    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Int[Array, "*shape class"]:
+        """Draw partial rankings with the given block sizes, by a race of exponential variables."""
+        assert is_prng_key(key)
+        noise = jax.random.gumbel(key, sample_shape + self.batch_shape + self.event_shape, self.log_weights.dtype)
+        order = jnp.argsort(-(self.log_weights + noise), axis=-1)
+        places = jnp.argsort(order, axis=-1)
+        if self.block_sizes is None:
+            return places
+        return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
+
+    def log_prob(self, value: Int[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "*shape"]:
+        """Log probability of partial rankings, as integer vectors or taken apart beforehand."""
+        if isinstance(value, PartialRankings):
+            return self._log_prob_of_draws(value)
+        value = jnp.asarray(value)
+        if self._validate_args:
+            self._validate_sample(value)
+        # Each position in turn is a block drawn from all classes that are not in front of it.
+        positions = jnp.arange(self.n_classes)
+        in_block = value[..., None, :] == positions[:, None]
+        later = value[..., None, :] > positions[:, None]
+        size = self.max_block_size
+        first = jnp.argsort(~in_block, axis=-1, stable=True)[..., :size]
+        log_weights = jnp.broadcast_to(self.log_weights[..., None, :], in_block.shape)
+        members = jnp.take_along_axis(log_weights, first, -1)
+        mask = jnp.take_along_axis(in_block, first, -1)
+        counted = in_block.any(-1) & later.any(-1)
+        terms = jnp.where(counted, block_log_prob(members, _log_sum(log_weights, later), mask), 0).sum(-1)
+        return jnp.where((counted & (in_block.sum(-1) > size)).any(-1), jnp.nan, terms)
+
+    def _log_prob_of_draws(self, value: PartialRankings) -> Float[Array, " annotation"]:
+        x = self.log_weights
+        total = jnp.where(value.singles > 0, value.singles * x, 0).sum(-1)
+        total -= (value.draws * _log_sum(x, value.remaining)).sum(-1)
+        for ties in value.ties:
+            members = jnp.where(ties.members, x, 0).sum(-1)
+            total += (ties.draws * block_log_prob(members, _log_sum(x, ties.rest))).sum(-1)
+        return total

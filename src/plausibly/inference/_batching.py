@@ -1,0 +1,260 @@
+"""Independent cases of similar size, stacked into arrays of a few fixed shapes.
+
+A sampler is compiled once for every :class:`Shape`, so shapes come from a fixed ladder: they depend on the case alone
+and return in the next data set. What fills a shape up never enters a likelihood: draws that nobody makes, annotations that
+name nothing, slots of zero classes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from plausibly.annotations import Annotations, Slots
+from plausibly.case import Case
+from plausibly.distributions import PartialRankings, Ties
+
+
+class Shape(NamedTuple):
+    """The sizes that a sampler is compiled for."""
+
+    slots: int
+    annotations: int
+    sets: int  # different sets from which a single class is drawn
+    ties: tuple[tuple[int, int], ...]  # (size of a tied block, room for different ones)
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Cases of one shape."""
+
+    shape: Shape
+    cases: Int[np.ndarray, " case"]  #: which cases of the annotations, ascending
+    slots: Int[np.ndarray, "case slot"]  #: which slots of the posterior; -1 where a slot only fills the shape
+    data: Case  #: NumPy arrays with a leading case axis
+    annotations: Int[np.ndarray, " annotation"]  #: which annotations belong to these cases, ascending
+    case: Int[np.ndarray, " annotation"]  #: the place of each annotation's case in the bucket
+    row: Int[np.ndarray, " annotation"]  #: and of the annotation in its case
+
+
+def grid(n: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
+    """The next of 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, …, so that at most a third of an axis is filling.
+
+    Examples
+    --------
+    >>> grid(np.array([0, 1, 2, 3, 5, 7, 9, 13])).tolist()
+    [0, 1, 2, 3, 6, 8, 12, 16]
+    """
+    power = 2 ** np.ceil(np.log2(np.maximum(n, 1))).astype(int)
+    return np.where(np.asarray(n) <= 0, 0, np.where(4 * n <= 3 * power, np.maximum(3 * power // 4, 1), power))
+
+
+class _Draws(NamedTuple):
+    """All blocks of one size that are drawn in a group of cases; the different ones of a case are numbered."""
+
+    size: int
+    annotation: Int[np.ndarray, " draw"]
+    members: Bool[np.ndarray, "draw slot"]
+    left: Bool[np.ndarray, "draw slot"]  # what was left before the draw
+    number: Int[np.ndarray, " draw"]
+
+
+class _Group(NamedTuple):
+    """Cases of a similar number of slots, with their annotations, identical ones merged or all pooled into one row."""
+
+    cases: Int[np.ndarray, " case"]
+    slots: Int[np.ndarray, "case slot"]
+    annotations: Int[np.ndarray, " annotation"]
+    case: Int[np.ndarray, " annotation"]
+    row: Int[np.ndarray, " annotation"]
+    kept: Int[np.ndarray, " kept"]  # the annotations that stand for their row, or all if pooled
+    blocks: Int[np.ndarray, " annotation"]
+    positions: Int[np.ndarray, "annotation slot"]
+    draws: list[_Draws]
+
+
+def _number(case: Int[np.ndarray, " row"], *rows: Shaped[np.ndarray, "row _"]) -> Int[np.ndarray, " row"]:
+    """Number the different rows within each case, from 0."""
+    parts = [case.astype(">u4")[:, None], *(np.packbits(r, axis=1) if r.dtype == bool else r for r in rows)]
+    keys = np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts], axis=1)
+    _, first, inverse = np.unique(keys.view(f"V{keys.shape[1]}")[:, 0], return_index=True, return_inverse=True)
+    of_case = case[first]  # ascending: the case leads the key, its most significant byte first
+    return inverse - np.searchsorted(of_case, case)
+
+
+def _room(case: Int[np.ndarray, " row"], number: Int[np.ndarray, " row"], n_cases: int) -> Int[np.ndarray, " case"]:
+    room = np.zeros(n_cases, int)
+    np.maximum.at(room, case, number + 1)
+    return room
+
+
+def _groups(annotations: Annotations, slots: Slots, pooled: bool, coarse: bool) -> Iterator[_Group]:
+    n_slots = np.diff(slots.start)
+    width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int) if coarse else grid(n_slots)
+    entry_case = annotations.entry_case
+    entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
+    blocks = np.zeros(annotations.n_annotations, np.int16)
+    np.maximum.at(blocks, annotations.entry_annotation, annotations.entry_block + 1)
+    for size in np.unique(width):
+        cases = np.flatnonzero(width == size)
+        real = np.arange(size) < n_slots[cases, None]
+        here = np.flatnonzero(width[annotations.annotation_case] == size)
+        case = np.searchsorted(cases, annotations.annotation_case[here])
+        positions = np.repeat(blocks[here, None], size, axis=1)
+        entries = width[entry_case] == size
+        at = np.searchsorted(here, annotations.entry_annotation[entries])
+        positions[at, entry_slot[entries]] = annotations.entry_block[entries]
+        if pooled:
+            row, kept = np.zeros_like(case), np.arange(len(case))
+        else:
+            row = _number(case, positions, blocks[here, None])
+            kept = np.unique(np.stack([case, row]), axis=1, return_index=True)[1]
+        yield _Group(
+            cases,
+            np.where(real, slots.start[cases, None] + np.arange(size), -1),
+            here,
+            case,
+            row,
+            kept,
+            blocks[here],
+            positions,
+            list(_draws(kept, case, positions, blocks[here], real)),
+        )
+
+
+def _draws(kept, case, positions, blocks, real) -> Iterator[_Draws]:
+    drawing, position = np.nonzero(np.arange(blocks.max(initial=0)) < blocks[kept, None])
+    annotation = kept[drawing]
+    members = positions[annotation] == position[:, None]
+    left = (positions[annotation] >= position[:, None]) & real[case[annotation]]
+    sizes = members.sum(1)
+    for size in np.unique(sizes):
+        d = sizes == size
+        # A single class shares its denominator with every other one that is drawn from the same set.
+        different = [left[d]] if size == 1 else [members[d], left[d]]
+        yield _Draws(int(size), annotation[d], members[d], left[d], _number(case[annotation[d]], *different))
+
+
+@cache
+def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], coarse: bool) -> Shape:
+    """The first rung of the ladder that has room for a case; beyond the ladder, a shape of the case's own."""
+    rows = 1 if rows == 1 else 4 ** int(np.ceil(np.log2(rows) / 2))
+    rungs = [
+        (max((width + 1) // 2, 1), {}),
+        (max((width + 1) // 2, 1), {2: 2}),
+        (width, {2: 4, 3: 2}),
+        (2 * width, {2: 8, 3: 4, 4: 2}),
+        (2 * width, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
+    ]
+    for most, room in rungs[2::2] if coarse or width >= 12 else rungs:
+        if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
+            return Shape(width, rows, most, tuple(room.items()))
+    return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))
+
+
+def _shapes(group: _Group, pooled: bool, coarse: bool) -> list[Shape]:
+    n = len(group.cases)
+    room = {d.size: _room(group.case[d.annotation], d.number, n) for d in group.draws}
+    sets = room.pop(1, np.zeros(n, int))
+    rows = np.ones(n, int) if pooled else _room(group.case, group.row, n)
+    ties = [tuple((size, int(count[i])) for size, count in room.items() if count[i]) for i in range(n)]
+    return [_fit(group.slots.shape[1], int(r), int(s), t, coarse) for r, s, t in zip(rows, sets, ties, strict=True)]
+
+
+def _stack(
+    group: _Group, chosen: Int[np.ndarray, " chosen"], shape: Shape, concentration: Float[np.ndarray, " slot"], slots: Slots
+) -> Bucket:
+    n, width, rows = len(chosen), shape.slots, shape.annotations
+    local = np.full(len(group.cases), -1)
+    local[chosen] = np.arange(n)
+    inside = local[group.case] >= 0
+    kept = group.kept[inside[group.kept]]
+    at = local[group.case[kept]], group.row[kept]
+    named = group.positions < group.blocks[:, None]
+    tied = np.where(named, (group.positions[:, :, None] == group.positions[:, None, :]).sum(-1), 1)
+
+    def place(values: np.ndarray, filling: int) -> np.ndarray:
+        out = np.full((n, rows, width), filling, values.dtype)
+        out[at] = values[kept]
+        return out
+
+    def add(to: np.ndarray, index: tuple[np.ndarray, ...], values=1) -> np.ndarray:
+        np.add.at(to, index, values)
+        return to
+
+    counts = np.ones((n, rows), np.float32)
+    if len(kept) < inside.sum():
+        counts = np.maximum(add(np.zeros_like(counts), (local[group.case[inside]], group.row[inside])), 1)
+    singles = add(np.zeros((n, rows, width), np.float32), at, (named & (tied == 1))[kept])
+    draws = {d.size: d for d in group.draws}
+    nothing = np.zeros((0, width), bool)
+    none = _Draws(0, np.zeros(0, int), nothing, nothing, np.zeros(0, int))
+
+    def drawn(size: int) -> tuple[_Draws, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+        d = draws.get(size, none)
+        mine = inside[d.annotation]
+        case = local[group.case[d.annotation[mine]]]
+        return d, mine, (case, d.number[mine]), group.row[d.annotation[mine]]
+
+    remaining = np.ones((n, shape.sets, width), bool)
+    made = np.zeros((n, rows, shape.sets), np.float32)
+    d, mine, where, row = drawn(1)
+    remaining[where] = d.left[mine]
+    add(made, (where[0], row, where[1]))
+    ties = []
+    for size, count in shape.ties:
+        members = np.zeros((n, count, size, width), bool)
+        rest = np.ones((n, count, width), bool)
+        times = np.zeros((n, rows, count), np.float32)
+        d, mine, where, row = drawn(size)
+        slot = np.nonzero(d.members[mine])[1].reshape(-1, size)
+        members[where[0][:, None], where[1][:, None], np.arange(size), slot] = True
+        rest[where] = (d.left & ~d.members)[mine]
+        ties.append(Ties(members, rest, add(times, (where[0], row, where[1]))))
+    of_slot = group.slots[chosen]
+    data = Case(
+        rankings=PartialRankings(place(group.positions, 0), singles, remaining, made, tuple(ties)),
+        counts=counts,
+        named=place(named, 0),
+        block_sizes=place(tied, 1),
+        concentration=np.where(of_slot < 0, 1, concentration[of_slot]).astype(np.float32),
+        n_classes=np.where(of_slot < 0, 0, slots.n_classes[of_slot]),
+    )
+    return Bucket(
+        shape, group.cases[chosen], of_slot, data, group.annotations[inside], local[group.case[inside]], group.row[inside]
+    )
+
+
+def bucket_cases(
+    annotations: Annotations,
+    slots: Slots,
+    concentration: Float[np.ndarray, " slot"],
+    *,
+    pooled: bool = False,
+    coarse: bool = False,
+) -> list[Bucket]:
+    """Sort cases into buckets by size and stack each bucket's data.
+
+    Parameters
+    ----------
+    annotations, slots
+        The annotations, and their (case, class) pairs that carry mass.
+    concentration
+        Prior shape of every slot.
+    pooled
+        Add all annotations of a case up into one row that makes all their draws, for a likelihood that is a sum over
+        draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
+        row, with their number in ``counts``.
+    coarse
+        Prefer few shapes to little filling, for work that is short beside its compilation.
+    """
+    buckets = []
+    for group in _groups(annotations, slots, pooled, coarse):
+        shapes = _shapes(group, pooled, coarse)
+        for shape in sorted(set(shapes)):
+            chosen = np.flatnonzero([s == shape for s in shapes])
+            buckets.append(_stack(group, chosen, shape, concentration, slots))
+    return buckets

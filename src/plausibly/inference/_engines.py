@@ -1,0 +1,226 @@
+"""Engines that go through the program of a model: NUTS, likelihoods of draws, maximum likelihood."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.case import Case
+from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._chunks import cases_last, run_chunks
+from plausibly.inference._nuts import Finished
+from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
+from plausibly.inference._sampler import Sampler
+
+STATISTICS = ("diverging", "n_steps", "tree_depth", "energy", "acceptance_rate")
+
+
+def _case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
+    def inputs(bucket: Bucket, at: np.ndarray) -> CaseData:
+        columns = {name: jnp.full(len(at), value, jnp.float32) for name, value in arguments.items()}
+        return CaseData(cases_last(bucket.data, at), columns)
+
+    return inputs
+
+
+def _one_case(data: Any) -> Any:
+    """Shapes of a single case's data."""
+    return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape[:-1], a.dtype), data)
+
+
+def _over_cases(function: Callable, *axes: int | None) -> Callable:
+    return jax.vmap(function, in_axes=axes or -1, out_axes=-1)
+
+
+def nuts(
+    annotations: Annotations,
+    slots: Slots,
+    program: Program,
+    arguments: Mapping[str, float],
+    concentration: Float[np.ndarray, " slot"],
+    keys: Key[Array, " case"],
+    *,
+    chains: int,
+    warmup: int,
+    draws: int,
+    target_acceptance: float = 0.8,
+    max_tree_depth: int = 8,
+    pooled: bool = False,
+    progress: Progress,
+) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
+    """Sample every case's posterior with NUTS.
+
+    Parameters
+    ----------
+    annotations, slots
+        The data.
+    program, arguments
+        The model, and its numerical arguments, such as the reliability.
+    concentration
+        Prior shape of every slot.
+    keys
+        One key per case.
+    chains, warmup, draws
+        Chains per case, and iterations of each.
+    target_acceptance, max_tree_depth
+        See :class:`plausibly.inference._sampler.Sampler`.
+    pooled
+        Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    progress
+        Where to report.
+
+    Returns
+    -------
+    tuple
+        Plausibilities, and statistics of the trajectories by (chain, draw, case).
+    """
+
+    def build(data: CaseData) -> Callable:
+        shapes = program.latent(_one_case(data))
+        sampler = Sampler(
+            lambda x, data: program.potential(x, data, shapes),
+            dim=sum(int(np.prod(shape)) for shape in shapes.values()),
+            chains=chains,
+            warmup=warmup,
+            draws=draws,
+            target_acceptance=target_acceptance,
+            max_tree_depth=max_tree_depth,
+        )
+
+        def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Finished]:
+            x, finished = sampler.run(data, keys)
+            by_draw = jax.vmap(lambda x, d: program.values(x, d, shapes)[PLAUSIBILITY], in_axes=(0, None))
+            by_chain = jax.vmap(by_draw, in_axes=(-1, None), out_axes=-1)
+            return _over_cases(by_chain)(x, data), finished._replace(y=None)
+
+        return run
+
+    plausibility = np.empty((chains, draws, len(slots)), np.float32)
+    statistics: dict[str, np.ndarray] = {}
+    chunks = run_chunks(
+        build,
+        _case_inputs(arguments),
+        bucket_cases(annotations, slots, concentration, pooled=pooled),
+        keys,
+        name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
+        progress=progress,
+        doing=f"Sampling {program.name}",
+    )
+    for bucket, at, (values, finished) in chunks:
+        case, slot = np.nonzero(bucket.slots[at] >= 0)
+        plausibility[:, :, bucket.slots[at][case, slot]] = values[:, slot, :, case].transpose(2, 1, 0)
+        for name in STATISTICS:
+            column = getattr(finished, name).transpose(1, 0, 2)
+            to = statistics.setdefault(name, np.empty((chains, draws, annotations.n_cases), column.dtype))
+            to[:, :, bucket.cases[at]] = column
+    return plausibility, statistics
+
+
+def log_likelihood(
+    annotations: Annotations,
+    slots: Slots,
+    program: Program,
+    arguments: Mapping[str, float],
+    concentration: Float[np.ndarray, " slot"],
+    plausibility: Float[np.ndarray, "chain draw slot"],
+    keys: Key[Array, " case"],
+    *,
+    progress: Progress,
+) -> Float[np.ndarray, "chain draw annotation"]:
+    """Log probability of every annotation at every draw, for programs whose latent site is a function of plausibility.
+
+    The latent site is "plausibility" itself, or "log_weight", for which its logarithm stands.
+    """
+    chains, draws, _ = plausibility.shape
+    by_case = _case_inputs(arguments)
+
+    def inputs(bucket: Bucket, at: np.ndarray) -> tuple[CaseData, Array]:
+        of_slot = bucket.slots[at]
+        values = np.where(of_slot < 0, 0, plausibility[..., np.maximum(of_slot, 0)].reshape(-1, *of_slot.shape))
+        return by_case(bucket, at), jnp.asarray(values.transpose(0, 2, 1))
+
+    def evaluate(values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
+        return program.log_likelihood({PLAUSIBILITY: values, "log_weight": jnp.log(values)}, data)
+
+    def build(example: Any) -> Callable:
+        by_draw = jax.vmap(evaluate, in_axes=(0, None))
+        return lambda data, keys: _over_cases(by_draw, -1, -1)(data[1], data[0])
+
+    out = np.empty((chains, draws, annotations.n_annotations), np.float32)
+    chunks = run_chunks(
+        build,
+        inputs,
+        bucket_cases(annotations, slots, concentration, coarse=True),
+        keys,
+        name=("log_likelihood", program, tuple(arguments), chains * draws),
+        progress=progress,
+        doing=f"Likelihoods of {program.name}",
+    )
+    for bucket, at, values in chunks:
+        place = np.full(len(bucket.cases), -1)
+        place[at] = np.arange(len(at))
+        here = place[bucket.case] >= 0
+        column = values[:, bucket.row[here], place[bucket.case[here]]]
+        out[..., bucket.annotations[here]] = column.reshape(chains, draws, -1)
+    return out
+
+
+def maximum_likelihood(
+    annotations: Annotations,
+    slots: Slots,
+    update: Callable[[Float[Array, " slot"], Case], Float[Array, " slot"]],
+    keys: Key[Array, " case"],
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 5000,
+    progress: Progress,
+) -> Float[np.ndarray, " slot"]:
+    """Iterate a model's update of the plausibilities to its fixed point, all cases at once.
+
+    Parameters
+    ----------
+    annotations, slots
+        The data.
+    update
+        One iteration for one case.
+    keys
+        One key per case; unused, but the engines are called alike.
+    tolerance, max_iterations
+        Stop when no plausibility of any case beside moves by more than this, or after so many iterations.
+    progress
+        Where to report.
+    """
+
+    def solve(case: Case) -> Float[Array, " slot"]:
+        def unfinished(state):
+            _, change, i = state
+            return (change > tolerance) & (i < max_iterations)
+
+        def advance(state):
+            old, _, i = state
+            new = update(old, case)
+            return new, jnp.abs(new - old).max(), i + 1
+
+        present = case.n_classes > 0
+        return jax.lax.while_loop(unfinished, advance, (present / present.sum(), jnp.inf, 0))[0]
+
+    out = np.empty(len(slots), np.float32)
+    concentration = np.ones(len(slots), np.float32)
+    chunks = run_chunks(
+        lambda example: lambda data, keys: _over_cases(solve)(data),
+        lambda bucket, at: cases_last(bucket.data, at),
+        bucket_cases(annotations, slots, concentration, pooled=True, coarse=True),
+        keys,
+        name=("maximum likelihood", update, tolerance, max_iterations),
+        progress=progress,
+        doing="Maximum likelihood",
+    )
+    for bucket, at, values in chunks:
+        case, slot = np.nonzero(bucket.slots[at] >= 0)
+        out[bucket.slots[at][case, slot]] = values[slot, case]
+    return out

@@ -1,0 +1,103 @@
+"""A NumPyro program of one case, as the functions that the engines need."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpyro.distributions import biject_to
+from numpyro.handlers import seed, substitute, trace
+from numpyro.infer.util import constrain_fn, potential_energy
+
+from plausibly.case import Case
+from plausibly.errors import ArgumentError
+
+PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
+
+
+class CaseData(NamedTuple):
+    """What a program is called with: the case, and the keyword arguments that may differ without recompiling."""
+
+    case: Case
+    arguments: Mapping[str, Float[Array, "*case"]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A NumPyro program ``function(case, **arguments)`` together with a case's shape.
+
+    Parameters
+    ----------
+    function
+        The program. It has a site "plausibility" of shape (slot,), latent or deterministic.
+    static
+        Keyword arguments that are part of the program, such as ``mode``, as sorted pairs.
+    """
+
+    function: Callable[..., None]
+    static: tuple[tuple[str, Any], ...] = ()
+
+    @cached_property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _call(self, data: CaseData) -> tuple[tuple[Case], dict[str, Any]]:
+        return (data.case,), {**data.arguments, **dict(self.static)}
+
+    def latent(self, data: CaseData) -> dict[str, tuple[int, ...]]:
+        """Names and unconstrained shapes of the latent sites, for the shapes of ``data`` (of a single case).
+
+        Raises
+        ------
+        ArgumentError
+            If the program has no site "plausibility" with one value per slot.
+        """
+        shapes: dict[str, tuple[int, ...]] = {}
+        plausibility: list[tuple[int, ...]] = []
+
+        def visit(data: CaseData) -> None:
+            args, kwargs = self._call(data)
+            for name, site in trace(seed(self.function, jax.random.key(0))).get_trace(*args, **kwargs).items():
+                if name == PLAUSIBILITY:
+                    plausibility.append(np.shape(site["value"]))
+                if site["type"] == "sample" and not site["is_observed"]:
+                    transform = biject_to(site["fn"].support)
+                    shapes[name] = tuple(transform.inverse_shape(np.shape(site["value"])))
+
+        jax.eval_shape(visit, data)
+        slots = tuple(data.case.n_classes.shape)
+        if plausibility != [slots]:
+            found = f"one of shape {plausibility[0]}" if plausibility else "none"
+            raise ArgumentError(
+                f"an aggregation model must have a site '{PLAUSIBILITY}' with one value per slot {slots}; "
+                f"{self.name} has {found}"
+            )
+        return shapes
+
+    def split(self, x: Float[Array, " dim"], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+        """Cut a position into the unconstrained values of the latent sites."""
+        bounds = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes.values())])
+        return {
+            name: x[a:b].reshape(shape)
+            for (name, shape), a, b in zip(shapes.items(), bounds[:-1], bounds[1:], strict=True)
+        }
+
+    def potential(self, x: Float[Array, " dim"], data: CaseData, shapes: Mapping[str, tuple[int, ...]]) -> Array:
+        """Minus the log density of the unconstrained position, up to a constant."""
+        return potential_energy(self.function, *self._call(data), self.split(x, shapes))
+
+    def values(self, x: Float[Array, " dim"], data: CaseData, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+        """The latent sites and the plausibility at an unconstrained position."""
+        return constrain_fn(self.function, *self._call(data), self.split(x, shapes), return_deterministic=True)
+
+    def log_likelihood(self, values: Mapping[str, Array], data: CaseData) -> Float[Array, " annotation"]:
+        """Log probability of each annotation, any scaling (a reliability by powers, multiplicities) left out."""
+        args, kwargs = self._call(data)
+        sites = trace(substitute(seed(self.function, jax.random.key(0)), dict(values))).get_trace(*args, **kwargs)
+        observed = [s for s in sites.values() if s["type"] == "sample" and s["is_observed"]]
+        return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))

@@ -1,0 +1,156 @@
+"""The primitive itself: what JAX needs to evaluate, differentiate, batch and compile the subset recursion.
+
+Two primitives, so that differentiating never differentiates the recursion: ``block`` returns the log probability, its
+JVP is an inner product with the gradient that ``block_gradient`` returns beside the value, and the JVP of that one is
+the explicit Hessian-vector product. Both are unary and carry the axis of the block as a parameter, so that batching
+keeps every array where it lies in memory.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+from jaxtyping import Array, ArrayLike, Bool, Float
+
+from plausibly.primitives._recursion import forward, gradient, hessian_vector
+
+MAX_BLOCK_SIZE = 12
+
+block_p = Primitive("block_log_prob")
+block_gradient_p = Primitive("block_log_prob_and_gradient")
+block_gradient_p.multiple_results = True
+
+
+def _value(r: Array, axis: int) -> Array:
+    if r.shape[axis] == 1:
+        return -jax.nn.softplus(-jnp.squeeze(r, axis))
+    r = jnp.moveaxis(r, axis, 0)
+    # Exactly zero where nothing else was left, which the capped recursion meets only up to rounding.
+    return jnp.where(jnp.isposinf(r).all(0), 0, forward(r).log_prob)
+
+
+def _value_and_gradient(r: Array, axis: int) -> tuple[Array, Array]:
+    if r.shape[axis] == 1:
+        return _value(r, axis), jax.nn.sigmoid(-r)
+    r = jnp.moveaxis(r, axis, 0)
+    passes = forward(r)
+    value = jnp.where(jnp.isposinf(r).all(0), 0, passes.log_prob)
+    return value, jnp.moveaxis(jnp.where(jnp.isposinf(r), 0, gradient(passes)), 0, axis)
+
+
+def _hessian_vector(r: Array, tangent: Array, axis: int) -> Array:
+    if r.shape[axis] == 1:
+        return -jax.nn.sigmoid(-r) * jax.nn.sigmoid(r) * tangent
+    r, tangent = jnp.moveaxis(r, axis, 0), jnp.moveaxis(tangent, axis, 0)
+    return jnp.moveaxis(hessian_vector(forward(r), jnp.where(jnp.isposinf(r), 0, tangent)), 0, axis)
+
+
+def _without_axis(aval, axis: int):
+    return jax.core.ShapedArray(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype)
+
+
+def _bind_value(r: Array, axis: int) -> Array:
+    return block_p.bind(r, axis=axis)
+
+
+def _bind_gradient(r: Array, axis: int) -> tuple[Array, Array]:
+    value, slope = block_gradient_p.bind(r, axis=axis)
+    return value, slope
+
+
+def _value_jvp(primals, tangents, *, axis):
+    (r,), (tangent,) = primals, tangents
+    value, slope = _bind_gradient(r, axis)
+    return value, (slope * ad.instantiate_zeros(tangent)).sum(axis)
+
+
+def _gradient_jvp(primals, tangents, *, axis):
+    (r,), (tangent,) = primals, tangents
+    tangent = ad.instantiate_zeros(tangent)
+    value, slope = _bind_gradient(r, axis)
+    return (value, slope), ((slope * tangent).sum(axis), _hessian_vector(r, tangent, axis))
+
+
+def _batched(args, dims, *, axis):
+    """Keep the batch where it is: shift the block's axis past it on the way in, and the batch's on the way out."""
+    (r,), (dim,) = args, dims
+    return r, dim, axis + (dim <= axis)
+
+
+def _value_batch(args, dims, *, axis):
+    r, dim, shifted = _batched(args, dims, axis=axis)
+    return _bind_value(r, shifted), dim - (dim > shifted)
+
+
+def _gradient_batch(args, dims, *, axis):
+    r, dim, shifted = _batched(args, dims, axis=axis)
+    return _bind_gradient(r, shifted), (dim - (dim > shifted), dim)
+
+
+block_p.def_impl(jax.jit(_bind_value, static_argnums=1))
+block_gradient_p.def_impl(jax.jit(_bind_gradient, static_argnums=1))
+block_p.def_abstract_eval(lambda r, *, axis: _without_axis(r, axis))
+block_gradient_p.def_abstract_eval(lambda r, *, axis: (_without_axis(r, axis), jax.core.ShapedArray(r.shape, r.dtype)))
+mlir.register_lowering(block_p, mlir.lower_fun(_value, multiple_results=False))
+mlir.register_lowering(block_gradient_p, mlir.lower_fun(_value_and_gradient, multiple_results=True))
+ad.primitive_jvps[block_p] = _value_jvp
+ad.primitive_jvps[block_gradient_p] = _gradient_jvp
+batching.primitive_batchers[block_p] = _value_batch
+batching.primitive_batchers[block_gradient_p] = _gradient_batch
+
+
+def block_log_prob(
+    log_weights: Float[ArrayLike, "*batch block"],
+    log_rest: Float[ArrayLike, "*#batch"],
+    mask: Bool[ArrayLike, "*#batch block"] | None = None,
+) -> Float[Array, "*batch"]:
+    r"""Log probability that a tied block is drawn before everything else that is left, in whatever order.
+
+    Parameters
+    ----------
+    log_weights
+        Log weights of the block's classes, the block on the last axis; any scale, as long as ``log_rest`` has the
+        same. :math:`-\infty` is a class of weight zero.
+    log_rest
+        Log of the total weight of what else was left. :math:`-\infty` where nothing was: the probability is then one.
+    mask
+        Which entries of the last axis belong to the block; all of them by default. Masked entries do not count.
+
+    Returns
+    -------
+    Array
+        Log probabilities, in the shape of the batch, differentiable to second order; the shapes broadcast.
+
+    Raises
+    ------
+    ValueError
+        If the block has more than 12 entries, or none.
+
+    Notes
+    -----
+    The tied block of a Plackett-Luce model (Hunter 2004; Stutz et al. 2025, App. B), by the subset recursion described
+    in :mod:`plausibly.primitives`. The absolute error of the logarithm stays below 2e-6 in float32 and 1e-11 in float64 for
+    weights within :math:`e^{\pm 100}` of the rest.
+
+    Examples
+    --------
+    Two classes that weigh as much as the rest: (1/3 · 1/2) · 2 orders.
+
+    >>> import numpy as np
+    >>> float(np.exp(block_log_prob(np.zeros(2), 0.0)).round(4))
+    0.3333
+    """
+    log_weights, log_rest = jnp.asarray(log_weights), jnp.asarray(log_rest)
+    size = log_weights.shape[-1]
+    if not 1 <= size <= MAX_BLOCK_SIZE:
+        raise ValueError(f"a tied block must have 1 to {MAX_BLOCK_SIZE} classes, got {size}")
+    dtype = jnp.promote_types(jnp.result_type(log_weights, log_rest, float), jnp.float32)
+    log_weights, rest = log_weights.astype(dtype), log_rest.astype(dtype)[..., None]
+    # Infinite relative weight: drawn first for certain, which leaves the probability of the others unchanged.
+    first = jnp.isneginf(rest) if mask is None else jnp.isneginf(rest) | ~jnp.asarray(mask)
+    # Clearing both operands first keeps -inf - (-inf), and its derivative, out of the graph.
+    r = jnp.where(first, 0, log_weights) - jnp.where(jnp.isneginf(rest), 0, rest)
+    r = jnp.where(first, jnp.inf, r)
+    return _bind_value(r, r.ndim - 1)
