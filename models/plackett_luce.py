@@ -6,15 +6,14 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case
-from plausibly.distributions import LogGamma, PartialPlackettLuce
+from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 
 
 def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:
     r"""One case under the Plackett-Luce model.
 
     .. math::
-       w_k \sim \mathrm{Gamma}(\alpha_k, 1), \quad \lambda = w / \sum_k w_k, \quad
-       b^r \sim \mathrm{PartialPlackettLuce}(\lambda)
+       \lambda \sim \mathrm{Dirichlet}(\alpha), \quad b^r \sim \mathrm{PartialPlackettLuce}(\lambda)
 
     Parameters
     ----------
@@ -29,8 +28,8 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
 
     Notes
     -----
-    Prior and weights are kept as logarithms; the scale of the weights, which the rankings do not see, stays in the
-    program as a direction that mixes freely. Under ``"temper"`` the remainder competes as a single class with weight
+    A Dirichlet prior is what independent weights :math:`w_k \sim \mathrm{Gamma}(\alpha_k, 1)` become once their scale,
+    which rankings do not see, is divided out. Under ``"temper"`` the remainder competes as a single class with weight
     :math:`\lambda_{\text{rest}}^\gamma`.
 
     References
@@ -38,7 +37,8 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     section 2.3.3 and Appendix B.
     """
-    log_weight = numpyro.sample("log_weight", LogGamma(case.concentration).to_event(1))
+    log_ratio = numpyro.sample("log_ratio", LogRatioDirichlet(case.concentration))
+    log_weight = log_simplex(log_ratio)
     numpyro.deterministic("plausibility", jax.nn.softmax(log_weight, where=case.n_classes > 0))
     repeats, sharpness = (reliability, 1.0) if mode == "power" else (1.0, reliability)
     with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=repeats * case.counts):

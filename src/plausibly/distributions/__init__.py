@@ -1,4 +1,4 @@
-r"""NumPyro distributions of the package: partial rankings, and the logarithm of a Gamma variable.
+r"""NumPyro distributions of the package: partial rankings, and plausibilities in unconstrained coordinates.
 
 A **partial ranking** of :math:`K` classes is an ordered sequence of disjoint blocks of tied classes that together hold
 all of them; the last block collects what the annotator did not name. As a value it is an integer vector of length
@@ -10,7 +10,8 @@ the same annotations taken apart beforehand into the draws that they consist of,
 the samplers evaluate some ten million times.
 """
 
-from plausibly.distributions._log_gamma import LogGamma as LogGamma
+from plausibly.distributions._log_ratio_dirichlet import LogRatioDirichlet as LogRatioDirichlet
+from plausibly.distributions._log_ratio_dirichlet import log_simplex as log_simplex
 from plausibly.distributions._partial_plackett_luce import PartialPlackettLuce as PartialPlackettLuce
 from plausibly.distributions._partial_plackett_luce import PartialRankings as PartialRankings
 from plausibly.distributions._partial_plackett_luce import Ties as Ties

@@ -93,7 +93,8 @@ def _room(case: Int[np.ndarray, " row"], number: Int[np.ndarray, " row"], n_case
 
 def _groups(annotations: Annotations, slots: Slots, pooled: bool, coarse: bool) -> Iterator[_Group]:
     n_slots = np.diff(slots.start)
-    width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int) if coarse else grid(n_slots)
+    # At least two slots, for a distribution over one has no coordinates.
+    width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int) if coarse else grid(np.maximum(n_slots, 2))
     entry_case = annotations.entry_case
     entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
     blocks = np.zeros(annotations.n_annotations, np.int16)

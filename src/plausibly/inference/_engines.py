@@ -17,6 +17,9 @@ from plausibly.inference._nuts import Finished
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler
 
+# Trajectories per draw, by dimension; more from there on take the last. A trajectory in one or two dimensions is short,
+# and so are its steps away from where it started.
+THINNING = (1, 4, 3, 2)
 STATISTICS = ("diverging", "n_steps", "tree_depth", "energy", "acceptance_rate")
 
 
@@ -82,9 +85,11 @@ def nuts(
 
     def build(data: CaseData) -> Callable:
         shapes = program.latent(_one_case(data))
+        dim = sum(int(np.prod(shape)) for shape in shapes.values())
         sampler = Sampler(
             lambda x, data: program.potential(x, data, shapes),
-            dim=sum(int(np.prod(shape)) for shape in shapes.values()),
+            dim=dim,
+            thinning=THINNING[min(dim, len(THINNING) - 1)],
             chains=chains,
             warmup=warmup,
             draws=draws,

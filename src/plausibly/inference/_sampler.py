@@ -70,7 +70,9 @@ class Sampler:
     dim
         Length of the position.
     chains, warmup, draws
-        Chains per case, and iterations of each.
+        Chains per case, iterations of each to adapt, and draws to keep.
+    thinning
+        Trajectories per draw.
     target_acceptance
         Acceptance rate that step sizes are adapted to.
     max_tree_depth
@@ -85,9 +87,11 @@ class Sampler:
         chains: int,
         warmup: int,
         draws: int,
+        thinning: int = 1,
         target_acceptance: float = 0.8,
         max_tree_depth: int = 8,
     ):
+        self.thinning = thinning
         self.dim, self.chains, self.warmup, self.draws = dim, chains, warmup, draws
         self.target_acceptance, self.max_tree_depth = target_acceptance, max_tree_depth
         by_chain = jax.vmap(jax.value_and_grad(potential), in_axes=(-1, None), out_axes=-1)
@@ -125,7 +129,7 @@ class Sampler:
             return self._phase(*state, data, *xs), None
 
         adapted = jnp.diff(jnp.round(self.warmup * jnp.cumsum(jnp.array((0.0, *PHASES)))))
-        lengths = jnp.append(adapted, self.draws).astype(jnp.int32)
+        lengths = jnp.append(adapted, self.draws * self.thinning).astype(jnp.int32)
         adapting = jnp.arange(len(lengths)) < len(PHASES)
         (_, white, _, draws), _ = lax.scan(phase, (x, white, size, draws), (lengths, adapting, jnp.stack(phases)))
         return jax.vmap(lambda y: self._unwhiten(y, white))(draws.y), jax.tree.map(self._by_case, draws)
@@ -176,35 +180,40 @@ class Sampler:
         products = jnp.zeros((self.dim, *y.shape) if white.scale.ndim == 3 else y.shape)
 
         def advance(state, random):
-            lanes, y, sizes, iteration = state
+            lanes, y, sizes, iteration, since = state
             lanes, finished = step(lanes, jnp.exp(sizes.log), evaluate, random, self.max_tree_depth)
             counted = finished.done & (iteration < length)
-            place = jnp.where(counted, iteration, length)
             sizes = choose(counted & adapting, sizes.updated(finished.acceptance_rate, self.target_acceptance), sizes)
             y = jnp.where(counted, finished.y, y)
-            return (lanes, y, sizes, iteration + counted), (place, finished)
+            # What a draw reports of its trajectories, and whether this one is the last of them.
+            steps, diverging = since[0] + finished.n_steps, since[1] | finished.diverging
+            kept = counted & ((iteration + 1) % self.thinning == 0)
+            place = jnp.where(kept, iteration // self.thinning, self.draws)
+            since = choose(kept, (zero.astype(steps.dtype), zero.astype(bool)), choose(counted, (steps, diverging), since))
+            late = counted & (iteration >= length // 2)
+            finished = finished._replace(n_steps=steps, diverging=diverging)
+            return (lanes, y, sizes, iteration + counted, since), (place, late, finished)
 
         def batch(state):
             clock, inner, moments, draws = state
             several = jax.vmap(noise, (None, 0, None))(keys, clock + jnp.arange(BATCH), self.dim)
-            inner, (place, finished) = lax.scan(advance, inner, several)
-            late = (place >= length // 2) & (place < length)
+            inner, (place, late, finished) = lax.scan(advance, inner, several)
             moments = jax.tree.map(jnp.add, moments, self._moments(finished.y, late, white))
 
             def write(to, values):
-                at = jnp.where(adapting, self.draws, place)
                 if values.ndim == 2:
-                    return to.at[at, lane].set(values, mode="drop")
-                return to.at[at, :, lane].set(jnp.swapaxes(values, 1, 2), mode="drop")
+                    return to.at[place, lane].set(values, mode="drop")
+                return to.at[place, :, lane].set(jnp.swapaxes(values, 1, 2), mode="drop")
 
             draws = lax.cond(adapting, lambda: draws, lambda: jax.tree.map(write, draws, finished))
             return clock + BATCH, inner, moments, draws
 
         lanes = begin(evaluate(y), noise(keys, jnp.int32(0), self.dim), self.max_tree_depth)
-        inner = lanes, y, _StepSize.at(self._by_lane(size)), jnp.zeros_like(lane)
+        since = zero.astype(jnp.int32), zero.astype(bool)
+        inner = lanes, y, _StepSize.at(self._by_lane(size)), zero.astype(jnp.int32), since
         state = jnp.int32(1), inner, _Moments(zero, jnp.zeros_like(y), products), draws
-        _, inner, moments, draws = lax.while_loop(lambda s: (s[1][-1] < length).any(), batch, state)
-        _, y, sizes, _ = inner
+        _, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
+        _, y, sizes, *_ = inner
         x = self._unwhiten(y, white).reshape(self.dim, -1)
         size = jnp.exp(self._by_case(sizes.log_average).mean(0))
         return x, choose(adapting, self._rewhiten(white, moments), white), size, draws
