@@ -1,1 +1,12 @@
+"""Aggregation models, one file each: NumPyro programs of one case.
 
+Every program is called as ``model(case, **arguments)`` with a :class:`plausibly.case.Case`, and has a site
+"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines.
+"""
+
+from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
+from .irn import irn as irn
+from .majority_vote import majority_vote as majority_vote
+from .plackett_luce import plackett_luce as plackett_luce
+from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
+from .prirn import prirn as prirn

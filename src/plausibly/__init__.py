@@ -1,1 +1,44 @@
-"""Evaluate classifiers under uncertain ground truth."""
+"""Evaluate classifiers under uncertain ground truth.
+
+Experts disagree, and a vote over their annotations hides it. Here annotations give a posterior over *plausibilities*,
+the class distribution of each case, and classifiers are evaluated against its draws::
+
+    annotations = pb.read_annotations("annotations.json", classes="conditions.txt")
+    posterior = pb.aggregate(annotations, model="plackett-luce", reliability=3, seed=0)
+    results = pb.evaluate(posterior, {"A": "a.csv", "B": "b.npy"})
+
+The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
+:mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
+:mod:`plausibly.evaluation`, :mod:`plausibly.comparison`.
+"""
+
+from importlib.metadata import version as _version
+
+from plausibly import datasets as datasets
+from plausibly import distributions as distributions
+from plausibly import metrics as metrics
+from plausibly import models as models
+from plausibly import primitives as primitives
+from plausibly.aggregation import aggregate as aggregate
+from plausibly.annotations import Annotations as Annotations
+from plausibly.annotations import read_annotations as read_annotations
+from plausibly.annotations import read_classes as read_classes
+from plausibly.annotations import read_risks as read_risks
+from plausibly.annotations import write_rankings as write_rankings
+from plausibly.comparison import probabilities_better as probabilities_better
+from plausibly.comparison import probability_better as probability_better
+from plausibly.diagnostics import diagnose as diagnose
+from plausibly.errors import AnnotationError as AnnotationError
+from plausibly.errors import ArgumentError as ArgumentError
+from plausibly.errors import FileError as FileError
+from plausibly.errors import PlausiblyError as PlausiblyError
+from plausibly.errors import PredictionError as PredictionError
+from plausibly.evaluation import evaluate as evaluate
+from plausibly.evaluation import summary as summary
+from plausibly.posterior import dense as dense
+from plausibly.posterior import load as load
+from plausibly.posterior import save as save
+from plausibly.posterior import top_classes as top_classes
+from plausibly.predictions import read_predictions as read_predictions
+
+__version__ = _version("plausibly")

@@ -41,6 +41,7 @@ def build_posterior(
     concentration: float,
     sample_stats: Mapping[str, np.ndarray] | None = None,
     log_likelihood: Float[np.ndarray, "chain draw annotation"] | None = None,
+    convergence: xr.Dataset | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Join draws and annotations into an ArviZ container.
@@ -61,6 +62,8 @@ def build_posterior(
         Arrays (chain, draw, case) by name, of engines that have them.
     log_likelihood
         Of every annotation.
+    convergence
+        Diagnostics by case, see :mod:`plausibly.diagnostics`.
     attrs
         Of the whole: strings and numbers as they are, everything else as JSON.
 
@@ -113,6 +116,8 @@ def build_posterior(
                 "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
             },
         )
+    if convergence is not None:
+        groups["convergence"] = convergence.assign_coords(case=annotations.cases)
     groups["observed_data"] = _observed_data(annotations)
     groups["constant_data"] = xr.Dataset(
         {

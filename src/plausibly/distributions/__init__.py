@@ -11,6 +11,7 @@ the samplers evaluate some ten million times.
 """
 
 from plausibly.distributions._log_ratio_dirichlet import LogRatioDirichlet as LogRatioDirichlet
+from plausibly.distributions._log_ratio_dirichlet import log_ratios as log_ratios
 from plausibly.distributions._log_ratio_dirichlet import log_simplex as log_simplex
 from plausibly.distributions._partial_plackett_luce import PartialPlackettLuce as PartialPlackettLuce
 from plausibly.distributions._partial_plackett_luce import PartialRankings as PartialRankings

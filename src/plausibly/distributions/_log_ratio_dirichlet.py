@@ -31,6 +31,18 @@ def log_simplex(log_ratios: Float[ArrayLike, "*batch k-1"]) -> Float[Array, "*ba
     return jax.nn.log_softmax((log_ratios[..., None] * basis).sum(-2), axis=-1)
 
 
+def log_ratios(weights: Float[ArrayLike, "*batch k"]) -> Float[Array, "*batch k-1"]:
+    """Isometric log-ratio coordinates of positive weights, on any scale.
+
+    Examples
+    --------
+    >>> bool(np.allclose(np.exp(log_simplex(log_ratios(np.array([0.5, 0.3, 0.2])))), [0.5, 0.3, 0.2]))
+    True
+    """
+    logs = jnp.log(jnp.asarray(weights))
+    return (logs[..., None, :] * _basis(logs.shape[-1]).astype(logs.dtype)).sum(-1)
+
+
 class LogRatioDirichlet(Distribution):
     r"""The Dirichlet distribution of :math:`\lambda`, as a distribution of its isometric log-ratio coordinates.
 
@@ -68,7 +80,7 @@ class LogRatioDirichlet(Distribution):
     def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Float[Array, "*shape k-1"]:
         """Draw coordinates of shape ``sample_shape + batch_shape + (k - 1,)``."""
         k = self.event_shape[0] + 1
-        log_gammas = jax.random.loggamma(key, self.concentration, sample_shape + self.batch_shape + (k,))
+        log_gammas = jax.random.loggamma(key, self.concentration, (*sample_shape, *self.batch_shape, k))
         return (log_gammas[..., None, :] * _basis(k).astype(log_gammas.dtype)).sum(-1)
 
     @validate_sample

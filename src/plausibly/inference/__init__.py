@@ -1,1 +1,16 @@
+"""Engines: what turns a model and annotations into draws of the plausibilities.
 
+* exact draws, where the posterior is a Dirichlet distribution (``_exact``);
+* NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
+* maximum likelihood, a fixed point iterated for all cases at once (``_engines``).
+
+Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run in
+chunks on all cores (``_chunks``). ``_program`` turns a NumPyro program into the functions that engines call.
+"""
+
+from plausibly.inference._engines import THINNING as THINNING
+from plausibly.inference._engines import log_likelihood as log_likelihood
+from plausibly.inference._engines import maximum_likelihood as maximum_likelihood
+from plausibly.inference._engines import nuts as nuts
+from plausibly.inference._exact import dirichlet as dirichlet
+from plausibly.inference._program import Program as Program

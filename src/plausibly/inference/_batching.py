@@ -8,7 +8,7 @@ name nothing, slots of zero classes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -16,6 +16,9 @@ from jaxtyping import Bool, Float, Int, Shaped
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
+
+
+Fit: TypeAlias = Literal["exact", "ladder", "coarse"]
 
 
 class Shape(NamedTuple):
@@ -91,10 +94,15 @@ def _room(case: Int[np.ndarray, " row"], number: Int[np.ndarray, " row"], n_case
     return room
 
 
-def _groups(annotations: Annotations, slots: Slots, pooled: bool, coarse: bool) -> Iterator[_Group]:
+def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> Iterator[_Group]:
     n_slots = np.diff(slots.start)
-    # At least two slots, for a distribution over one has no coordinates.
-    width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int) if coarse else grid(np.maximum(n_slots, 2))
+    if fit == "exact":
+        width = n_slots
+    elif fit == "coarse":
+        width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int)
+    else:
+        # At least two slots, for a distribution over one has no coordinates.
+        width = grid(np.maximum(n_slots, 2))
     entry_case = annotations.entry_case
     entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
     blocks = np.zeros(annotations.n_annotations, np.int16)
@@ -140,35 +148,42 @@ def _draws(kept, case, positions, blocks, real) -> Iterator[_Draws]:
 
 
 @cache
-def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], coarse: bool) -> Shape:
+def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
     """The first rung of the ladder that has room for a case; beyond the ladder, a shape of the case's own."""
-    rows = 1 if rows == 1 else 4 ** int(np.ceil(np.log2(rows) / 2))
+    if fit != "exact" and rows > 1:
+        rows = 4 ** int(np.ceil(np.log2(rows) / 2))
+    few, many = (width + 1) // 2, 2 * max(width, 16)
     rungs = [
-        (max((width + 1) // 2, 1), {}),
-        (max((width + 1) // 2, 1), {2: 2}),
-        (width, {2: 4, 3: 2}),
-        (2 * width, {2: 8, 3: 4, 4: 2}),
-        (2 * width, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
+        (width, few, {}),
+        (width, few, {2: 2}),
+        (width, width, {2: 4, 3: 2}),
+        (max(width, 16), many, {2: 8, 3: 4, 4: 2}),
+        (max(width, 16), many, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
     ]
-    for most, room in rungs[2::2] if coarse or width >= 12 else rungs:
+    # Steps that would serve few cases of these widths are left out; each costs a compilation.
+    steps = {2: (0, 2, 3, 4), 3: (0, 2, 3, 4), 8: (1, 2, 3, 4)}.get(width, (0, 1, 2, 3, 4) if width < 8 else (2, 3, 4))
+    if fit == "exact":
+        rungs, steps = [(width, most, room) for _, most, room in rungs], (2, 4)
+    for slots, most, room in (rungs[i] for i in ((2, 4) if fit == "coarse" else steps)):
         if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
-            return Shape(width, rows, most, tuple(room.items()))
+            return Shape(slots, rows, most, tuple(room.items()))
     return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))
 
 
-def _shapes(group: _Group, pooled: bool, coarse: bool) -> list[Shape]:
+def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
     n = len(group.cases)
     room = {d.size: _room(group.case[d.annotation], d.number, n) for d in group.draws}
     sets = room.pop(1, np.zeros(n, int))
     rows = np.ones(n, int) if pooled else _room(group.case, group.row, n)
     ties = [tuple((size, int(count[i])) for size, count in room.items() if count[i]) for i in range(n)]
-    return [_fit(group.slots.shape[1], int(r), int(s), t, coarse) for r, s, t in zip(rows, sets, ties, strict=True)]
+    return [_fit(group.slots.shape[1], int(r), int(s), t, fit) for r, s, t in zip(rows, sets, ties, strict=True)]
 
 
 def _stack(
     group: _Group, chosen: Int[np.ndarray, " chosen"], shape: Shape, concentration: Float[np.ndarray, " slot"], slots: Slots
 ) -> Bucket:
     n, width, rows = len(chosen), shape.slots, shape.annotations
+    group = _widen(group, width)
     local = np.full(len(group.cases), -1)
     local[chosen] = np.arange(n)
     inside = local[group.case] >= 0
@@ -229,13 +244,26 @@ def _stack(
     )
 
 
+def _widen(group: _Group, width: int) -> _Group:
+    """Fill up the slots of a group, for a shape that has more of them."""
+    more = ((0, 0), (0, width - group.slots.shape[1]))
+    if not more[1][1]:
+        return group
+    beyond = np.repeat(group.blocks[:, None], more[1][1], axis=1)
+    return group._replace(
+        slots=np.pad(group.slots, more, constant_values=-1),
+        positions=np.concatenate([group.positions, beyond], axis=1),
+        draws=[d._replace(members=np.pad(d.members, more), left=np.pad(d.left, more)) for d in group.draws],
+    )
+
+
 def bucket_cases(
     annotations: Annotations,
     slots: Slots,
     concentration: Float[np.ndarray, " slot"],
     *,
     pooled: bool = False,
-    coarse: bool = False,
+    fit: Fit = "exact",
 ) -> list[Bucket]:
     """Sort cases into buckets by size and stack each bucket's data.
 
@@ -249,12 +277,13 @@ def bucket_cases(
         Add all annotations of a case up into one row that makes all their draws, for a likelihood that is a sum over
         draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
         row, with their number in ``counts``.
-    coarse
-        Prefer few shapes to little filling, for work that is short beside its compilation.
+    fit
+        ``"exact"``: no slot and no annotation is filled in; what a likelihood need not provide for. ``"ladder"``: a
+        moderate number of shapes. ``"coarse"``: few shapes, for work that is short beside its compilation.
     """
     buckets = []
-    for group in _groups(annotations, slots, pooled, coarse):
-        shapes = _shapes(group, pooled, coarse)
+    for group in _groups(annotations, slots, pooled, fit):
+        shapes = _shapes(group, pooled, fit)
         for shape in sorted(set(shapes)):
             chosen = np.flatnonzero([s == shape for s in shapes])
             buckets.append(_stack(group, chosen, shape, concentration, slots))

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
+from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
 from plausibly.inference._chunks import cases_last, run_chunks
 from plausibly.inference._nuts import Finished
@@ -110,7 +111,7 @@ def nuts(
     chunks = run_chunks(
         build,
         _case_inputs(arguments),
-        bucket_cases(annotations, slots, concentration, pooled=pooled),
+        bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
         keys,
         name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
         progress=progress,
@@ -137,9 +138,10 @@ def log_likelihood(
     *,
     progress: Progress,
 ) -> Float[np.ndarray, "chain draw annotation"]:
-    """Log probability of every annotation at every draw, for programs whose latent site is a function of plausibility.
+    """Log probability of every annotation at every draw.
 
-    The latent site is "plausibility" itself, or "log_weight", for which its logarithm stands.
+    For programs whose only latent site is "plausibility" or, in the coordinates of
+    :class:`plausibly.distributions.LogRatioDirichlet`, "log_ratio".
     """
     chains, draws, _ = plausibility.shape
     by_case = _case_inputs(arguments)
@@ -150,7 +152,8 @@ def log_likelihood(
         return by_case(bucket, at), jnp.asarray(values.transpose(0, 2, 1))
 
     def evaluate(values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
-        return program.log_likelihood({PLAUSIBILITY: values, "log_weight": jnp.log(values)}, data)
+        # A slot that only fills the shape, or that has underflowed, takes the least positive number.
+        return program.log_likelihood({PLAUSIBILITY: values, "log_ratio": log_ratios(jnp.maximum(values, 1e-37))}, data)
 
     def build(example: Any) -> Callable:
         by_draw = jax.vmap(evaluate, in_axes=(0, None))
@@ -160,7 +163,7 @@ def log_likelihood(
     chunks = run_chunks(
         build,
         inputs,
-        bucket_cases(annotations, slots, concentration, coarse=True),
+        bucket_cases(annotations, slots, concentration, fit="coarse"),
         keys,
         name=("log_likelihood", program, tuple(arguments), chains * draws),
         progress=progress,
@@ -219,7 +222,7 @@ def maximum_likelihood(
     chunks = run_chunks(
         lambda example: lambda data, keys: _over_cases(solve)(data),
         lambda bucket, at: cases_last(bucket.data, at),
-        bucket_cases(annotations, slots, concentration, pooled=True, coarse=True),
+        bucket_cases(annotations, slots, concentration, pooled=True, fit="coarse"),
         keys,
         name=("maximum likelihood", update, tolerance, max_iterations),
         progress=progress,

@@ -98,6 +98,6 @@ class Program:
     def log_likelihood(self, values: Mapping[str, Array], data: CaseData) -> Float[Array, " annotation"]:
         """Log probability of each annotation, any scaling (a reliability by powers, multiplicities) left out."""
         args, kwargs = self._call(data)
-        sites = trace(substitute(seed(self.function, jax.random.key(0)), dict(values))).get_trace(*args, **kwargs)
+        sites = trace(substitute(self.function, dict(values))).get_trace(*args, **kwargs)
         observed = [s for s in sites.values() if s["type"] == "sample" and s["is_observed"]]
         return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))

@@ -1,0 +1,359 @@
+"""From annotations to a posterior over plausibilities: the models by name, and what each of them takes."""
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float, Key
+
+from plausibly import models
+from plausibly._arviz import Posterior
+from plausibly._keys import case_keys
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.diagnostics import convergence
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.inference import THINNING, Program, dirichlet, log_likelihood, maximum_likelihood, nuts
+from plausibly.models.dirichlet_categorical import posterior_concentration as label_posterior
+from plausibly.models.irn import inverse_rank
+from plausibly.models.majority_vote import vote
+from plausibly.models.plackett_luce_ml import update as maximise
+from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
+from plausibly.posterior import build_posterior
+from plausibly.primitives import MAX_BLOCK_SIZE
+
+CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
+SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
+
+
+@dataclass(frozen=True)
+class Model:
+    """What :func:`aggregate` knows about a model."""
+
+    program: Callable[..., None]
+    engines: tuple[str, ...]  #: the first is what "auto" means
+    arguments: Mapping[str, Any] = field(default_factory=dict)  #: those it takes, with their defaults
+    reliabilities: tuple[float, ...] = ()  #: its usual sweep
+
+
+MODELS = {
+    "dirichlet-categorical": Model(
+        models.dirichlet_categorical, ("exact", "nuts"), {"reliability": 1.0, "concentration": 1.0}, (1, 2, 3, 5, 10)
+    ),
+    "irn": Model(models.irn, ("point",), {"ties": "split"}),
+    "prirn": Model(
+        models.prirn,
+        ("exact", "nuts"),
+        {"reliability": 30.0, "concentration": 0.01, "ties": "split"},
+        (10, 20, 30, 50, 100),
+    ),
+    "plackett-luce": Model(
+        models.plackett_luce,
+        ("nuts",),
+        {"reliability": 3.0, "concentration": 1.0, "mode": "power", "unranked": "lumped"},
+        (1, 2, 3, 5, 10),
+    ),
+    "plackett-luce-ml": Model(models.plackett_luce_ml, ("ml",)),
+    "majority-vote": Model(models.majority_vote, ("point",)),
+}
+
+
+def find_model(model: str | Callable[..., None]) -> Model:
+    """Look a model up by name, or describe a NumPyro program by its signature.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no model of that name, or the program does not take a case first.
+    """
+    if isinstance(model, str):
+        if model not in MODELS:
+            raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(MODELS)}, or pass a program.")
+        return MODELS[model]
+    if not callable(model):
+        raise ArgumentError(f"model must be a name or a NumPyro program, but {model!r} was given.")
+    parameters = list(inspect.signature(model).parameters.values())
+    if not parameters:
+        raise ArgumentError(f"a NumPyro program must take a case as its first argument, but {model} takes none.")
+    taken = {"concentration": 1.0, "unranked": "lumped"}
+    for parameter in parameters[1:]:
+        if parameter.name in ("reliability", "mode", "ties"):
+            first = 1.0 if parameter.name == "reliability" else CHOICES[parameter.name][0]
+            taken[parameter.name] = first if parameter.default is parameter.empty else parameter.default
+    return Model(model, ("nuts",), taken)
+
+
+def _arguments(name: str, known: Model, engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in defaults and check; what the model has no use for is an error."""
+    draws = engine not in ("point", "ml")
+    takes = dict(known.arguments) | ({k: SETTINGS[k] for k in ("draws", "chains")} if draws else {})
+    if engine == "nuts":
+        takes["warmup"] = SETTINGS["warmup"]
+    arguments = dict(takes)
+    for key, value in given.items():
+        if value is None:
+            continue
+        if key not in takes:
+            what = ", ".join(takes) or "none"
+            raise ArgumentError(
+                f"{name} by engine {engine!r} has no use for {key}={value!r}: leave it out (its arguments: {what})."
+            )
+        if key in CHOICES and value not in CHOICES[key]:
+            raise ArgumentError(f"{key} must be one of {', '.join(CHOICES[key])}, but {value!r} was given.")
+        if key in SETTINGS:
+            least = 0 if key == "warmup" else 4 if key == "draws" else 1
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ArgumentError(f"{key} must be a whole number of at least {least}, but {value!r} was given.")
+            value = int(value)
+        if key in ("reliability", "concentration"):
+            value = _positive(key, value, zero=key == "concentration" and name == "prirn" and engine == "exact")
+        arguments[key] = value
+    return arguments
+
+
+def _positive(key: str, value: Any, zero: bool) -> float:
+    numeric = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (numeric and math.isfinite(value) and (value > 0 or (zero and value == 0))):
+        least = "not be negative" if zero else "be greater than 0"
+        raise ArgumentError(f"{key} must {least} and finite, but {value!r} was given.")
+    return float(value)
+
+
+def _check_annotations(name: str, annotations: Annotations) -> None:
+    """What a model asks of annotations beyond the rules of the container."""
+    if not isinstance(annotations, Annotations):
+        raise ArgumentError(
+            f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
+            "build one with read_annotations or Annotations.from_…."
+        )
+    sizes = annotations.block_sizes
+    if name.startswith("plackett-luce") and sizes.max() > MAX_BLOCK_SIZE:
+        worst = sizes.argmax()
+        raise AnnotationError(
+            f"{name} allows at most {MAX_BLOCK_SIZE} tied classes, but {_whose(annotations, annotations.block_annotation[worst])} "
+            f"ties {sizes[worst]}: rank them, or leave the least likely ones unranked."
+        )
+    if name == "dirichlet-categorical":
+        named = np.diff(annotations.annotation_start)
+        if (named != 1).any():
+            worst = int((named != 1).argmax())
+            raise AnnotationError(
+                f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]} classes: "
+                "use prirn or plackett-luce, which take partial rankings."
+            )
+
+
+def _whose(annotations: Annotations, annotation: int) -> str:
+    case = annotations.cases[annotations.annotation_case[annotation]]
+    annotator = annotations.annotators[annotations.annotation_annotator[annotation]]
+    return f"case {str(case)!r}, annotator {str(annotator)!r}"
+
+
+class _PerSlot:
+    """Sums over the annotations of each case, by slot."""
+
+    def __init__(self, annotations: Annotations, slots: Slots):
+        self._slot = slots.find(annotations.entry_case, annotations.entry_class)
+        self._position = annotations.entry_block
+        self._tied = np.repeat(annotations.block_sizes, annotations.block_sizes)
+        self._slots = slots
+
+    def shares(self, weight: Callable[..., np.ndarray], *arguments: Any) -> Float[np.ndarray, " slot"]:
+        """Total weight of each slot, normalised by case."""
+        totals = self.totals(weight, *arguments)
+        return totals / np.add.reduceat(totals, self._slots.start[:-1])[self._slots.case]
+
+    def totals(self, weight: Callable[..., np.ndarray], *arguments: Any) -> Float[np.ndarray, " slot"]:
+        """Total weight of each slot, given a function of an entry's position and the size of its block."""
+        weights = weight(self._position, self._tied, *arguments)
+        return np.bincount(self._slot, weights, len(self._slots))
+
+    def winners(self) -> Float[np.ndarray, " slot"]:
+        """The slots with the most votes, which they share if they tie."""
+        votes = self.totals(vote)
+        most = np.maximum.reduceat(votes, self._slots.start[:-1])[self._slots.case]
+        won = (votes >= most * (1 - 1e-6)).astype(float)
+        return won / np.add.reduceat(won, self._slots.start[:-1])[self._slots.case]
+
+
+def _point(
+    name: str, annotations: Annotations, slots: Slots, ties: str, keys: Key[Array, " case"], progress: Progress
+) -> Float[np.ndarray, " slot"]:
+    """The point estimate that belongs to a model: what its posterior contracts to as reliability grows."""
+    if name in ("irn", "prirn"):
+        return _PerSlot(annotations, slots).shares(inverse_rank, ties)
+    if name == "dirichlet-categorical":
+        return _PerSlot(annotations, slots).shares(vote)
+    if name == "majority-vote":
+        return _PerSlot(annotations, slots).winners()
+    named = Slots.of(annotations, remainder=False)
+    out = np.zeros(len(slots), np.float32)
+    found = maximum_likelihood(annotations, named, maximise, keys, progress=progress)
+    out[slots.find(named.case, named.class_index)] = found
+    return out
+
+
+def aggregate(
+    annotations: Annotations,
+    model: str | Callable[..., None] = "plackett-luce",
+    *,
+    reliability: float | None = None,
+    mode: Literal["power", "temper"] | None = None,
+    unranked: Literal["lumped", "exact", "ignore"] | None = None,
+    ties: Literal["split", "full"] | None = None,
+    concentration: float | None = None,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    engine: Literal["auto", "exact", "nuts", "ml"] = "auto",
+    seed: int = 0,
+    progress: bool = True,
+) -> Posterior:
+    r"""Infer the plausibilities of every case from its annotations.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes.
+    model
+        ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; or a NumPyro program of one case, see
+        :mod:`plausibly.models`.
+    reliability
+        :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
+    mode
+        Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
+        weights :math:`\lambda^\gamma` (``"temper"``).
+    unranked
+        Plackett-Luce: the classes that nobody named in a case are together one class (``"lumped"``, the default), m
+        classes (``"exact"``), or do not exist (``"ignore"``). Under ``"temper"`` they compete as one class with weight
+        :math:`\lambda^\gamma` in either case, and ``"exact"`` concerns the prior alone.
+    ties
+        PrIRN and IRN: tied classes share a rank's weight (``"split"``, the default) or each get it (``"full"``).
+    concentration
+        Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
+    draws, chains, warmup
+        Kept draws per chain (250), chains (4), and trajectories of each chain to adapt (300, NUTS only). In one to
+        three dimensions a draw is the last of four, three or two trajectories, in more of two.
+    engine
+        ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"ml"`` for maximum likelihood;
+        ``"auto"`` takes the most exact that the model has.
+    seed
+        Of all random numbers. Every case has its own, derived from the seed and the case's name.
+    progress
+        Show bars.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        See :mod:`plausibly.posterior`. Draws by NUTS carry ``sample_stats``, and a group ``convergence`` by case, see
+        :mod:`plausibly.diagnostics`. ``log_likelihood`` is that of single annotations, unscaled by reliability.
+        A model without draws gives one chain of one draw, its point estimate.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, or the model has no use for it.
+    AnnotationError
+        If the annotations are not of the kind that the model takes.
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.3.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
+    >>> posterior = aggregate(annotations, "dirichlet-categorical", draws=1000, seed=1, progress=False)
+    >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).values.round(1).tolist()
+    [0.6, 0.4, 0.8, 0.2]
+    """
+    known = find_model(model)
+    name = model if isinstance(model, str) else getattr(model, "__name__", "program")
+    if engine != "auto" and engine not in known.engines:
+        raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
+    engine = known.engines[0] if engine == "auto" else engine
+    given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
+    given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
+    arguments = _arguments(name, known, engine, given)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given.")
+    _check_annotations(name if isinstance(model, str) else "", annotations)
+
+    keys = case_keys(int(seed), annotations.cases)
+    alpha = arguments.get("concentration", 0.0)
+    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
+    lumped = arguments.get("unranked") == "lumped"
+    prior = np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
+    described |= {key: value for key, value in arguments.items() if key != "concentration"}
+    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    with Progress(progress) as bars:
+        if engine in ("point", "ml"):
+            point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
+            return build_posterior(
+                point[None, None], annotations, slots, point=point, concentration=alpha, attrs=described
+            )
+        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+        program = Program(known.program, static)
+        numbers = {"reliability": arguments["reliability"]} if "reliability" in arguments else {}
+        diagnosed: xr.Dataset | None = None
+        statistics = None
+        if engine == "exact":
+            shape = _exact_posterior(name, annotations, slots, prior, arguments)
+            plausibility = dirichlet(shape, slots, keys, chains=arguments["chains"], draws=arguments["draws"])
+        else:
+            plausibility, statistics = nuts(
+                annotations,
+                slots,
+                program,
+                numbers,
+                prior,
+                keys,
+                chains=arguments["chains"],
+                warmup=arguments["warmup"],
+                draws=arguments["draws"],
+                pooled=known is MODELS["plackett-luce"],
+                progress=bars,
+            )
+            described["thinning"] = list(THINNING)
+            diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
+            described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
+        if isinstance(model, str):
+            point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
+            likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
+        else:
+            # Of a program nothing is known but its draws.
+            point, likelihood = plausibility.mean((0, 1)), None
+    return build_posterior(
+        plausibility,
+        annotations,
+        slots,
+        point=point,
+        concentration=alpha,
+        sample_stats=statistics,
+        log_likelihood=likelihood,
+        convergence=diagnosed,
+        attrs=described,
+    )
+
+
+def _exact_posterior(
+    name: str, annotations: Annotations, slots: Slots, prior: Float[np.ndarray, " slot"], arguments: Mapping[str, Any]
+) -> Float[np.ndarray, " slot"]:
+    per_slot = _PerSlot(annotations, slots)
+    if name == "prirn":
+        shares = per_slot.shares(inverse_rank, arguments["ties"])
+        return inverse_rank_posterior(shares, prior, arguments["reliability"])
+    return label_posterior(per_slot.totals(vote), prior, arguments["reliability"])
+
+
+def _versions() -> str:
+    packages = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz")
+    return json.dumps({package: version(package) for package in packages})
