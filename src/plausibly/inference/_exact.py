@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly.annotations import Slots
 
-_SLOTS = 2048  # slots per compiled call
+_NUMBERS = 2**22  # numbers per compiled call
 
 
 @partial(jax.jit, static_argnums=2)
@@ -39,11 +39,12 @@ def dirichlet(
     """
     place = np.arange(len(slots)) - slots.start[slots.case]
     out = np.empty((chains * draws, len(slots)), np.float32)
-    for a in range(0, len(slots), _SLOTS):
+    size = 2 ** max(int(np.log2(_NUMBERS / (chains * draws))), 0)
+    for a in range(0, len(slots), size):
         # The last part is filled up to the common length, so that nothing is compiled for it.
-        part = np.minimum(np.arange(a, a + _SLOTS), len(slots) - 1)
+        part = np.minimum(np.arange(a, a + size), len(slots) - 1)
         slot_keys = jax.vmap(jax.random.fold_in)(keys[slots.case[part]], place[part])
-        n = min(_SLOTS, len(slots) - a)
+        n = min(size, len(slots) - a)
         out[:, a : a + n] = _log_gammas(slot_keys, jnp.asarray(concentration[part], jnp.float32), chains * draws)[:, :n]
     start = slots.start[:-1]
     out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
