@@ -89,18 +89,14 @@ def find_model(model: str | Callable[..., None]) -> Model:
     return Model(model, ("nuts",), taken)
 
 
-def _arguments(name: str, known: Model, engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(name: str, taken: Mapping[str, Any], engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in defaults and check; what the model has no use for is an error."""
-    draws = engine not in ("point", "ml")
-    takes = dict(known.arguments) | ({k: SETTINGS[k] for k in ("draws", "chains")} if draws else {})
-    if engine == "nuts":
-        takes["warmup"] = SETTINGS["warmup"]
-    arguments = dict(takes)
+    arguments = dict(taken)
     for key, value in given.items():
         if value is None:
             continue
-        if key not in takes:
-            what = ", ".join(takes) or "none"
+        if key not in taken:
+            what = ", ".join(taken) or "none"
             raise ArgumentError(
                 f"{name} by engine {engine!r} has no use for {key}={value!r}: leave it out (its arguments: {what})."
             )
@@ -123,6 +119,47 @@ def _positive(key: str, value: Any, zero: bool) -> float:
         least = "not be negative" if zero else "be greater than 0"
         raise ArgumentError(f"{key} must {least} and finite, but {value!r} was given.")
     return float(value)
+
+
+def takes(model: str | Callable[..., None], engine: str = "auto") -> dict[str, Any]:
+    """List the arguments that a model and an engine have a use for, with their defaults.
+
+    Examples
+    --------
+    >>> takes("irn"), list(takes("prirn"))
+    ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'draws', 'chains'])
+    """
+    known = find_model(model)
+    engine = known.engines[0] if engine == "auto" else engine
+    settings = {"point": (), "ml": (), "nuts": ("draws", "chains", "warmup")}.get(engine, ("draws", "chains"))
+    return dict(known.arguments) | {key: SETTINGS[key] for key in settings}
+
+
+def settle(
+    annotations: Annotations, model: str | Callable[..., None], *, engine: str = "auto", seed: int = 0, **given: Any
+) -> tuple[str, Model, str, dict[str, Any]]:
+    """Check everything that :func:`aggregate` checks, and compute nothing.
+
+    Returns
+    -------
+    tuple
+        Name of the model, what is known about it, the engine, and all arguments with their defaults.
+
+    Raises
+    ------
+    ArgumentError, AnnotationError
+        As :func:`aggregate` does.
+    """
+    known = find_model(model)
+    name = model if isinstance(model, str) else getattr(model, "__name__", "program")
+    if engine != "auto" and engine not in known.engines:
+        raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
+    engine = known.engines[0] if engine == "auto" else engine
+    arguments = _arguments(name, takes(model, engine), engine, given)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given.")
+    _check_annotations(name if isinstance(model, str) else "", annotations)
+    return name, known, engine, arguments
 
 
 def _check_annotations(name: str, annotations: Annotations) -> None:
@@ -274,17 +311,9 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
-    known = find_model(model)
-    name = model if isinstance(model, str) else getattr(model, "__name__", "program")
-    if engine != "auto" and engine not in known.engines:
-        raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
-    engine = known.engines[0] if engine == "auto" else engine
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
     given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
-    arguments = _arguments(name, known, engine, given)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given.")
-    _check_annotations(name if isinstance(model, str) else "", annotations)
+    name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
 
     keys = case_keys(int(seed), annotations.cases)
     alpha = arguments.get("concentration", 0.0)
