@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
+import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
@@ -35,10 +36,10 @@ class Bucket:
     """Cases of one shape."""
 
     shape: Shape
-    cases: Int[np.ndarray, " case"]  #: which cases of the annotations, ascending
+    cases: Int[np.ndarray, " case"]  #: which cases of the annotations
     slots: Int[np.ndarray, "case slot"]  #: which slots of the posterior; -1 where a slot only fills the shape
     data: Case  #: NumPy arrays with a leading case axis
-    annotations: Int[np.ndarray, " annotation"]  #: which annotations belong to these cases, ascending
+    annotations: Int[np.ndarray, " annotation"]  #: which annotations belong to these cases
     case: Int[np.ndarray, " annotation"]  #: the place of each annotation's case in the bucket
     row: Int[np.ndarray, " annotation"]  #: and of the annotation in its case
 
@@ -180,7 +181,11 @@ def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
 
 
 def _stack(
-    group: _Group, chosen: Int[np.ndarray, " chosen"], shape: Shape, concentration: Float[np.ndarray, " slot"], slots: Slots
+    group: _Group,
+    chosen: Int[np.ndarray, " chosen"],
+    shape: Shape,
+    concentration: Float[np.ndarray, " slot"],
+    slots: Slots,
 ) -> Bucket:
     n, width, rows = len(chosen), shape.slots, shape.annotations
     group = _widen(group, width)
@@ -240,7 +245,13 @@ def _stack(
         n_classes=np.where(of_slot < 0, 0, slots.n_classes[of_slot]),
     )
     return Bucket(
-        shape, group.cases[chosen], of_slot, data, group.annotations[inside], local[group.case[inside]], group.row[inside]
+        shape,
+        group.cases[chosen],
+        of_slot,
+        data,
+        group.annotations[inside],
+        local[group.case[inside]],
+        group.row[inside],
     )
 
 
@@ -281,10 +292,26 @@ def bucket_cases(
         ``"exact"``: no slot and no annotation is filled in; what a likelihood need not provide for. ``"ladder"``: a
         moderate number of shapes. ``"coarse"``: few shapes, for work that is short beside its compilation.
     """
-    buckets = []
+    buckets: dict[Shape, list[Bucket]] = {}
     for group in _groups(annotations, slots, pooled, fit):
         shapes = _shapes(group, pooled, fit)
         for shape in sorted(set(shapes)):
             chosen = np.flatnonzero([s == shape for s in shapes])
-            buckets.append(_stack(group, chosen, shape, concentration, slots))
-    return buckets
+            buckets.setdefault(shape, []).append(_stack(group, chosen, shape, concentration, slots))
+    return [_joined(parts) for parts in buckets.values()]
+
+
+def _joined(parts: list[Bucket]) -> Bucket:
+    """One bucket of those of one shape."""
+    if len(parts) == 1:
+        return parts[0]
+    offset = np.cumsum([0, *(len(part.cases) for part in parts)])
+    return Bucket(
+        shape=parts[0].shape,
+        cases=np.concatenate([part.cases for part in parts]),
+        slots=np.concatenate([part.slots for part in parts]),
+        data=jax.tree.map(lambda *arrays: np.concatenate(arrays), *(part.data for part in parts)),
+        annotations=np.concatenate([part.annotations for part in parts]),
+        case=np.concatenate([part.case + first for part, first in zip(parts, offset, strict=False)]),
+        row=np.concatenate([part.row for part in parts]),
+    )

@@ -41,10 +41,10 @@ def cases_last(tree: Any, at: Int[np.ndarray, " case"]) -> Any:
 
 
 def run_chunks(
-    build: Callable[[Any], Callable[[Any, Key[jax.Array, " case"]], Any]],
+    build: Callable[[Any], Callable[[Any, Key[jax.Array, "case *chain"]], Any]],
     inputs: Callable[[Bucket, Int[np.ndarray, " case"]], Any],
     buckets: Sequence[Bucket],
-    keys: Key[jax.Array, " case"],
+    keys: Key[jax.Array, "case *chain"],
     *,
     name: Hashable,
     progress: Progress,
@@ -59,7 +59,7 @@ def run_chunks(
     inputs
         Given a bucket and places in it, returns a tree of arrays with these cases on the last axis.
     buckets, keys
-        The cases, and one key for each of them.
+        The cases, and keys for each of them.
     name
         Identifies ``build`` and everything that it closes over among all programs of the process.
     progress, doing

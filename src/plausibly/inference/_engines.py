@@ -98,7 +98,7 @@ def nuts(
             max_tree_depth=max_tree_depth,
         )
 
-        def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Finished]:
+        def run(data: CaseData, keys: Key[Array, "case chain"]) -> tuple[Array, Finished]:
             x, finished = sampler.run(data, keys)
             by_draw = jax.vmap(lambda x, d: program.values(x, d, shapes)[PLAUSIBILITY], in_axes=(0, None))
             by_chain = jax.vmap(by_draw, in_axes=(-1, None), out_axes=-1)
@@ -106,13 +106,14 @@ def nuts(
 
         return run
 
+    chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     chunks = run_chunks(
         build,
         _case_inputs(arguments),
         bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
-        keys,
+        chain_keys,
         name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
         progress=progress,
         doing=f"Sampling {program.name}",

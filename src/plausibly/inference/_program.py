@@ -91,7 +91,9 @@ class Program:
         """Minus the log density of the unconstrained position, up to a constant."""
         return potential_energy(self.function, *self._call(data), self.split(x, shapes))
 
-    def values(self, x: Float[Array, " dim"], data: CaseData, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    def values(
+        self, x: Float[Array, " dim"], data: CaseData, shapes: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, Array]:
         """The latent sites and the plausibility at an unconstrained position."""
         return constrain_fn(self.function, *self._call(data), self.split(x, shapes), return_deterministic=True)
 

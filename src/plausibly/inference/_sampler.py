@@ -17,10 +17,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly.inference._nuts import Finished, Point, Scalar, Vector, begin, choose, noise, step
+from plausibly.inference._nuts import Finished, Lanes, Noise, Point, Scalar, Vector, begin, choose, noise, step
 
-PHASES = (0.15, 0.25, 0.4, 0.2)  #: shares of the warm-up
+PHASES = (0.1, 0.15, 0.35, 0.4)  #: shares of the warm-up
 DENSE = 32  #: whitening uses the whole covariance up to this many dimensions, the variances above
+START = 1.5  #: standard deviation of the positions where chains start
 BATCH = 32  #: leapfrog steps between two looks at which lanes have finished
 
 
@@ -97,7 +98,7 @@ class Sampler:
         by_chain = jax.vmap(jax.value_and_grad(potential), in_axes=(-1, None), out_axes=-1)
         self._slope = jax.vmap(by_chain, in_axes=(-1, -1), out_axes=-1)
 
-    def run(self, data: Any, keys: Key[Array, " case"]) -> tuple[Float[Array, "draw dim chain case"], Finished]:
+    def run(self, data: Any, keys: Key[Array, "case chain"]) -> tuple[Float[Array, "draw dim chain case"], Finished]:
         """Sample.
 
         Parameters
@@ -105,34 +106,40 @@ class Sampler:
         data
             A tree of arrays with the case on the last axis.
         keys
-            One key per case.
+            One key per case and chain.
 
         Returns
         -------
         tuple
             Positions, and the statistics of :class:`Finished` by (draw, chain, case).
         """
-        dim, n = self.dim, keys.shape[0]
-        chains = jax.vmap(lambda k: jax.random.split(k, self.chains), out_axes=-1)(keys).reshape(-1)
-        start, *phases = jax.vmap(lambda k: jax.random.split(k, len(PHASES) + 2), out_axes=1)(chains)
-        x = jax.vmap(lambda k: jax.random.uniform(k, (dim,), minval=-2.0, maxval=2.0), out_axes=-1)(start)
+        dim, n, keys = self.dim, keys.shape[0], keys.T.reshape(-1)
         one = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, n)) if dim <= DENSE else jnp.ones((dim, n))
         white = _Whitening(jnp.zeros((dim, n)), one)
         size = jnp.full(n, 0.5 * dim**-0.25)
-        lane = jax.ShapeDtypeStruct((chains.shape[0],), jnp.float32)
-        draws = jax.tree.map(
-            lambda a: jnp.zeros((self.draws, *a.shape), a.dtype),
-            Finished(lane.update(dtype=bool), x, lane.update(dtype=bool), *2 * [lane.update(dtype=jnp.int32)], lane, lane),
-        )
+        x = START * noise(keys, jnp.int32(0), 1, dim).momentum[0]
+        lanes, finished = self._empty(x)
+        draws = jax.tree.map(lambda a: jnp.zeros((self.draws, *a.shape), a.dtype), finished)
 
         def phase(state, xs):
-            return self._phase(*state, data, *xs), None
+            return self._phase(*state, data, keys, *xs), None
 
         adapted = jnp.diff(jnp.round(self.warmup * jnp.cumsum(jnp.array((0.0, *PHASES)))))
         lengths = jnp.append(adapted, self.draws * self.thinning).astype(jnp.int32)
         adapting = jnp.arange(len(lengths)) < len(PHASES)
-        (_, white, _, draws), _ = lax.scan(phase, (x, white, size, draws), (lengths, adapting, jnp.stack(phases)))
+        state = jnp.int32(1), x, white, size, lanes, draws
+        (_, _, white, _, _, draws), _ = lax.scan(phase, state, (lengths, adapting))
         return jax.vmap(lambda y: self._unwhiten(y, white))(draws.y), jax.tree.map(self._by_case, draws)
+
+    def _empty(self, x: Vector) -> tuple[Lanes, Finished]:
+        """Zeros in the form of the state and of the outcome of a step."""
+        random = Noise(x[0], x[0], x[0] > 0, x)
+        shapes = jax.eval_shape(
+            lambda lanes, random: step(lanes, x[0], lambda y: Point(y, y, y[0]), random, self.max_tree_depth),
+            jax.eval_shape(lambda: begin(Point(x, x, x[0]), random, self.max_tree_depth)),
+            random,
+        )
+        return jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
 
     def _by_case(self, x: Array) -> Array:
         return x.reshape(*x.shape[:-1], self.chains, -1)
@@ -163,21 +170,24 @@ class Sampler:
 
     def _phase(
         self,
+        clock: Int[Array, ""],
         x: Vector,
         white: _Whitening,
         size: Scalar,
+        lanes: Lanes,
         draws: Finished,
         data: Any,
+        keys: Key[Array, " lane"],
         length: Int[Array, ""],
         adapting: Bool[Array, ""],
-        keys: Key[Array, " lane"],
-    ) -> tuple[Vector, _Whitening, Scalar, Finished]:
+    ) -> tuple[Int[Array, ""], Vector, _Whitening, Scalar, Lanes, Finished]:
         """Complete ``length`` trajectories in every lane, either to adapt or to keep them as draws."""
         evaluate = self._evaluate(data, white)
         y = self._whiten(x, white)
         lane = jnp.arange(y.shape[-1])
         zero = jnp.zeros(y.shape[-1])
         products = jnp.zeros((self.dim, *y.shape) if white.scale.ndim == 3 else y.shape)
+        began = clock
 
         def advance(state, random):
             lanes, y, sizes, iteration, since = state
@@ -189,15 +199,21 @@ class Sampler:
             steps, diverging = since[0] + finished.n_steps, since[1] | finished.diverging
             kept = counted & ((iteration + 1) % self.thinning == 0)
             place = jnp.where(kept, iteration // self.thinning, self.draws)
-            since = choose(kept, (zero.astype(steps.dtype), zero.astype(bool)), choose(counted, (steps, diverging), since))
+            since = choose(
+                kept, (zero.astype(steps.dtype), zero.astype(bool)), choose(counted, (steps, diverging), since)
+            )
             late = counted & (iteration >= length // 2)
             finished = finished._replace(n_steps=steps, diverging=diverging)
             return (lanes, y, sizes, iteration + counted, since), (place, late, finished)
 
         def batch(state):
             clock, inner, moments, draws = state
-            several = jax.vmap(noise, (None, 0, None))(keys, clock + jnp.arange(BATCH), self.dim)
-            inner, (place, late, finished) = lax.scan(advance, inner, several)
+            several = noise(keys, clock, BATCH + 1, self.dim)
+            launch, several = jax.tree.map(lambda a: a[-1], several), jax.tree.map(lambda a: a[:-1], several)
+            lanes = lax.cond(
+                clock == began, lambda: begin(evaluate(inner[1]), launch, self.max_tree_depth), lambda: inner[0]
+            )
+            inner, (place, late, finished) = lax.scan(advance, (lanes, *inner[1:]), several)
             moments = jax.tree.map(jnp.add, moments, self._moments(finished.y, late, white))
 
             def write(to, values):
@@ -206,17 +222,16 @@ class Sampler:
                 return to.at[place, :, lane].set(jnp.swapaxes(values, 1, 2), mode="drop")
 
             draws = lax.cond(adapting, lambda: draws, lambda: jax.tree.map(write, draws, finished))
-            return clock + BATCH, inner, moments, draws
+            return clock + 1, inner, moments, draws
 
-        lanes = begin(evaluate(y), noise(keys, jnp.int32(0), self.dim), self.max_tree_depth)
         since = zero.astype(jnp.int32), zero.astype(bool)
         inner = lanes, y, _StepSize.at(self._by_lane(size)), zero.astype(jnp.int32), since
-        state = jnp.int32(1), inner, _Moments(zero, jnp.zeros_like(y), products), draws
-        _, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
-        _, y, sizes, *_ = inner
+        state = clock, inner, _Moments(zero, jnp.zeros_like(y), products), draws
+        clock, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
+        lanes, y, sizes, *_ = inner
         x = self._unwhiten(y, white).reshape(self.dim, -1)
         size = jnp.exp(self._by_case(sizes.log_average).mean(0))
-        return x, choose(adapting, self._rewhiten(white, moments), white), size, draws
+        return clock, x, choose(adapting, self._rewhiten(white, moments), white), size, lanes, draws
 
     def _moments(self, y: Float[Array, "step dim lane"], counted: Bool[Array, "step lane"], white: _Whitening):
         y = jnp.where(counted[:, None], y, 0)

@@ -64,8 +64,13 @@ def _layers(size: int) -> tuple[_Layer, ...]:
             for place, member in enumerate(subset):
                 holders[member].append(place * len(subsets[k]) + i)
         without = [[index[k - 1][subset[:place] + subset[place + 1 :]] for subset in subsets[k]] for place in range(k)]
-        layers.append(_Layer(*(np.array(x, np.int32) for x in (list(zip(*subsets[k], strict=True)), without))
-                             , np.array(sources, np.int32), np.array(holders, np.int32)))
+        layers.append(
+            _Layer(
+                *(np.array(x, np.int32) for x in (list(zip(*subsets[k], strict=True)), without)),
+                np.array(sources, np.int32),
+                np.array(holders, np.int32),
+            )
+        )
     return tuple(layers)
 
 
@@ -107,7 +112,9 @@ def forward(r: Float[Array, "member *batch"]) -> _Passes:
     below = _rows(jnp.ones_like(r))  # Q of the empty set, in as many copies as the singletons read
     layers = []
     for layer in _layers(r.shape[0]):
-        weights = [_each(jnp.multiply, _at(t, m), _at(below, w)) for m, w in zip(layer.members, layer.without, strict=True)]
+        weights = [
+            _each(jnp.multiply, _at(t, m), _at(below, w)) for m, w in zip(layer.members, layer.without, strict=True)
+        ]
         members = [_at(rho, m) for m in layer.members]
         total, inverse = _total(weights), _each(lambda x: 1 / (1 + x), _total(members))
         p = [_each(jnp.divide, w, total) for w in weights]

@@ -1,0 +1,64 @@
+"""The probability that one classifier beats another."""
+
+import xarray as xr
+from matplotlib.axes import Axes
+
+from plausibly.comparison import probabilities_better
+from plausibly.plots._style import metric_name, new_axes, plain
+
+
+def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of draws in which the classifier of a row beats that of a column.
+
+    Parameters
+    ----------
+    results
+        From :func:`plausibly.evaluate`.
+    metric
+        One of its metrics by draw, such as ``"top3_accuracy"``.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A cell per pair, with its probability; ties count half.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such metric.
+
+    Examples
+    --------
+    >>> values = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
+    >>> accuracy = xr.DataArray(values, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    >>> [text.get_text() for text in better_matrix(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy").texts]
+    ['0.62', '0.38']
+    """
+    matrix = probabilities_better(results, metric)
+    names = [plain(name, 16) for name in matrix["classifier"].values]
+    n = len(names)
+    ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
+    shown = matrix.values.copy()
+    ax.imshow(shown, cmap="PuOr_r", vmin=-0.15, vmax=1.15, aspect="auto")
+    for row in range(n):
+        for column in range(n):
+            if row != column:
+                ax.text(column, row, f"{shown[row, column]:.2f}", ha="center", va="center")
+            else:
+                ax.add_patch(_blank(row))
+    ax.set_xticks(range(n), names)
+    ax.set_yticks(range(n), names)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set(xlabel="… than this one", ylabel="P(this one is better …", title=metric_name(metric))
+    return ax
+
+
+def _blank(place: int):
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((place - 0.5, place - 0.5), 1, 1, fc="white", ec="white")

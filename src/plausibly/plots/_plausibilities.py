@@ -1,0 +1,81 @@
+"""Draws of one case's plausibilities against the point estimate."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from plausibly._arviz import Posterior
+from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.posterior import annotations_of, slots_of, stacked_draws
+
+# Steps of the golden section fill a row evenly, and need no random numbers.
+_GOLDEN = 0.6180339887498949
+
+
+def plausibilities(
+    posterior: Posterior, case: str | int, *, draws: int = 100, classes: int = 6, ax: Axes | None = None
+) -> Axes:
+    """Draw what the posterior thinks of one case.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    case
+        Name or position of the case.
+    draws
+        Number of draws to show, taken at equal steps from all of them.
+    classes
+        Greatest number of rows: the classes of the greatest mean plausibility. What nobody named is one of them.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row per class with a dot per draw, a bar at the mean of all draws and a diamond at the point estimate.
+
+    Raises
+    ------
+    AnnotationError
+        If there is no such case.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=1, progress=False)
+    >>> axes = plausibilities(posterior, "0")
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['b', 'a']
+    """
+    annotations, slots = annotations_of(posterior), slots_of(posterior)
+    position = annotations.position(case)
+    own = np.arange(slots.start[position], slots.start[position + 1])
+    values = stacked_draws(posterior)[:, own]
+    point = posterior["constant_data"]["point_plausibility"].values[own]
+    order = np.argsort(-values.mean(axis=0), kind="stable")[:classes]
+    shown = values[np.linspace(0, len(values) - 1, min(draws, len(values))).astype(int)]
+    names = [
+        plain(annotations.classes[slots.class_index[own[at]]], 30)
+        if slots.class_index[own[at]] >= 0
+        else f"({slots.n_classes[own[at]]} others)"
+        for at in order
+    ]
+    ax = new_axes(ax, height=1.0 + 0.45 * len(order))
+    jitter = (np.arange(1, len(shown) + 1) * _GOLDEN % 1 - 0.5) * 0.6
+    for row, at in enumerate(order):
+        base = len(order) - 1 - row
+        dots = {"marker": "o", "ls": "", "ms": 3, "mew": 0, "alpha": 0.35, "clip_on": False}
+        ax.plot(shown[:, at], base + jitter, color=COLOURS[0] if names[row][0] != "(" else GREY, **dots)
+        ax.plot([values[:, at].mean()] * 2, [base - 0.38, base + 0.38], color="black", lw=2)
+        ax.plot([point[at]], [base], marker="D", ms=7, mfc="white", mec=COLOURS[1], mew=2, ls="", clip_on=False)
+    ax.set_yticks(range(len(order)), names[::-1])
+    ax.tick_params(axis="y", length=0)
+    ax.set(
+        xlim=(0, 1),
+        ylim=(-0.6, len(order) - 0.4),
+        xlabel="plausibility",
+        title=f"case {plain(annotations.cases[position])}",
+    )
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+    return ax

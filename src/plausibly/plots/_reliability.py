@@ -1,0 +1,90 @@
+"""A metric against reliability, with its band, and the point estimate as its right-hand limit."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import GREY, colour, marker, metric_name, new_axes, plain, spread
+
+
+def metric_by_reliability(
+    metrics: pd.DataFrame, metric: str, model: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw a metric of every classifier over the reliabilities of one model.
+
+    Parameters
+    ----------
+    metrics
+        The tidy table of :func:`plausibly.sweep`, or the ``metrics.csv`` of the command.
+    metric
+        One of its metrics, such as ``"top3_accuracy"``.
+    model
+        One of its models; may be left out where there is only one.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        For each classifier the mean over draws, the band of the 94 % interval, and at the right, where reliability
+        would be infinite, the value at the point estimate.
+
+    Raises
+    ------
+    ArgumentError
+        If the table has no such metric or model.
+
+    Examples
+    --------
+    >>> row = {"classifier": "A", "model": "prirn", "metric": "top1_accuracy", "lower": 0.5, "upper": 0.7, "point": 0.8}
+    >>> table = pd.DataFrame([row | {"reliability": 10.0, "mean": 0.6}, row | {"reliability": 30.0, "mean": 0.65}])
+    >>> metric_by_reliability(table, "top1_accuracy").lines[0].get_ydata().tolist()
+    [0.6, 0.65]
+    """
+    models = list(dict.fromkeys(metrics["model"]))
+    if model is None and len(models) > 1:
+        raise ArgumentError(
+            f"the table has {len(models)} models, but none was chosen: choose from {', '.join(models)}."
+        )
+    model = models[0] if model is None else model
+    rows = metrics[(metrics["model"] == model) & (metrics["metric"] == metric)].sort_values("reliability")
+    if rows.empty:
+        known = ", ".join(dict.fromkeys(metrics["metric"]))
+        raise ArgumentError(f"the table has no {metric!r} of {model!r}: choose from {', '.join(models)} and {known}.")
+    ax = new_axes(ax)
+    reliabilities = np.unique(rows["reliability"].dropna())
+    # The axis counts reliabilities, which are roughly in geometric progression; the limit comes one step after them.
+    step = {reliability: place for place, reliability in enumerate(reliabilities)}
+    limit = len(reliabilities)
+    ends = []
+    for position, (classifier, own) in enumerate(rows.groupby("classifier", sort=False)):
+        style = {"color": colour(position), "marker": marker(position), "ms": 6}
+        swept = own.dropna(subset="reliability")
+        places = [step[reliability] for reliability in swept["reliability"]]
+        ax.plot(places, swept["mean"], lw=2, label=plain(classifier), **style)
+        ax.fill_between(places, swept["lower"], swept["upper"], color=style["color"], alpha=0.18, lw=0)
+        last = own.iloc[-1]
+        if places:
+            ax.plot([places[-1], limit], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])
+        ax.plot([limit], [last["point"]], mfc="white", mew=1.8, ls="", **style)
+        ends.append((classifier, last["point"], style["color"]))
+    ax.margins(y=0.1)
+    low, high = ax.get_ylim()
+    heights = spread([value for _, value, _ in ends], gap=0.07 * (high - low))
+    for (classifier, value, shade), height in zip(ends, heights, strict=True):
+        ax.annotate(
+            plain(classifier, 24),
+            (limit, value),
+            xytext=(limit + 0.12, height),
+            color=shade,
+            va="center",
+            fontweight="bold",
+            annotation_clip=False,
+        )
+    if limit:
+        ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)))
+    ax.set_xticks(range(limit + 1), [f"{reliability:g}" for reliability in reliabilities] + ["point\nestimate"])
+    ax.set(xlabel="reliability", ylabel=metric_name(metric), title=model, xlim=(-0.25, limit + 0.1))
+    ax.grid(axis="y", color="0.9")
+    return ax

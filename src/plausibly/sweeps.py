@@ -1,0 +1,383 @@
+"""One evaluation for every model and reliability, kept small enough to hold all of them at once.
+
+Reliability is not known, so results are reported over a range of it. A posterior over thousands of cases takes a
+hundred megabytes; of each only the results, the convergence by case and the draws of a few cases stay.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly._arviz import Posterior
+from plausibly.aggregation import aggregate, find_model, settle, takes
+from plausibly.annotations import Annotations, Slots, read_risks
+from plausibly.diagnostics import diagnose
+from plausibly.errors import ArgumentError
+from plausibly.evaluation import evaluate, summary
+from plausibly.metrics._inputs import check_size
+from plausibly.posterior import build_posterior, case_names, slots_of
+from plausibly.predictions import read_predictions
+
+KEPT_CASES = 6  #: the least certain cases of each run, whose draws are kept
+STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
+DEPTHS = (1, 2, 3)
+
+Models = Mapping[str | Callable[..., None], Sequence[float] | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model at one reliability.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    reliability
+        NaN for a model that has none.
+    results
+        From :func:`plausibly.evaluate`.
+    convergence
+        From :func:`plausibly.diagnose`.
+    excerpt
+        The posterior of the least certain cases alone, the least certain first.
+    attrs
+        Of the posterior: arguments, seed, versions.
+    """
+
+    model: str
+    reliability: float
+    results: xr.Dataset
+    convergence: xr.Dataset
+    excerpt: Posterior
+    attrs: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """Model and reliability, as the command line takes them: ``"plackett-luce@3"``."""
+        return run_label(self.model, self.reliability)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments of the model and its engine."""
+        return json.loads(self.attrs["arguments"])
+
+    @property
+    def has_chains(self) -> bool:
+        """Whether the draws are those of chains, which have to converge."""
+        return "r_hat" in self.convergence
+
+    def metrics(self) -> pd.DataFrame:
+        """Tabulate :func:`plausibly.summary` with the model and the reliability."""
+        table = summary(self.results)
+        table.insert(1, "model", self.model)
+        table.insert(2, "reliability", self.reliability)
+        return table
+
+    def certainty(self) -> pd.DataFrame:
+        """Tabulate, by case, how certain the annotations are and whether the chains converged."""
+        columns: dict[str, Any] = {
+            "case": self.results["case"].values,
+            "model": self.model,
+            "reliability": self.reliability,
+        }
+        for name, variable in self.results.data_vars.items():
+            if variable.dims == ("case",):
+                columns[str(name)] = variable.values
+            elif variable.dims == ("case", "risk_level"):
+                columns |= {
+                    f"{name}_{level}": variable.values[:, level] for level in range(variable.sizes["risk_level"])
+                }
+        missing = np.full(len(columns["case"]), np.nan)
+        for name in STATISTICS:
+            values = self.convergence[name].values if name in self.convergence else missing
+            columns[name] = pd.array(values, dtype="Int64") if name == "n_diverging" else values
+        columns["converged"] = self.convergence["converged"].values
+        return pd.DataFrame(columns)
+
+    def not_converged(self) -> list[str]:
+        """Names of the cases whose chains did not converge."""
+        return [str(name) for name in self.convergence["case"].values[~self.convergence["converged"].values]]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All runs of a sweep, in the order in which they were asked for."""
+
+    annotations: Annotations
+    runs: tuple[Run, ...]
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """One row per classifier, model, reliability and metric; see :func:`plausibly.summary` for the columns."""
+        return pd.concat([run.metrics() for run in self.runs], ignore_index=True)
+
+    @property
+    def certainty(self) -> pd.DataFrame:
+        """One row per case, model and reliability: annotation certainties, risks, and convergence."""
+        return pd.concat([run.certainty() for run in self.runs], ignore_index=True)
+
+    @property
+    def classifiers(self) -> list[str]:
+        """Names of the classifiers."""
+        return [str(name) for name in self.runs[0].results["classifier"].values]
+
+    @property
+    def models(self) -> dict[str, list[Run]]:
+        """Runs by the name of their model."""
+        models: dict[str, list[Run]] = {}
+        for run in self.runs:
+            models.setdefault(run.model, []).append(run)
+        return models
+
+    @property
+    def converged(self) -> bool:
+        """Whether all chains of all runs did."""
+        return not any(run.not_converged() for run in self.runs)
+
+    def verdict(self, most: int = 10) -> str:
+        """Say in one sentence whether the chains converged and, if not, which cases did not.
+
+        Parameters
+        ----------
+        most
+            How many cases to name.
+        """
+        return verdict({run.label: run.convergence for run in self.runs}, most)
+
+
+def run_label(model: str, reliability: float) -> str:
+    """Join the name of a model and a reliability, if there is one.
+
+    Examples
+    --------
+    >>> run_label("prirn", 10.0), run_label("irn", float("nan"))
+    ('prirn@10', 'irn')
+    """
+    return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
+
+
+def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
+    """Say in one sentence whether chains converged and, if not, which cases did not.
+
+    Parameters
+    ----------
+    convergence
+        From :func:`plausibly.diagnose`, by the label of the run.
+    most
+        How many cases to name.
+
+    Examples
+    --------
+    >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
+    >>> verdict({"plackett-luce@3": found})
+    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'."
+    """
+    sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
+    if not sampled:
+        return "No chains had to converge: the draws are exact or the models are point estimates."
+    of = f"{next(iter(sampled.values())).sizes['case']:,}"
+    failed = {label: found["case"].values[~found["converged"].values] for label, found in sampled.items()}
+    names = list(dict.fromkeys(str(name) for cases in failed.values() for name in cases))
+    if not names:
+        return f"Chains converged in all {of} cases ({', '.join(sampled)})."
+    counts = ", ".join(f"{label}: {len(cases):,}" for label, cases in failed.items() if len(cases))
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    shown = ", ".join(map(repr, names[:most]))
+    return f"Chains did not converge in {len(names):,} of {of} cases ({counts}): {shown}{more}."
+
+
+def sweep(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    models: Models,
+    *,
+    k: int | Sequence[int] | None = None,
+    risks: Any = None,
+    ties: Literal["split", "full"] | None = None,
+    mode: Literal["power", "temper"] | None = None,
+    unranked: Literal["lumped", "exact", "ignore"] | None = None,
+    concentration: float | None = None,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Sweep:
+    """Aggregate and evaluate with every model at each of its reliabilities.
+
+    Everything that can be wrong with the arguments is found before the first model is run.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes.
+    predictions
+        Scores of each classifier by its name, as for :func:`plausibly.evaluate`.
+    models
+        Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for a model's
+        usual ones, or for a model that has none. A model is a name or a NumPyro program.
+    k
+        Lengths of the classifiers' lists; by default 1, 2 and 3, as far as there are so many classes.
+    risks
+        Risk level of each class, see :func:`plausibly.read_risks`.
+    ties, mode, unranked, concentration, draws, chains, warmup
+        As for :func:`plausibly.aggregate`; each goes to those of the models that have a use for it.
+    seed
+        Of all random numbers; the same for all runs.
+    progress
+        Show bars.
+
+    Returns
+    -------
+    Sweep
+        Its ``metrics`` and ``certainty`` are tidy tables, ``runs`` hold the rest.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, a model is there twice with one reliability, or no model has a use for an
+        argument.
+    PlausiblyError
+        If annotations, predictions or risks break a rule.
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 3.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["a"]], [["a"]]]])
+    >>> scores = {"A": np.array([[0.9, 0.1], [0.8, 0.2]])}
+    >>> swept = sweep(annotations, scores, {"prirn": (10, 100), "irn": None}, k=1, progress=False)
+    >>> [run.label for run in swept.runs], list(swept.metrics.columns[:4])
+    (['prirn@10', 'prirn@100', 'irn'], ['classifier', 'model', 'reliability', 'metric'])
+    """
+    given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
+    given |= {"draws": draws, "chains": chains, "warmup": warmup}
+    plan = Plan.of(annotations, predictions, models, k=k, risks=risks, seed=seed, **given)
+    return Sweep(annotations, tuple(run for run, _ in plan.runs(progress=progress)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep of which everything is read and checked, and nothing computed."""
+
+    annotations: Annotations
+    predictions: Mapping[str, np.ndarray]
+    steps: Sequence[tuple[str | Callable[..., None], str, float, Mapping[str, Any]]]  #: model, name, reliability, rest
+    k: Sequence[int]
+    risks: np.ndarray | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        annotations: Annotations,
+        predictions: Mapping[str, Any],
+        models: Models,
+        *,
+        k: int | Sequence[int] | None = None,
+        risks: Any = None,
+        seed: int = 0,
+        **given: Any,
+    ) -> "Plan":
+        """Read and check; see :func:`sweep`."""
+        options = {name: value for name, value in given.items() if value is not None}
+        if not models:
+            raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
+        for name, value in options.items():
+            if not any(name in takes(model) for model in models):
+                raise ArgumentError(
+                    f"none of the models has a use for {name}={value!r}, but it was given: leave it out, or add a "
+                    "model that has."
+                )
+        steps = []
+        for model, wanted in models.items():
+            own = {name: value for name, value in options.items() if name in takes(model)}
+            for reliability in _reliabilities(model, wanted):
+                own["reliability"] = reliability
+                name, _, _, arguments = settle(annotations, model, seed=seed, **own)
+                steps.append((model, name, arguments.get("reliability", np.nan), dict(own)))
+        labels = [run_label(name, reliability) for _, name, reliability, _ in steps]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
+        if k is None:
+            k = [size for size in DEPTHS if size <= annotations.n_classes]
+        sizes = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        return cls(
+            annotations,
+            {str(name): read_predictions(source, annotations) for name, source in predictions.items()},
+            steps,
+            list(dict.fromkeys(sizes)),
+            None if risks is None else read_risks(risks, annotations.classes),
+            seed,
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """Of all runs."""
+        return [run_label(name, reliability) for _, name, reliability, _ in self.steps]
+
+    def runs(
+        self, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
+    ) -> Iterator[tuple[Run, Posterior]]:
+        """Compute one run after the other; the posterior is the caller's to keep or drop.
+
+        Parameters
+        ----------
+        progress
+            Show bars.
+        before
+            Called with the number and the label of each run when it begins.
+        """
+        for number, (model, name, reliability, arguments) in enumerate(self.steps):
+            before(number, self.labels[number])
+            posterior = aggregate(self.annotations, model, seed=self.seed, progress=progress, **arguments)
+            results = evaluate(posterior, self.predictions, k=self.k, risks=self.risks, seed=self.seed)
+            order = np.argsort(results["annotation_certainty_1"].values, kind="stable")[:KEPT_CASES]
+            kept = _excerpt(self.annotations, posterior, order)
+            yield Run(name, reliability, results, diagnose(posterior), kept, dict(posterior.attrs)), posterior
+
+
+def _reliabilities(model: str | Callable[..., None], wanted: Sequence[float] | None) -> Sequence[float | None]:
+    """Reliabilities at which to run a model, None for a model that has none."""
+    taken = takes(model)
+    if "reliability" not in taken:
+        if wanted:
+            raise ArgumentError(f"{model} has no reliability, but {wanted[0]!r} was given: leave it out.")
+        return [None]
+    if wanted is None:
+        return find_model(model).reliabilities or [taken["reliability"]]
+    if not len(wanted):
+        raise ArgumentError(
+            f"{model} needs a reliability, but none was given: name some, or give None for the usual ones."
+        )
+    return wanted
+
+
+def _excerpt(annotations: Annotations, posterior: Posterior, positions: np.ndarray) -> Posterior:
+    """Keep the draws of a few cases, in the order given."""
+    slots = slots_of(posterior)
+    own = np.concatenate([np.arange(slots.start[at], slots.start[at + 1]) for at in positions])
+    size = slots.start[positions + 1] - slots.start[positions]
+    chosen = Slots(
+        case=np.repeat(np.arange(len(positions)), size).astype(np.int32),
+        class_index=slots.class_index[own],
+        n_classes=slots.n_classes[own],
+        start=np.concatenate([[0], np.cumsum(size)]),
+    )
+    return build_posterior(
+        posterior["posterior"]["plausibility"].values[..., own],
+        annotations.select(case_names(posterior)[positions]),
+        chosen,
+        point=posterior["constant_data"]["point_plausibility"].values[own],
+        concentration=float(posterior.attrs["concentration"]),
+        attrs={"model": posterior.attrs["model"]},
+    )
