@@ -7,6 +7,7 @@ from jaxtyping import Array, ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case
+
 from .irn import inverse_rank
 
 

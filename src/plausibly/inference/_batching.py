@@ -18,7 +18,6 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
 
-
 Fit: TypeAlias = Literal["exact", "ladder", "coarse"]
 
 
