@@ -14,7 +14,9 @@ from .irn import inverse_rank
 def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "split") -> None:
     r"""One case, its inverse ranks taken for fractional label counts.
 
-    .. math:: \lambda \sim \mathrm{Dirichlet}(\alpha), \quad \text{likelihood } \prod_k \lambda_k^{\gamma \mathrm{IRN}_k}
+    .. math::
+       \lambda \sim \mathrm{Dirichlet}(\alpha), \quad
+       p(b \mid \lambda) \propto \prod_k \lambda_k^{\gamma \mathrm{IRN}_k}
 
     The posterior is known, see :func:`posterior_concentration`; as :math:`\gamma \to \infty` it contracts to IRN.
 

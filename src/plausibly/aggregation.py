@@ -172,16 +172,17 @@ def _check_annotations(name: str, annotations: Annotations) -> None:
     sizes = annotations.block_sizes
     if name.startswith("plackett-luce") and sizes.max() > MAX_BLOCK_SIZE:
         worst = sizes.argmax()
+        whose = _whose(annotations, annotations.block_annotation[worst])
         raise AnnotationError(
-            f"{name} allows at most {MAX_BLOCK_SIZE} tied classes, but {_whose(annotations, annotations.block_annotation[worst])} "
-            f"ties {sizes[worst]}: rank them, or leave the least likely ones unranked."
+            f"{name} allows at most {MAX_BLOCK_SIZE} tied classes, but {whose} ties {sizes[worst]}: "
+            "rank them, or leave the least likely ones unranked."
         )
     if name == "dirichlet-categorical":
         named = np.diff(annotations.annotation_start)
         if (named != 1).any():
             worst = int((named != 1).argmax())
             raise AnnotationError(
-                f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]} classes: "
+                f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]}: "
                 "use prirn or plackett-luce, which take partial rankings."
             )
 

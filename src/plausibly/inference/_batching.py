@@ -1,8 +1,8 @@
 """Independent cases of similar size, stacked into arrays of a few fixed shapes.
 
 A sampler is compiled once for every :class:`Shape`, so shapes come from a fixed ladder: they depend on the case alone
-and return in the next data set. What fills a shape up never enters a likelihood: draws that nobody makes, annotations that
-name nothing, slots of zero classes.
+and return in the next data set. What fills a shape up never enters a likelihood: draws that nobody makes, annotations
+that name nothing, slots of zero classes.
 """
 
 from collections.abc import Iterator

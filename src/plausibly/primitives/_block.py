@@ -129,8 +129,8 @@ def block_log_prob(
     Notes
     -----
     The tied block of a Plackett-Luce model (Hunter 2004; Stutz et al. 2025, App. B), by the subset recursion described
-    in :mod:`plausibly.primitives`. It loses no accuracy for peaked weights: the relative error of the probability is that
-    of a few roundings of its logarithm.
+    in :mod:`plausibly.primitives`. It loses no accuracy for peaked weights: the relative error of the probability is
+    that of a few roundings of its logarithm.
 
     Examples
     --------
