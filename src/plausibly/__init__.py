@@ -9,7 +9,8 @@ the class distribution of each case, and classifiers are evaluated against its d
 
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
-:mod:`plausibly.evaluation`, :mod:`plausibly.comparison`.
+:mod:`plausibly.evaluation`, :mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.plots`,
+``plausibly.report`` and the commands (``plausibly --help``).
 """
 
 from importlib.metadata import version as _version
@@ -18,6 +19,7 @@ from plausibly import datasets as datasets
 from plausibly import distributions as distributions
 from plausibly import metrics as metrics
 from plausibly import models as models
+from plausibly import plots as plots
 from plausibly import primitives as primitives
 from plausibly.aggregation import aggregate as aggregate
 from plausibly.annotations import Annotations as Annotations
@@ -40,5 +42,8 @@ from plausibly.posterior import load as load
 from plausibly.posterior import save as save
 from plausibly.posterior import top_classes as top_classes
 from plausibly.predictions import read_predictions as read_predictions
+from plausibly.report import report as report
+from plausibly.sweeps import Sweep as Sweep
+from plausibly.sweeps import sweep as sweep
 
 __version__ = _version("plausibly")

@@ -14,3 +14,4 @@ from plausibly.datasets._differentials import Differentials as Differentials
 from plausibly.datasets._differentials import simulate_differentials as simulate_differentials
 from plausibly.datasets._published import PublishedCase as PublishedCase
 from plausibly.datasets._published import published_case as published_case
+from plausibly.datasets._risks import simulate_risks as simulate_risks

@@ -1,7 +1,7 @@
 """Figures of posteriors and results, one to a module.
 
-Every function draws into the axes given (``ax=``), or into a new figure, and returns the axes. Colours are told apart by
-readers who do not see all of them, and what a line or row is stands beside it.
+Every function draws into the axes given (``ax=``), or into a new figure, and returns the axes. Colours are told apart
+by readers who do not see all of them, and what a line or row is stands beside it.
 
 =============================  ============================================================
 :func:`certainty_curve`        how certain the annotations are, over cases from least to most

@@ -1,0 +1,12 @@
+"""The commands: ``plausibly demo``, ``evaluate``, ``aggregate``, ``simulate``."""
+
+from plausibly.cli._aggregate import aggregate
+from plausibly.cli._app import app as app
+from plausibly.cli._app import main as main
+from plausibly.cli._demo import demo
+from plausibly.cli._evaluate import evaluate
+from plausibly.cli._simulate import simulate
+
+# In the order in which a newcomer wants them.
+for _command in (demo, evaluate, aggregate, simulate):
+    app.command()(_command)

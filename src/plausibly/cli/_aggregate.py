@@ -1,0 +1,82 @@
+"""``plausibly aggregate``: annotations in, one posterior out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausibly import annotations as annotated
+from plausibly.aggregation import aggregate as infer
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import make_folder, say
+from plausibly.diagnostics import diagnose
+from plausibly.errors import ArgumentError
+from plausibly.posterior import save
+from plausibly.sweeps import run_label, verdict
+
+
+@example(
+    """
+    plausibly aggregate annotations.json --classes conditions.txt \\
+        --model plackett-luce@3 --seed 0 --out posterior.nc
+
+    and in Python: posterior = plausibly.load("posterior.nc")
+    """
+)
+def aggregate(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME@R",
+            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}.",
+            rich_help_panel="Models",
+        ),
+    ] = "plackett-luce@3",
+    ties: options.TiesOption = None,
+    mode: options.ModeOption = None,
+    unranked: options.UnrankedOption = None,
+    concentration: options.Concentration = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = 0,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads."""
+    name, reliabilities = options.parse_model(model)
+    if reliabilities is not None and len(reliabilities) > 1:
+        raise ArgumentError(
+            f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
+        )
+    if out.is_dir():
+        raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
+    read = annotated.read_annotations(annotations, classes)
+    make_folder(out.parent)
+    posterior = infer(
+        read,
+        name,
+        reliability=reliabilities[0] if reliabilities else None,
+        ties=options.value(ties),
+        mode=options.value(mode),
+        unranked=options.value(unranked),
+        concentration=concentration,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+        progress=not quiet,
+    )
+    save(posterior, out)
+    found = diagnose(posterior)
+    if not quiet:
+        sizes = posterior["posterior"].sizes
+        say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
+    label = run_label(name, float(posterior.attrs.get("reliability", float("nan"))))
+    say(verdict({label: found}))
+    if strict and not found["converged"].values.all():
+        raise typer.Exit(NOT_CONVERGED)

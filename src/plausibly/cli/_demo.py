@@ -1,0 +1,71 @@
+"""``plausibly demo``: everything once, on bundled data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausibly.aggregation import aggregate
+from plausibly.cli import _options as options
+from plausibly.cli import _simulate
+from plausibly.cli._app import example
+from plausibly.cli._evaluate import finish, run
+from plausibly.cli._output import say
+from plausibly.datasets import published_case
+from plausibly.evaluation import evaluate
+
+CASES, CLASSES, QUALITIES = 100, 40, [0.9, 0.8, 0.7, 0.6]
+MODELS = ("plackett-luce@1,3,10", "prirn@10,30,100")
+PUBLISHED = (  # model, arguments, top-3 accuracies of models A and B as printed
+    ("plackett-luce", {"reliability": 3}, (0.70, 1.00)),
+    ("prirn", {"reliability": 30, "ties": "full"}, (0.52, 0.99)),
+)
+
+
+@example(
+    """
+    plausibly demo --out results/demo
+    """
+)
+def demo(
+    seed: options.Seed = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
+        "results/demo"
+    ),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Evaluate four simulated classifiers on bundled data, and one case whose result is published.
+
+    Writes the input files too, so that their formats can be seen, and prints the command that repeats the evaluation.
+    """
+    names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
+    more = [word for model in MODELS for word in ("--model", model)]
+    command = _simulate.evaluation_command(out, names, *more, "--seed", str(seed), "--out", str(out))
+    if not quiet:
+        say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
+    swept = run(
+        out / _simulate.ANNOTATIONS,
+        out / _simulate.CLASSES,
+        out / _simulate.RISKS,
+        {name: str(out / f"predictions-{name}.csv") for name in names},
+        MODELS,
+        out,
+        quiet=quiet,
+        seed=seed,
+    )
+    if not quiet:
+        _published(seed)
+        say(f"This repeats the evaluation of the simulated cases:\n{command}")
+    finish(swept, out, quiet=quiet, strict=strict)
+
+
+def _published(seed: int) -> None:
+    """Print the published case beside what is printed of it."""
+    case = published_case()
+    say("Top-3 accuracy of two classifiers on one published case:")
+    for model, arguments, (a, b) in PUBLISHED:
+        posterior = aggregate(case.annotations, model, seed=seed, **arguments)
+        found = evaluate(posterior, case.predictions, k=3, seed=seed)["top3_accuracy"].mean("draw").values
+        label = f"{model}@{arguments['reliability']}"
+        say(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")

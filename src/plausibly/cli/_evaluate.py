@@ -1,0 +1,144 @@
+"""``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plausibly import annotations as annotated
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import console, main_table, make_folder, say, write_table, writing
+from plausibly.posterior import save
+from plausibly.report import report
+from plausibly.sweeps import Plan, Sweep
+
+METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
+DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
+
+
+@example(
+    """
+    plausibly evaluate annotations.json \\
+        --classes conditions.txt --risks risks.txt \\
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@1,3,10 --model prirn@10,30,100 \\
+        --seed 0 --out results/
+    """
+)
+def evaluate(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    risks: options.RisksFile = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Scores of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
+            rich_help_panel="Data",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME@R1,R2",
+            help=f"Aggregation model and its reliabilities; without @ its usual ones. One of {options.MODEL_NAMES}. "
+            f"By default {' and '.join(DEFAULT_MODELS)}.",
+            rich_help_panel="Models",
+        ),
+    ] = None,
+    ties: options.TiesOption = None,
+    mode: options.ModeOption = None,
+    unranked: options.UnrankedOption = None,
+    concentration: options.Concentration = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    top: Annotated[
+        str | None, typer.Option(metavar="K1,K2", help="Lengths of the classifiers' lists, by default 1,2,3.")
+    ] = None,
+    seed: options.Seed = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
+        "results"
+    ),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Evaluate classifiers against the annotations, under one or several aggregation models.
+
+    Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
+    reliability), a posterior-….nc for each model and reliability, and report.html. Files of other names are left alone.
+    An option of a model goes to those of the models that have a use for it.
+    """
+    swept = run(
+        annotations,
+        classes,
+        risks,
+        options.parse_predictions(predictions or ()),
+        model or DEFAULT_MODELS,
+        out,
+        quiet=quiet,
+        k=options.parse_top(top),
+        ties=options.value(ties),
+        mode=options.value(mode),
+        unranked=options.value(unranked),
+        concentration=concentration,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+    )
+    finish(swept, out, quiet=quiet, strict=strict)
+
+
+def run(
+    annotations: Path,
+    classes: Path | None,
+    risks: Path | None,
+    predictions: Mapping[str, str],
+    models: Sequence[str],
+    out: Path,
+    *,
+    quiet: bool,
+    **given: Any,
+) -> Sweep:
+    """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
+    read = annotated.read_annotations(annotations, classes)
+    plan = Plan.of(
+        read, predictions, options.parse_models(models), risks=None if risks is None else str(risks), **given
+    )
+    make_folder(out)
+    with writing(out / REPORT):
+        (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
+
+    def before(number: int, label: str) -> None:
+        if not quiet:
+            say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
+
+    runs = []
+    for done, posterior in plan.runs(progress=not quiet, before=before):
+        write_table(done.metrics(), out / METRICS, append=bool(runs))
+        write_table(done.certainty(), out / CERTAINTY, append=bool(runs))
+        save(posterior, out / f"posterior-{done.label.replace('@', '-')}.nc")
+        runs.append(done)
+        del posterior
+    swept = Sweep(read, tuple(runs))
+    if not quiet:
+        say("Writing the report", stderr=True)
+    sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
+    sources |= {f"predictions of {name}": path for name, path in predictions.items()}
+    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None})
+    return swept
+
+
+def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool) -> None:
+    """Print the table and the verdict, and end with the status that belongs to it."""
+    if not quiet:
+        console().print(main_table(swept))
+        written = ", ".join((METRICS, CERTAINTY, f"{len(swept.runs)} × posterior-*.nc", REPORT))
+        say(f"Wrote {written} to {out}")
+    where = "" if swept.converged else f" All of them are in {out / CERTAINTY}."
+    say(swept.verdict() + where)
+    if strict and not swept.converged:
+        raise typer.Exit(NOT_CONVERGED)

@@ -1,0 +1,195 @@
+"""Options that several commands share, and how their text is read."""
+
+from collections.abc import Sequence
+from enum import Enum, StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausibly.aggregation import MODELS, find_model
+from plausibly.errors import ArgumentError
+
+
+class Ties(StrEnum):
+    """Weight of tied classes."""
+
+    split = "split"
+    full = "full"
+
+
+class Mode(StrEnum):
+    """Meaning of reliability."""
+
+    power = "power"
+    temper = "temper"
+
+
+class Unranked(StrEnum):
+    """Treatment of the classes that nobody named."""
+
+    lumped = "lumped"
+    exact = "exact"
+    ignore = "ignore"
+
+
+_DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
+
+AnnotationsFile = Annotated[
+    Path, typer.Argument(metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy).")
+]
+ClassesFile = Annotated[
+    Path | None,
+    typer.Option("--classes", metavar="FILE", help="Class names, one to a line.", rich_help_panel=_DATA),
+]
+RisksFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--risks", metavar="FILE", help="Risk of each class, 0, 1 or 2, one to a line.", rich_help_panel=_DATA
+    ),
+]
+TiesOption = Annotated[
+    Ties | None,
+    typer.Option(help="IRN, PrIRN: tied classes share a weight or each get it.", rich_help_panel=_MODEL),
+]
+ModeOption = Annotated[
+    Mode | None,
+    typer.Option(help="Plackett-Luce: repeat annotations, or temper them.", rich_help_panel=_MODEL),
+]
+UnrankedOption = Annotated[
+    Unranked | None,
+    typer.Option(help="Plackett-Luce: the classes that nobody named.", rich_help_panel=_MODEL),
+]
+Concentration = Annotated[
+    float | None,
+    typer.Option(help="Prior shape of each class. By default 0.01 for PrIRN, else 1.", rich_help_panel=_MODEL),
+]
+Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default 250.", rich_help_panel=_SAMPLING)]
+Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]
+Warmup = Annotated[
+    int | None, typer.Option(help="Trajectories to adapt by (NUTS), by default 300.", rich_help_panel=_SAMPLING)
+]
+Seed = Annotated[int, typer.Option(help="Of all random numbers.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if chains did not converge.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+
+
+def value(choice: Enum | None) -> str | None:
+    """Return the text of a choice."""
+    return None if choice is None else choice.value
+
+
+def parse_model(text: str) -> tuple[str, list[float] | None]:
+    """Read a model with its reliabilities.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model, or a reliability is no number.
+
+    Examples
+    --------
+    >>> parse_model("plackett-luce@1,3"), parse_model("irn")
+    (('plackett-luce', [1.0, 3.0]), ('irn', None))
+    """
+    name, at, numbers = text.partition("@")
+    find_model(name)
+    if not at:
+        return name, None
+    return name, parse_numbers(numbers, f"the reliabilities of --model {text!r}", "plackett-luce@1,3,10")
+
+
+def parse_models(texts: Sequence[str]) -> dict[str, list[float] | None]:
+    """Read several models; one that is there twice is run at the reliabilities of both.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not understood, or is there twice without reliabilities.
+
+    Examples
+    --------
+    >>> parse_models(["plackett-luce@1", "irn", "plackett-luce@3"])
+    {'plackett-luce': [1.0, 3.0], 'irn': None}
+    """
+    models: dict[str, list[float] | None] = {}
+    for text in texts:
+        name, reliabilities = parse_model(text)
+        if name in models:
+            before = models[name]
+            if before is None or reliabilities is None:
+                raise ArgumentError(f"--model {name} is there twice: give it once, such as {name}@1,3,10.")
+            reliabilities = before + reliabilities
+        models[name] = reliabilities
+    return models
+
+
+def parse_predictions(texts: Sequence[str]) -> dict[str, str]:
+    """Read names and files of classifiers.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not NAME=FILE, or a name is there twice.
+
+    Examples
+    --------
+    >>> parse_predictions(["A=a.csv", "B=b=2.npy"])
+    {'A': 'a.csv', 'B': 'b=2.npy'}
+    """
+    predictions: dict[str, str] = {}
+    for text in texts:
+        name, _, path = text.partition("=")
+        if not (name and path):
+            raise ArgumentError(f"--predictions must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
+        if name in predictions:
+            raise ArgumentError(f"--predictions {name} is there twice ({predictions[name]!r} and {path!r}): keep one.")
+        predictions[name] = path
+    return predictions
+
+
+def parse_numbers(text: str, what: str, such_as: str) -> list[float]:
+    """Read numbers parted by commas.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is no number.
+
+    Examples
+    --------
+    >>> parse_numbers("1,2.5", "qualities", "0.9,0.8")
+    [1.0, 2.5]
+    """
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise ArgumentError(
+            f"{what} must be numbers parted by commas, but {text!r} was given: write for example {such_as}."
+        ) from None
+
+
+def parse_top(text: str | None) -> list[int] | None:
+    """Read the lengths of the lists.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is no whole number.
+
+    Examples
+    --------
+    >>> parse_top("1,3")
+    [1, 3]
+    """
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise ArgumentError(
+            f"--top must be whole numbers parted by commas, but {text!r} was given: write for example 1,3."
+        ) from None
+
+
+MODEL_NAMES = ", ".join(MODELS)

@@ -1,0 +1,91 @@
+"""What the commands print, and how they write files."""
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from plausibly.errors import FileError
+from plausibly.plots._style import metric_name
+from plausibly.report import headline
+from plausibly.report._tables import headline_metrics
+from plausibly.sweeps import Sweep
+
+_WIDTH = 120  # of a table that nobody watches being printed
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that does not cut tables off where there is no terminal to fit them into."""
+    found = Console(stderr=stderr, highlight=False)
+    if not found.is_terminal and "COLUMNS" not in os.environ:
+        found.width = _WIDTH
+    return found
+
+
+def say(text: str, *, stderr: bool = False) -> None:
+    """Print a line as it is: names may contain what looks like markup, and commands are to be copied whole."""
+    console(stderr=stderr).print(Text(text), soft_wrap=True)
+
+
+def complain(text: str, what: str = "Error") -> None:
+    """Print a sentence about what went wrong."""
+    console(stderr=True).print(Text(f"{what}: ", style="bold red") + Text(text, style="default"), soft_wrap=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write into a sentence that names the place."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, and make sure that files can be written there."""
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".plausibly"
+        probe.touch()
+        probe.unlink()
+
+
+def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> None:
+    """Write a table as CSV; numbers to the last digit, so that reading it gives the same numbers back."""
+    with writing(path), path.open("a" if append else "w", encoding="utf-8", newline="") as file:
+        table.to_csv(file, index=False, header=not append, lineterminator="\n")
+
+
+def main_table(swept: Sweep) -> Table:
+    """Lay out the main result for a terminal."""
+    rows = headline(swept)
+    metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
+    table = Table(title="Mean over draws [94 % interval]", title_justify="left", title_style="italic")
+    table.add_column("model@reliability", no_wrap=True)
+    table.add_column("certainty", justify="right")
+    if metrics:
+        table.add_column("classifier", overflow="fold")
+        for metric in metrics:
+            table.add_column(metric_name(metric), justify="right", no_wrap=True)
+            table.add_column("at point", justify="right", no_wrap=True)
+        table.add_column("beats next", justify="right", no_wrap=True)
+    for _, group in rows.groupby("run", sort=False):
+        for position, row in enumerate(group.to_dict("records")):
+            first = position == 0
+            cells = [row["run"] if first else "", f"{row['certainty']:.3f}" if first else ""]
+            if metrics:
+                cells.append(row["classifier"])
+                for metric in metrics:
+                    mean, lower, upper, point = (
+                        row[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "point")
+                    )
+                    cells += [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]", f"{point:.3f}"]
+                cells.append("" if math.isnan(row["beats_next"]) else f"P = {row['beats_next']:.2f}")
+            table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
+    return table

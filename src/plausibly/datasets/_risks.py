@@ -1,0 +1,40 @@
+"""Simulated risk levels of classes."""
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.errors import ArgumentError
+
+# Relative frequencies, rounded, among the 419 classes of the real set that the differentials are modelled on.
+RISK_SHARES = np.array([0.48, 0.36, 0.16])  # low, medium, high
+
+
+def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
+    """Simulate a risk level for each class.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes, at least 1.
+    seed
+        Of the levels; those of fewer classes are the first of these.
+
+    Returns
+    -------
+    numpy.ndarray
+        (class,) int8: 0 low, 1 medium, 2 high, with the frequencies of a real set.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no classes.
+
+    Examples
+    --------
+    >>> simulate_risks(6, seed=1).shape
+    (6,)
+    """
+    if n_classes < 1:
+        raise ArgumentError(f"n_classes must be at least 1, not {n_classes}: ask for one class or more.")
+    levels = np.random.default_rng(seed).random(n_classes)
+    return np.searchsorted(RISK_SHARES.cumsum()[:-1], levels, side="right").astype(np.int8)

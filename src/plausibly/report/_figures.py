@@ -1,0 +1,201 @@
+"""The figures of the report, each with a caption that says how to read it."""
+
+import base64
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly import plots
+from plausibly.aggregation import MODELS
+from plausibly.plots._style import metric_name
+from plausibly.posterior import case_names
+from plausibly.report._tables import distinct_metrics, headline_metrics, sizes
+from plausibly.sweeps import Run, Sweep
+
+# Equal figures give equal bytes: no date, and identifiers from a fixed salt.
+_SVG = {"svg.hashsalt": "plausibly", "svg.fonttype": "path", "font.size": 10}
+_NO_DATE = {"Date": None, "Creator": None}
+_PANEL = 4.6  # inches; two panels fill a page
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report.
+
+    Attributes
+    ----------
+    section
+        Heading under which it stands.
+    alt
+        What it shows, for those who cannot see it.
+    caption
+        How to read it.
+    source
+        The picture itself, as a data URI.
+    folded
+        Whether it is shown only on demand.
+    width
+        Share of the page, in inches.
+    """
+
+    section: str
+    alt: str
+    caption: str
+    source: str
+    folded: bool
+    width: float
+
+
+def to_uri(figure: Figure) -> str:
+    """Write a figure as SVG into a data URI."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(_SVG):
+        figure.savefig(buffer, format="svg", metadata=_NO_DATE)
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def pictures(swept: Sweep) -> Iterator[Picture]:
+    """Draw all figures of a report, in the order in which they stand in it."""
+    yield from _certainty(swept)
+    if swept.classifiers:
+        yield from _by_reliability(swept)
+        yield from _histograms(swept)
+        if len(swept.classifiers) > 1:
+            yield from _better(swept)
+    yield from _plausibilities(swept)
+
+
+def representative(runs: Sequence[Run]) -> Run:
+    """Choose the run of a model that stands for all: its default reliability, or else the middle one."""
+    ordered = sorted(runs, key=lambda run: run.reliability)
+    model = MODELS.get(runs[0].model)
+    usual = model.arguments.get("reliability") if model else None
+    return next((run for run in ordered if run.reliability == usual), ordered[(len(ordered) - 1) // 2])
+
+
+def _grid(n: int, draw: Callable[[int, Axes], None], height: float, *, share: bool = False, columns: int = 2) -> Figure:
+    """Panels, two to a row."""
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(_PANEL * columns, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=share).ravel()
+    with matplotlib.rc_context(_SVG):
+        for at, ax in enumerate(axes):
+            if at < n:
+                draw(at, ax)
+            else:
+                ax.set_visible(False)
+    return figure
+
+
+def _picture(figure: Figure, section: str, alt: str, caption: str, folded: bool = False) -> Picture:
+    return Picture(section, alt, caption, to_uri(figure), folded, figure.get_figwidth())
+
+
+def _certainty(swept: Sweep) -> Iterator[Picture]:
+    models = list(swept.models.items())
+    found = [int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty_")]
+    for size in found:
+
+        def draw(at: int, ax: Axes, size: int = size) -> None:
+            name, runs = models[at]
+            runs = sorted(runs, key=lambda run: run.reliability)
+            labels = ["" if np.isnan(run.reliability) else f"reliability {run.reliability:g}" for run in runs]
+            plots.certainty_curve(dict(zip(labels, (run.results for run in runs), strict=True)), size, ax=ax)
+            ax.set_title(name)
+
+        what = "class" if size == 1 else f"set of the {size} most plausible classes"
+        yield _picture(
+            _grid(len(models), draw, 3.4, share=True),
+            "How far the annotations can be trusted",
+            f"Top-{size} annotation certainty over sorted cases",
+            "Cases from the least to the most certain. The height is the share of draws that agree on the most "
+            f"plausible {what}: at 1 the annotations settle it, at 0.5 half of what they allow says something else. "
+            "The further right a curve rises, the more cases have no single right answer; more reliability moves it to "
+            "the left.",
+            folded=size > 1,
+        )
+
+
+def _by_reliability(swept: Sweep) -> Iterator[Picture]:
+    models = list(swept.models)
+    table = swept.metrics
+    main = headline_metrics(swept.runs[0])
+    longest = main[-1].split("_")[0]
+    for metric in distinct_metrics(sizes(swept.runs[0])):
+
+        def draw(at: int, ax: Axes, metric: str = metric) -> None:
+            plots.metric_by_reliability(table, metric, models[at], ax=ax)
+
+        yield _picture(
+            _grid(len(models), draw, 3.4),
+            "Classifiers against reliability",
+            f"{metric_name(metric)} of each classifier against reliability",
+            f"{metric_name(metric).capitalize()} of each classifier: the mean over draws, with a band that holds 94 % "
+            "of them. Hollow markers at the right are the value at the point estimate, which takes the annotations at "
+            "their word; the distance to them is what a single reference label hides.",
+            folded=metric not in main and not metric.startswith(f"{longest}_"),
+        )
+
+
+def _histograms(swept: Sweep) -> Iterator[Picture]:
+    runs = [representative(found) for found in swept.models.values()]
+    runs = [run for run in runs if run.results.sizes["draw"] > 1]
+    if not runs:
+        return
+    for metric in headline_metrics(runs[0]):
+
+        def draw(at: int, ax: Axes, metric: str = metric) -> None:
+            plots.metric_histogram(runs[at].results, metric, ax=ax)
+            ax.set_title(runs[at].label)
+
+        yield _picture(
+            _grid(len(runs), draw, 1.2 + 0.55 * len(swept.classifiers)),
+            "The metric's own uncertainty",
+            f"Histogram over draws of the {metric_name(metric)} of each classifier",
+            f"Every draw is one version of the truth that the annotations allow, and gives each classifier one "
+            f"{metric_name(metric)}; its histogram is a row. Diamonds are the values at the point estimate. Rows may "
+            "overlap although one classifier is better in nearly every draw: see the next figures.",
+        )
+
+
+def _better(swept: Sweep) -> Iterator[Picture]:
+    runs = [representative(found) for found in swept.models.values()]
+    for metric in headline_metrics(runs[0]):
+
+        def draw(at: int, ax: Axes, metric: str = metric) -> None:
+            plots.better_matrix(runs[at].results, metric, ax=ax)
+            ax.set_title(f"{runs[at].label}: {metric_name(metric)}")
+
+        yield _picture(
+            _grid(len(runs), draw, 1.4 + 0.5 * len(swept.classifiers)),
+            "Which classifier is better",
+            f"Probability that one classifier has the greater {metric_name(metric)} than another",
+            f"Share of the draws in which the classifier of the row has the greater {metric_name(metric)} on these "
+            "cases than that of the column, ties counting half. Near 1 or 0 the annotations settle which is better; "
+            "near 0.5 they do not. It says nothing of other cases than these.",
+        )
+
+
+def _plausibilities(swept: Sweep) -> Iterator[Picture]:
+    for found in swept.models.values():
+        run = representative(found)
+        cases = case_names(run.excerpt)
+
+        def draw(at: int, ax: Axes, run: Run = run, cases: np.ndarray = cases) -> None:
+            plots.plausibilities(run.excerpt, cases[at], draws=60, ax=ax)
+
+        yield _picture(
+            _grid(len(cases), draw, 2.7),
+            "The least certain cases",
+            f"Draws of the plausibilities of the least certain cases under {run.label}",
+            f"{run.label}: the cases whose most plausible class the annotations leave most open. Each dot is a draw, "
+            "the bar their mean, the diamond the point estimate. Where dots of several classes reach equally far, any "
+            "of them may be the most plausible one, whatever the point estimate says. Grey: all classes that nobody "
+            "named, together.",
+        )

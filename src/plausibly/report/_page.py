@@ -1,0 +1,166 @@
+"""From a sweep to the page."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+
+from plausibly import diagnostics
+from plausibly.errors import FileError
+from plausibly.plots._style import metric_name
+from plausibly.report._figures import pictures
+from plausibly.report._tables import (
+    MOST_ROWS,
+    certainty_table,
+    convergence_table,
+    headline,
+    headline_metrics,
+    not_converged_table,
+)
+from plausibly.sweeps import Sweep
+
+RULE = (
+    "A case has converged if no trajectory diverged, if every plausibility has a bulk and a tail effective sample size "
+    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, and if its R-hat is at most {diagnostics.R_HAT}, or at most "
+    f"what converged chains exceed with a probability of {diagnostics.FALSE_ALARM} divided by the number of "
+    "plausibilities of all cases."
+)
+
+
+def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
+    """Write a sweep as the text of one self-contained HTML file.
+
+    Parameters
+    ----------
+    swept
+        From :func:`plausibly.sweep`.
+    sources
+        Where the data came from, such as ``{"annotations": "annotations.json"}``.
+
+    Returns
+    -------
+    str
+        The same sweep gives the same text.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["<a>", "<a>", "b"]])
+    >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
+    >>> "<h1>" in render(swept)
+    True
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plausibly", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": _number, "metric": metric_name}
+    sections: dict[str, list] = {}
+    for picture in pictures(swept):
+        sections.setdefault(picture.section, []).append(picture)
+    failed = not_converged_table(swept.runs)
+    template = environment.get_template("report.html.j2")
+    return template.render(
+        style=(Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
+        swept=swept,
+        data=_data(swept),
+        sources=dict(sources or {}),
+        settings=_settings(swept),
+        versions=json.loads(swept.runs[0].attrs["versions"]),
+        rule=RULE,
+        has_chains=any(run.has_chains for run in swept.runs),
+        convergence=_records(convergence_table(swept.runs)),
+        failed=_records(failed.head(MOST_ROWS)),
+        n_failed=len(failed),
+        headline=_grouped(headline(swept)),
+        headline_metrics=headline_metrics(swept.runs[0]),
+        certainty=_records(certainty_table(swept.runs)),
+        metrics=_records(swept.metrics),
+        sections=sections,
+    )
+
+
+def report(swept: Sweep, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
+    """Write a sweep as one self-contained HTML file.
+
+    Parameters
+    ----------
+    swept
+        From :func:`plausibly.sweep`.
+    path
+        The file, replaced where it exists.
+    sources
+        Where the data came from, such as ``{"annotations": "annotations.json"}``.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
+    >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
+    >>> report(swept, "report.html")
+    """
+    text = render(swept, sources)
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+
+
+def _data(swept: Sweep) -> dict[str, str]:
+    annotations = swept.annotations
+    per_case = np.diff(annotations.case_start)
+    blocks = annotations.block_sizes
+    named = len(np.unique(annotations.entry_class))
+    return {
+        "cases": f"{annotations.n_cases:,}",
+        "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
+        f"{per_case.mean():.1f}",
+        "cases with a single annotation": f"{int((per_case == 1).sum()):,}",
+        "classes": f"{annotations.n_classes:,}, of which {named:,} are named by somebody",
+        "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}, the largest of {blocks.max()} classes",
+        "classifiers": ", ".join(swept.classifiers) or "none",
+    }
+
+
+def _settings(swept: Sweep) -> list[dict[str, Any]]:
+    rows = []
+    for name, runs in swept.models.items():
+        arguments = {key: value for key, value in runs[0].arguments.items() if key != "reliability"}
+        rows.append(
+            {
+                "model": name,
+                "reliabilities": ", ".join(f"{run.reliability:g}" for run in runs if not np.isnan(run.reliability)),
+                "engine": runs[0].attrs["engine"],
+                "arguments": ", ".join(f"{key} = {_plain(value)}" for key, value in arguments.items()),
+            }
+        )
+    return rows
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+
+
+def _grouped(table: pd.DataFrame) -> list[list[dict[str, Any]]]:
+    """Rows by run."""
+    return [_records(rows) for _, rows in table.groupby("run", sort=False)]
+
+
+def _number(value: float, digits: int = 3) -> str:
+    """Print a number with so many digits after the point, and nothing where there is none."""
+    return "" if pd.isna(value) else f"{value:,.{digits}f}"
