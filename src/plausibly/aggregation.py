@@ -277,8 +277,8 @@ def aggregate(
     concentration
         Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
     draws, chains, warmup
-        Kept draws per chain (250), chains (4), and trajectories of each chain to adapt (300, NUTS only). In one to
-        three dimensions a draw is the last of four, three or two trajectories, in more of two.
+        Kept draws per chain (250), chains (4), and trajectories of each chain to adapt (300, NUTS only). NUTS
+        keeps the last of every three trajectories, of every four if a case has two slots.
     engine
         ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"ml"`` for maximum likelihood;
         ``"auto"`` takes the most exact that the model has.

@@ -29,6 +29,12 @@ class Shape(NamedTuple):
     sets: int  # different sets from which a single class is drawn
     ties: tuple[tuple[int, int], ...]  # (size of a tied block, room for different ones)
 
+    def cost(self) -> int:
+        """Operations of a likelihood, roughly."""
+        return self.slots * (8 + self.sets + sum(count for _, count in self.ties)) + sum(
+            count * size * 2**size for size, count in self.ties
+        )
+
 
 @dataclass(frozen=True)
 class Bucket:

@@ -70,7 +70,8 @@ def run_chunks(
     try:
         compiling = {}
         work = []
-        for bucket in sorted(buckets, key=lambda b: -len(b.cases) * b.shape.slots):
+        # The costliest chunks go first, so that no core is left with one of them at the end.
+        for bucket in sorted(buckets, key=lambda b: -_chunk_size(len(b.cases)) * b.shape.cost()):
             size = _chunk_size(len(bucket.cases))
             ident = (name, bucket.shape, size)
             for first in range(0, len(bucket.cases), size):
