@@ -1,6 +1,8 @@
 """What all tests share: the platform, run-time type checks, the compilation cache, the path of data kept elsewhere."""
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 # Before anything imports JAX.
@@ -31,6 +33,21 @@ settings.load_profile("plausibly")
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def float64() -> Callable[[], AbstractContextManager[None]]:
+    """``with float64():`` lets JAX compute in double precision."""
+
+    def enable() -> AbstractContextManager[None]:
+        if hasattr(jax, "enable_x64"):
+            return jax.enable_x64(True)
+        # Before JAX 0.8.
+        from jax.experimental import enable_x64
+
+        return enable_x64()
+
+    return enable
 
 
 @pytest.fixture(scope="session")
