@@ -135,7 +135,8 @@ def run(
 def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool) -> None:
     """Print the table and the verdict, and end with the status that belongs to it."""
     if not quiet:
-        console().print(main_table(swept))
+        terminal = console()
+        terminal.print(main_table(swept, terminal.width))
         written = ", ".join((METRICS, CERTAINTY, f"{len(swept.runs)} × posterior-*.nc", REPORT))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" All of them are in {out / CERTAINTY}."

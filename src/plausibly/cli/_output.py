@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -62,30 +63,32 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
         table.to_csv(file, index=False, header=not append, lineterminator="\n")
 
 
-def main_table(swept: Sweep) -> Table:
-    """Lay out the main result for a terminal."""
+def main_table(swept: Sweep, width: int) -> Table:
+    """Lay out the main result for a terminal of a width."""
     rows = headline(swept)
     metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
-    table = Table(title="Mean over draws [94 % interval]", title_justify="left", title_style="italic")
-    table.add_column("model@reliability", no_wrap=True)
-    table.add_column("certainty", justify="right")
+    # In a narrow terminal lines break before an interval, which holds no blank.
+    wide = None if width >= 100 else len("(0.123–0.456)")
+    table = Table(title="Mean over draws (94 % interval)", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("model", no_wrap=True)
     if metrics:
         table.add_column("classifier", overflow="fold")
         for metric in metrics:
-            table.add_column(metric_name(metric), justify="right", no_wrap=True)
-            table.add_column("at point", justify="right", no_wrap=True)
-        table.add_column("beats next", justify="right", no_wrap=True)
+            table.add_column(metric_name(metric), justify="right", width=wide)
+            table.add_column("point", justify="right", no_wrap=True)
+        table.add_column("P(> next)", justify="right", min_width=len("next)"))
     for _, group in rows.groupby("run", sort=False):
+        certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
+        names = [group["run"].iloc[0], certainty] if len(group) > 1 else [f"{group['run'].iloc[0]}\n{certainty}"]
         for position, row in enumerate(group.to_dict("records")):
-            first = position == 0
-            cells = [row["run"] if first else "", f"{row['certainty']:.3f}" if first else ""]
+            cells = [names[position] if position < len(names) else ""]
             if metrics:
                 cells.append(row["classifier"])
                 for metric in metrics:
                     mean, lower, upper, point = (
                         row[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "point")
                     )
-                    cells += [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]", f"{point:.3f}"]
-                cells.append("" if math.isnan(row["beats_next"]) else f"P = {row['beats_next']:.2f}")
+                    cells += [f"{mean:.3f} ({lower:.3f}–{upper:.3f})", f"{point:.3f}"]
+                cells.append("" if math.isnan(row["beats_next"]) else f"{row['beats_next']:.2f}")
             table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
     return table

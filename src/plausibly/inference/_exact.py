@@ -39,7 +39,7 @@ def dirichlet(
     """
     place = np.arange(len(slots)) - slots.start[slots.case]
     out = np.empty((chains * draws, len(slots)), np.float32)
-    size = 2 ** max(int(np.log2(_NUMBERS / (chains * draws))), 0)
+    size = 2 ** min(max(int(np.log2(_NUMBERS / (chains * draws))), 0), int(np.ceil(np.log2(len(slots)))))
     for a in range(0, len(slots), size):
         # The last part is filled up to the common length, so that nothing is compiled for it.
         part = np.minimum(np.arange(a, a + size), len(slots) - 1)

@@ -2,6 +2,7 @@
 
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from plausibly.comparison import probabilities_better
 from plausibly.plots._style import metric_name, new_axes, plain
@@ -40,25 +41,22 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
     names = [plain(name, 16) for name in matrix["classifier"].values]
     n = len(names)
     ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
-    shown = matrix.values.copy()
-    ax.imshow(shown, cmap="PuOr_r", vmin=-0.15, vmax=1.15, aspect="auto")
+    shown = matrix.values
+    ax.imshow(shown, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
     for row in range(n):
         for column in range(n):
             if row != column:
                 ax.text(column, row, f"{shown[row, column]:.2f}", ha="center", va="center")
             else:
-                ax.add_patch(_blank(row))
+                ax.add_patch(Rectangle((row - 0.5, row - 0.5), 1, 1, fc="white", ec="white"))
+    for edge in range(1, n):
+        ax.axvline(edge - 0.5, color="white", lw=2)
+        ax.axhline(edge - 0.5, color="white", lw=2)
     ax.set_xticks(range(n), names)
     ax.set_yticks(range(n), names)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
-    ax.set(xlabel="… than this one", ylabel="P(this one is better …", title=metric_name(metric))
+    ax.set(xlabel="… is better than this one", ylabel="probability that this one …", title=metric_name(metric))
     return ax
-
-
-def _blank(place: int):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((place - 0.5, place - 0.5), 1, 1, fc="white", ec="white")

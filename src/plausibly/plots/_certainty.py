@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import matplotlib.patheffects
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -45,22 +44,20 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
         if name not in found:
             raise ArgumentError(f"the results {label!r} have no {name!r}: choose a size from 1 to 3, at most K.")
     ax = new_axes(ax)
-    halo = [matplotlib.patheffects.withStroke(linewidth=3, foreground="white")]
     for position, ((label, found), shade) in enumerate(zip(by_label.items(), shades(len(by_label)), strict=True)):
         values = np.sort(found[name].values)
         share = 100 * np.arange(1, len(values) + 1) / len(values)
         ax.plot(share, values, color=shade, lw=2, label=plain(label))
-        # Curves meet at the right, where most cases are certain: each is named elsewhere on its way.
-        at = int((position + 1) / (len(by_label) + 1) * 0.8 * len(values))
+        # Curves meet, but below their right ends there is room for all names.
         ax.annotate(
             f"{plain(label)} (mean {values.mean():.2f})".strip(),
-            (share[at], values[at]),
-            xytext=(6, -6),
+            (1, 0),
+            xycoords="axes fraction",
+            xytext=(-4, 6 + 15 * (len(by_label) - 1 - position)),
             textcoords="offset points",
-            va="top",
+            ha="right",
             color=shade,
             fontweight="bold",
-            path_effects=halo,
         )
     ax.set(xlabel="cases, least certain first (%)", ylabel=metric_name(name), xlim=(0, 100), ylim=(0, 1.03))
     ax.grid(axis="y", color="0.9")

@@ -55,26 +55,27 @@ def plausibilities(
     order = np.argsort(-values.mean(axis=0), kind="stable")[:classes]
     shown = values[np.linspace(0, len(values) - 1, min(draws, len(values))).astype(int)]
     names = [
-        plain(annotations.classes[slots.class_index[own[at]]], 30)
-        if slots.class_index[own[at]] >= 0
-        else f"({slots.n_classes[own[at]]} others)"
+        f"({slots.n_classes[own[at]]} others)"
+        if slots.is_remainder[own[at]]
+        else plain(annotations.classes[slots.class_index[own[at]]], 30)
         for at in order
     ]
+    name = plain(annotations.cases[position])
     ax = new_axes(ax, height=1.0 + 0.45 * len(order))
     jitter = (np.arange(1, len(shown) + 1) * _GOLDEN % 1 - 0.5) * 0.6
     for row, at in enumerate(order):
         base = len(order) - 1 - row
         dots = {"marker": "o", "ls": "", "ms": 3, "mew": 0, "alpha": 0.35, "clip_on": False}
-        ax.plot(shown[:, at], base + jitter, color=COLOURS[0] if names[row][0] != "(" else GREY, **dots)
+        ax.plot(shown[:, at], base + jitter, color=GREY if slots.is_remainder[own[at]] else COLOURS[0], **dots)
         ax.plot([values[:, at].mean()] * 2, [base - 0.38, base + 0.38], color="black", lw=2)
         ax.plot([point[at]], [base], marker="D", ms=7, mfc="white", mec=COLOURS[1], mew=2, ls="", clip_on=False)
     ax.set_yticks(range(len(order)), names[::-1])
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", length=0, pad=9)
     ax.set(
         xlim=(0, 1),
         ylim=(-0.6, len(order) - 0.4),
         xlabel="plausibility",
-        title=f"case {plain(annotations.cases[position])}",
+        title=name if any(letter.isalpha() for letter in name) else f"case {name}",
     )
     ax.grid(axis="x", color="0.9")
     ax.set_axisbelow(True)

@@ -72,11 +72,12 @@ def metric_by_reliability(
     ax.margins(y=0.1)
     low, high = ax.get_ylim()
     heights = spread([value for _, value, _ in ends], gap=0.07 * (high - low))
-    for (classifier, value, shade), height in zip(ends, heights, strict=True):
+    for (classifier, _, shade), height in zip(ends, heights, strict=True):
         ax.annotate(
             plain(classifier, 24),
-            (limit, value),
-            xytext=(limit + 0.12, height),
+            (limit, height),
+            xytext=(9, 0),
+            textcoords="offset points",
             color=shade,
             va="center",
             fontweight="bold",
@@ -85,6 +86,6 @@ def metric_by_reliability(
     if limit:
         ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)))
     ax.set_xticks(range(limit + 1), [f"{reliability:g}" for reliability in reliabilities] + ["point\nestimate"])
-    ax.set(xlabel="reliability", ylabel=metric_name(metric), title=model, xlim=(-0.25, limit + 0.1))
+    ax.set(xlabel="reliability", ylabel=metric_name(metric), title=model, xlim=(-0.25, limit + 0.25))
     ax.grid(axis="y", color="0.9")
     return ax

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,7 +21,7 @@ from plausibly.sweeps import Run, Sweep
 # Equal figures give equal bytes: no date, and identifiers from a fixed salt.
 _SVG = {"svg.hashsalt": "plausibly", "svg.fonttype": "path", "font.size": 10}
 _NO_DATE = {"Date": None, "Creator": None}
-_PANEL = 4.6  # inches; two panels fill a page
+_PANEL = 4.8  # inches; two panels fill a page
 
 
 @dataclass(frozen=True)
@@ -30,25 +31,22 @@ class Picture:
     Attributes
     ----------
     section
-        Heading under which it stands.
+        Heading under which it stands; empty for that of the annotations' certainty.
     alt
         What it shows, for those who cannot see it.
     caption
         How to read it.
-    source
-        The picture itself, as a data URI.
+    panels
+        The pictures themselves, as data URIs, which stand beside each other where there is room.
     folded
         Whether it is shown only on demand.
-    width
-        Share of the page, in inches.
     """
 
     section: str
     alt: str
     caption: str
-    source: str
+    panels: tuple[str, ...]
     folded: bool
-    width: float
 
 
 def to_uri(figure: Figure) -> str:
@@ -78,27 +76,30 @@ def representative(runs: Sequence[Run]) -> Run:
     return next((run for run in ordered if run.reliability == usual), ordered[(len(ordered) - 1) // 2])
 
 
-def _grid(n: int, draw: Callable[[int, Axes], None], height: float, *, share: bool = False, columns: int = 2) -> Figure:
-    """Panels, two to a row."""
-    columns = min(n, columns)
-    rows = -(-n // columns)
-    figure = Figure(figsize=(_PANEL * columns, height * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=share).ravel()
+def _panels(n: int, draw: Callable[[int, Axes], None], height: float) -> tuple[str, ...]:
+    """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
+    panels = []
     with matplotlib.rc_context(_SVG):
-        for at, ax in enumerate(axes):
-            if at < n:
-                draw(at, ax)
-            else:
-                ax.set_visible(False)
-    return figure
+        for at in range(n):
+            figure = Figure(figsize=(_PANEL, height), layout="constrained")
+            draw(at, figure.subplots())
+            panels.append(to_uri(figure))
+    return tuple(panels)
 
 
-def _picture(figure: Figure, section: str, alt: str, caption: str, folded: bool = False) -> Picture:
-    return Picture(section, alt, caption, to_uri(figure), folded, figure.get_figwidth())
+def _picture(panels: tuple[str, ...], section: str, alt: str, caption: str, folded: bool = False) -> Picture:
+    return Picture(section, alt, caption, panels, folded)
+
+
+def _sampled(swept: Sweep) -> dict[str, list[Run]]:
+    """Runs of the models that have draws: a point estimate is drawn beside those of others."""
+    return {name: runs for name, runs in swept.models.items() if any(run.results.sizes["draw"] > 1 for run in runs)}
 
 
 def _certainty(swept: Sweep) -> Iterator[Picture]:
-    models = list(swept.models.items())
+    models = list(_sampled(swept).items())
+    if not models:
+        return
     found = [int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty_")]
     for size in found:
 
@@ -111,8 +112,8 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
 
         what = "class" if size == 1 else f"set of the {size} most plausible classes"
         yield _picture(
-            _grid(len(models), draw, 3.4, share=True),
-            "How far the annotations can be trusted",
+            _panels(len(models), draw, 3.4),
+            "",
             f"Top-{size} annotation certainty over sorted cases",
             "Cases from the least to the most certain. The height is the share of draws that agree on the most "
             f"plausible {what}: at 1 the annotations settle it, at 0.5 half of what they allow says something else. "
@@ -123,19 +124,23 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
 
 
 def _by_reliability(swept: Sweep) -> Iterator[Picture]:
-    models = list(swept.models)
+    models = list(_sampled(swept)) or list(swept.models)
     table = swept.metrics
     main = headline_metrics(swept.runs[0])
     longest = main[-1].split("_")[0]
     for metric in distinct_metrics(sizes(swept.runs[0])):
+        own = table[table["metric"] == metric]
+        low, high = own[["lower", "point"]].min(axis=None), own[["upper", "point"]].max(axis=None)
+        margin = 0.08 * (high - low) or 0.01
 
-        def draw(at: int, ax: Axes, metric: str = metric) -> None:
-            plots.metric_by_reliability(table, metric, models[at], ax=ax)
+        def draw(at: int, ax: Axes, own: pd.DataFrame = own, limits=(low - margin, high + margin)) -> None:
+            ax.set_ylim(limits)
+            plots.metric_by_reliability(own, own["metric"].iloc[0], models[at], ax=ax)
 
         yield _picture(
-            _grid(len(models), draw, 3.4),
+            _panels(len(models), draw, 3.4),
             "Classifiers against reliability",
-            f"{metric_name(metric)} of each classifier against reliability",
+            f"{metric_name(metric).capitalize()} of each classifier against reliability",
             f"{metric_name(metric).capitalize()} of each classifier: the mean over draws, with a band that holds 94 % "
             "of them. Hollow markers at the right are the value at the point estimate, which takes the annotations at "
             "their word; the distance to them is what a single reference label hides.",
@@ -144,8 +149,7 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
 
 
 def _histograms(swept: Sweep) -> Iterator[Picture]:
-    runs = [representative(found) for found in swept.models.values()]
-    runs = [run for run in runs if run.results.sizes["draw"] > 1]
+    runs = [representative(found) for found in _sampled(swept).values()]
     if not runs:
         return
     for metric in headline_metrics(runs[0]):
@@ -155,7 +159,7 @@ def _histograms(swept: Sweep) -> Iterator[Picture]:
             ax.set_title(runs[at].label)
 
         yield _picture(
-            _grid(len(runs), draw, 1.2 + 0.55 * len(swept.classifiers)),
+            _panels(len(runs), draw, 1.2 + 0.55 * len(swept.classifiers)),
             "The metric's own uncertainty",
             f"Histogram over draws of the {metric_name(metric)} of each classifier",
             f"Every draw is one version of the truth that the annotations allow, and gives each classifier one "
@@ -165,15 +169,17 @@ def _histograms(swept: Sweep) -> Iterator[Picture]:
 
 
 def _better(swept: Sweep) -> Iterator[Picture]:
-    runs = [representative(found) for found in swept.models.values()]
+    runs = [representative(found) for found in _sampled(swept).values()]
+    if not runs:
+        return
     for metric in headline_metrics(runs[0]):
 
         def draw(at: int, ax: Axes, metric: str = metric) -> None:
             plots.better_matrix(runs[at].results, metric, ax=ax)
-            ax.set_title(f"{runs[at].label}: {metric_name(metric)}")
+            ax.set_title(f"{runs[at].label}, {metric_name(metric)}")
 
         yield _picture(
-            _grid(len(runs), draw, 1.4 + 0.5 * len(swept.classifiers)),
+            _panels(len(runs), draw, 1.4 + 0.5 * len(swept.classifiers)),
             "Which classifier is better",
             f"Probability that one classifier has the greater {metric_name(metric)} than another",
             f"Share of the draws in which the classifier of the row has the greater {metric_name(metric)} on these "
@@ -183,7 +189,7 @@ def _better(swept: Sweep) -> Iterator[Picture]:
 
 
 def _plausibilities(swept: Sweep) -> Iterator[Picture]:
-    for found in swept.models.values():
+    for found in _sampled(swept).values():
         run = representative(found)
         cases = case_names(run.excerpt)
 
@@ -191,7 +197,7 @@ def _plausibilities(swept: Sweep) -> Iterator[Picture]:
             plots.plausibilities(run.excerpt, cases[at], draws=60, ax=ax)
 
         yield _picture(
-            _grid(len(cases), draw, 2.7),
+            _panels(len(cases), draw, 2.7),
             "The least certain cases",
             f"Draws of the plausibilities of the least certain cases under {run.label}",
             f"{run.label}: the cases whose most plausible class the annotations leave most open. Each dot is a draw, "
