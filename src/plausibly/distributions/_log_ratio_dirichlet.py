@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Key, UInt32
 from numpyro.distributions import Distribution, constraints
 from numpyro.distributions.util import validate_sample
 
@@ -18,7 +18,7 @@ def _basis(n: int) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def log_simplex(log_ratios: Float[ArrayLike, "*batch k-1"]) -> Float[Array, "*batch k"]:
+def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Array, "*batch coordinate+1"]:
     """Logarithms of the probability vector that has these isometric log-ratio coordinates.
 
     Examples
@@ -77,14 +77,16 @@ class LogRatioDirichlet(Distribution):
         *batch, k = self.concentration.shape
         super().__init__(tuple(batch), (k - 1,), validate_args=validate_args)
 
-    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Float[Array, "*shape k-1"]:
+    def sample(
+        self, key: Key[Array, ""] | UInt32[Array, " 2"], sample_shape: tuple[int, ...] = ()
+    ) -> Float[Array, "*shape coordinate"]:
         """Draw coordinates of shape ``sample_shape + batch_shape + (k - 1,)``."""
         k = self.event_shape[0] + 1
         log_gammas = jax.random.loggamma(key, self.concentration, (*sample_shape, *self.batch_shape, k))
         return (log_gammas[..., None, :] * _basis(k).astype(log_gammas.dtype)).sum(-1)
 
     @validate_sample
-    def log_prob(self, value: Float[ArrayLike, "*shape k-1"]) -> Float[Array, "*shape"]:
+    def log_prob(self, value: Float[ArrayLike, "*shape coordinate"]) -> Float[Array, "*shape"]:
         """Log density of coordinates."""
         alpha = self.concentration
         constant = gammaln(alpha.sum(-1)) - gammaln(alpha).sum(-1) + jnp.log(float(alpha.shape[-1])) / 2

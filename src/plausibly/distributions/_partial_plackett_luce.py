@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Key, UInt32
 from numpyro.distributions import Distribution, constraints
-from numpyro.distributions.util import is_prng_key
 
 from plausibly.primitives import MAX_BLOCK_SIZE, block_log_prob
 
@@ -38,7 +37,7 @@ class PartialRankings(NamedTuple):
         return self.positions.shape
 
 
-def _log_sum(x: Float[Array, " class"], mask: Bool[Array, "*set class"]) -> Float[Array, "*set"]:
+def _log_sum(x: Float[Array, "*#set class"], mask: Bool[Array, "*set class"]) -> Float[Array, "*set"]:
     """Logarithm of the total weight within each set; minus infinity for an empty one, with a derivative of zero."""
     greatest = jax.lax.stop_gradient(jnp.where(mask, x, -jnp.inf).max(-1, keepdims=True))
     greatest = jnp.where(jnp.isfinite(greatest), greatest, 0)
@@ -80,7 +79,7 @@ class PartialPlackettLuce(Distribution):
 
     def __init__(
         self,
-        log_weights: Float[ArrayLike, "*batch class"],
+        log_weights: Float[ArrayLike, "*#batch class"],
         block_sizes: Int[ArrayLike, "*#batch block"] | None = None,
         *,
         max_block_size: int = 6,
@@ -118,9 +117,10 @@ class PartialPlackettLuce(Distribution):
         leaves, (size, _, event, validate) = self.tree_flatten()
         return self.tree_unflatten((size, tuple(batch_shape), event, validate), leaves)
 
-    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Int[Array, "*shape class"]:
+    def sample(
+        self, key: Key[Array, ""] | UInt32[Array, " 2"], sample_shape: tuple[int, ...] = ()
+    ) -> Int[Array, "*shape class"]:
         """Draw partial rankings with the given block sizes, by a race of exponential variables."""
-        assert is_prng_key(key)
         noise = jax.random.gumbel(key, sample_shape + self.batch_shape + self.event_shape, self.log_weights.dtype)
         order = jnp.argsort(-(self.log_weights + noise), axis=-1)
         places = jnp.argsort(order, axis=-1)
@@ -128,23 +128,22 @@ class PartialPlackettLuce(Distribution):
             return places
         return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
 
-    def log_prob(self, value: Int[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "*shape"]:
+    def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "*shape"]:
         """Log probability of partial rankings, as integer vectors or taken apart beforehand."""
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value)
         value = jnp.asarray(value)
         if self._validate_args:
             self._validate_sample(value)
-        # Each position in turn is a block drawn from all classes that are not in front of it.
-        positions = jnp.arange(self.n_classes)
-        in_block = value[..., None, :] == positions[:, None]
-        later = value[..., None, :] > positions[:, None]
+        # Each block is drawn from all classes that are not in front of it; its first class stands for it.
+        in_block = value[..., None, :] == value[..., :, None]
+        later = value[..., None, :] > value[..., :, None]
         size = self.max_block_size
         first = jnp.argsort(~in_block, axis=-1, stable=True)[..., :size]
         log_weights = jnp.broadcast_to(self.log_weights[..., None, :], in_block.shape)
         members = jnp.take_along_axis(log_weights, first, -1)
         mask = jnp.take_along_axis(in_block, first, -1)
-        counted = in_block.any(-1) & later.any(-1)
+        counted = (first[..., 0] == jnp.arange(self.n_classes)) & later.any(-1)
         terms = jnp.where(counted, block_log_prob(members, _log_sum(log_weights, later), mask), 0).sum(-1)
         return jnp.where((counted & (in_block.sum(-1) > size)).any(-1), jnp.nan, terms)
 
