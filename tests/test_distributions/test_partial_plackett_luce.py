@@ -1,0 +1,232 @@
+"""Partial rankings: normalisation, the two representations of a value, sampling, and life inside NumPyro."""
+
+from itertools import permutations, product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpyro.infer import Predictive
+from scipy import stats
+
+from plausibly.distributions import PartialPlackettLuce, PartialRankings, Ties
+
+FALSE_ALARM = 1e-4  # of each goodness-of-fit test in this file, of which there are five
+LOGS = np.log(np.array([0.45, 0.3, 0.2, 0.05], np.float32))
+COMPOSITIONS = [sizes for length in range(1, 5) for sizes in product(range(1, 5), repeat=length) if sum(sizes) == 4]
+
+
+def literal(log_weights, value):
+    """Sum over every order that breaks the ties of every block but the last, drawn one class at a time."""
+    weights = np.exp(np.asarray(log_weights, float))
+    left = list(range(len(weights)))
+    p = 1.0
+    for position in sorted(set(value))[:-1]:
+        block = [k for k in left if value[k] == position]
+        total = 0.0
+        for order in permutations(block):
+            q, still = 1.0, list(left)
+            for k in order:
+                q *= weights[k] / sum(weights[j] for j in still)
+                still.remove(k)
+            total += q
+        p *= total
+        left = [k for k in left if k not in block]
+    return np.log(p)
+
+
+def partitions(sizes):
+    """All ordered partitions with these block sizes, as positions."""
+    positions = [i for i, size in enumerate(sizes) for _ in range(size)]
+    return np.array(sorted(set(permutations(positions))))
+
+
+def taken_apart(values):
+    """The other representation, with nothing shared and every draw written out."""
+    n_rows, n_classes = values.shape
+    singles = np.zeros(values.shape, np.float32)
+    sets, tied = [], {}
+    for row, value in enumerate(values):
+        for position in sorted(set(value))[:-1]:
+            block, left = value == position, value >= position
+            if block.sum() == 1:
+                singles[row] += block
+                sets.append((row, left))
+            else:
+                tied.setdefault(int(block.sum()), []).append((row, block, left & ~block))
+
+    def made(rows):
+        return np.eye(n_rows, dtype=np.float32)[rows].T.reshape(n_rows, len(rows))
+
+    ties = [
+        Ties(
+            np.stack([np.eye(n_classes, dtype=bool)[block] for _, block, _ in entries]),
+            np.stack([rest for *_, rest in entries]),
+            made([row for row, *_ in entries]),
+        )
+        for entries in tied.values()
+    ]
+    remaining = np.array([left for _, left in sets], bool).reshape(len(sets), n_classes)
+    return jax.tree.map(
+        jnp.asarray, PartialRankings(values, singles, remaining, made([row for row, _ in sets]), tuple(ties))
+    )
+
+
+@pytest.mark.parametrize("sizes", COMPOSITIONS, ids=str)
+def test_all_rankings_of_four_classes_have_total_probability_one(sizes):
+    values = partitions(sizes)
+    got = PartialPlackettLuce(LOGS).log_prob(values)
+    assert abs(np.exp(np.asarray(got, float)).sum() - 1) < 1e-6
+    np.testing.assert_allclose(got, [literal(LOGS, value) for value in values], rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(PartialPlackettLuce(LOGS).log_prob(taken_apart(values)), got, rtol=2e-6, atol=1e-6)
+
+
+VALUES = st.integers(1, 5).flatmap(lambda n: hnp.arrays(np.int32, (n, 5), elements=st.integers(0, 4)))
+WEIGHTS = hnp.arrays(np.float32, (5,), elements=st.floats(-8, 8, width=32))
+
+
+@settings(max_examples=25)
+@given(WEIGHTS, VALUES)
+def test_both_representations_and_the_literal_sum_agree(log_weights, values):
+    got = PartialPlackettLuce(log_weights).log_prob(values)
+    np.testing.assert_allclose(got, [literal(log_weights, value) for value in values], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        PartialPlackettLuce(log_weights).log_prob(taken_apart(values)), got, rtol=1e-5, atol=1e-5
+    )
+
+
+@settings(max_examples=25)
+@given(
+    WEIGHTS,
+    hnp.arrays(np.int32, (1, 5), elements=st.integers(0, 4)),
+    st.permutations(range(5)),
+    st.floats(-9, 9, width=32),
+)
+def test_names_and_scale_do_not_matter(log_weights, values, order, shift):
+    expected = PartialPlackettLuce(log_weights).log_prob(values)
+    relabelled = PartialPlackettLuce(log_weights[order]).log_prob(values[:, order])
+    np.testing.assert_allclose(relabelled, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        PartialPlackettLuce(log_weights + shift).log_prob(values), expected, rtol=1e-5, atol=3e-5
+    )
+
+
+@pytest.mark.parametrize("value", [[0, 2, 3, 3], [1, 7, 90, 90], [0, 1, 2000000000, 2000000000], [3, 4, 5, 5]])
+def test_only_the_order_of_positions_counts(value):
+    expected = PartialPlackettLuce(LOGS).log_prob(np.array([0, 1, 2, 2]))
+    assert expected < -1
+    assert PartialPlackettLuce(LOGS).log_prob(np.array(value)) == expected
+
+
+def test_gradients_of_both_representations_agree():
+    values = np.array([[0, 1, 2, 2], [0, 0, 1, 2], [1, 0, 0, 0], [0, 0, 0, 0]])
+    slopes = [
+        jax.grad(lambda x, v=v: PartialPlackettLuce(x).log_prob(v).sum())(LOGS) for v in (values, taken_apart(values))
+    ]
+    np.testing.assert_allclose(*slopes, atol=1e-6)
+    assert abs(float(slopes[0].sum())) < 1e-6
+
+
+def test_a_block_above_the_limit_is_nan_and_the_last_block_is_not_limited():
+    d = PartialPlackettLuce(jnp.zeros(9), max_block_size=3)
+    values = np.array([[0, 0, 0, 0, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1, 1], [0] * 9])
+    got = np.asarray(d.log_prob(values))
+    assert np.isnan(got[0])
+    np.testing.assert_allclose(got[1:], [-np.log(84), 0], rtol=1e-6)
+    assert np.isfinite(PartialPlackettLuce(jnp.zeros(9), max_block_size=4).log_prob(values[0]))
+
+
+@pytest.mark.parametrize("size", [0, 13])
+def test_limits_outside_the_primitive_are_refused(size):
+    with pytest.raises(ValueError, match=f"max_block_size must lie between 1 and 12, got {size}"):
+        PartialPlackettLuce(LOGS, max_block_size=size)
+
+
+@pytest.mark.parametrize("sizes", [None, (1, 2), (2, 1), (3,), (1, 1, 0, 0)], ids=str)
+def test_samples_follow_log_prob(sizes):
+    n = 20_000
+    d = PartialPlackettLuce(LOGS, None if sizes is None else np.array(sizes))
+    values = np.asarray(d.sample(jax.random.key(3), (n,)))
+    # Positions by rank, so that gaps do not tell values apart.
+    values = (np.sort(values, axis=1)[:, None, :] < values[:, :, None]).sum(-1)
+    named = [1, 1, 1] if sizes is None else [size for size in sizes if size]
+    possible = partitions([*named, 4 - sum(named)])
+    possible = (possible[:, None, :] < possible[:, :, None]).sum(-1)
+    seen, counts = np.unique(np.concatenate([values, possible]), axis=0, return_counts=True)
+    assert len(seen) == len(possible)
+    expected = n * np.exp([literal(LOGS, value) for value in seen])
+    assert expected.min() > 5
+    assert stats.chisquare(counts - 1, expected * (n / expected.sum())).pvalue > FALSE_ALARM
+
+
+def model(weights, n=None, rankings=None, sizes=(1, 2)):
+    log_weights = numpyro.deterministic(
+        "x", jnp.log(numpyro.sample("weights", numpyro.distributions.Dirichlet(weights)))
+    )
+    with numpyro.plate("annotation", n):
+        return numpyro.sample("ranking", PartialPlackettLuce(log_weights, np.array(sizes)), obs=rankings)
+
+
+@pytest.mark.parametrize("key", [jax.random.key(0), jax.random.PRNGKey(0)], ids=["typed", "raw"])
+def test_prior_and_posterior_predictions(key):
+    concentration = jnp.ones(4)
+    prior = Predictive(model, num_samples=30)(key, concentration, 5)
+    assert prior["ranking"].shape == (30, 5, 4)
+    assert (np.sort(prior["ranking"], axis=-1) == [0, 1, 1, 2]).all()
+    posterior = Predictive(model, {"weights": jnp.tile(jnp.array([0.997, 0.001, 0.001, 0.001]), (30, 1))})(
+        key, concentration, 5
+    )
+    assert posterior["ranking"].shape == (30, 5, 4)
+    assert (posterior["ranking"][..., 0] == 0).mean() > 0.9
+
+
+def test_the_density_under_a_plate_is_the_sum():
+    values = partitions((1, 2, 1))[:5]
+    weights = np.exp(LOGS) / np.exp(LOGS).sum()
+    total, _ = numpyro.infer.util.log_density(model, (jnp.ones(4), 5, jnp.asarray(values)), {}, {"weights": weights})
+    expected = np.log(6) + sum(literal(np.log(weights), value) for value in values)
+    np.testing.assert_allclose(total, expected, rtol=1e-6)
+
+
+def test_shapes_of_batches():
+    weights = np.random.default_rng(0).normal(size=(3, 1, 4)).astype(np.float32)
+    d = PartialPlackettLuce(weights, np.array([[1, 2], [2, 1]]))
+    assert d.batch_shape == (3, 2)
+    assert d.event_shape == (4,)
+    values = d.sample(jax.random.key(1), (7,))
+    assert values.shape == (7, 3, 2, 4)
+    got = d.log_prob(values)
+    assert got.shape == (7, 3, 2)
+    for i in np.ndindex(7, 3, 2):
+        np.testing.assert_allclose(got[i], literal(weights[i[1], 0], np.asarray(values[i])), rtol=1e-5)
+    assert d.to_event(1).log_prob(values).shape == (7, 3)
+
+
+def test_expanded_annotations_are_independent():
+    d = PartialPlackettLuce(LOGS, np.array([1, 1])).expand((50,)).expand((20, 50))
+    assert d.batch_shape == (20, 50)
+    values = np.asarray(d.sample(jax.random.key(2)))
+    assert len(np.unique(values.reshape(-1, 4), axis=0)) > 8
+    assert d.log_prob(values).shape == (20, 50)
+
+
+def test_it_passes_through_jit_and_vmap():
+    d = PartialPlackettLuce(LOGS, np.array([1, 2]), max_block_size=2)
+    values = d.sample(jax.random.key(0), (6,))
+    expected = d.log_prob(values)
+    np.testing.assert_allclose(jax.jit(lambda d, v: d.log_prob(v))(d, values), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.vmap(d.log_prob)(values), expected, rtol=1e-6)
+    np.testing.assert_array_equal(jax.jit(lambda d: d.sample(jax.random.key(0), (6,)))(d), values)
+    several = jax.vmap(lambda x: PartialPlackettLuce(x, np.array([1, 2])))(jnp.stack([LOGS, LOGS]))
+    np.testing.assert_allclose(jax.vmap(lambda d, v: d.log_prob(v), (0, None))(several, values)[1], expected, rtol=1e-6)
+
+
+def test_arguments_are_validated_on_request():
+    with pytest.raises(ValueError, match="invalid log_weights"):
+        PartialPlackettLuce(jnp.array([0.0, jnp.nan]), validate_args=True)
+    with pytest.warns(UserWarning, match="Out-of-support"):
+        PartialPlackettLuce(LOGS, validate_args=True).log_prob(np.array([-1, 0, 1, 1]))
