@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case
@@ -35,7 +35,7 @@ def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0
 
 
 def posterior_concentration(
-    counts: Float[Array, "*slot"], concentration: Float[Array, "*slot"], reliability: float
-) -> Float[Array, "*slot"]:
+    counts: Float[ArrayLike, "*slot"], concentration: Float[ArrayLike, "*slot"], reliability: float
+) -> Float[ArrayLike, "*slot"]:
     r"""The posterior is :math:`\mathrm{Dirichlet}(\gamma s + \alpha)`, with :math:`s` the label counts."""
     return reliability * counts + concentration

@@ -1,12 +1,14 @@
 """Inverse rank normalisation: a deterministic aggregate of partial rankings."""
 
 import numpyro
-from jaxtyping import Array, Float, Num
+from jaxtyping import ArrayLike, Float, Num
 
 from plausibly.case import Case
 
 
-def inverse_rank(position: Num[Array, "*entry"], block_size: Num[Array, "*entry"], ties: str) -> Float[Array, "*entry"]:
+def inverse_rank(
+    position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"], ties: str
+) -> Float[ArrayLike, "*entry"]:
     r"""The weight that an annotation gives to a class it names.
 
     Parameters

@@ -1,12 +1,12 @@
 """Majority vote: the baseline that uncertainty-adjusted evaluation replaces."""
 
 import numpyro
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, ArrayLike, Bool, Float, Num
 
 from plausibly.case import Case
 
 
-def vote(position: Num[Array, "*entry"], block_size: Num[Array, "*entry"]) -> Float[Array, "*entry"]:
+def vote(position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"]) -> Float[ArrayLike, "*entry"]:
     """The vote that an annotation gives to a class it names: its first block shares one vote.
 
     Examples

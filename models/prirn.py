@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case
@@ -42,7 +42,7 @@ def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "
 
 
 def posterior_concentration(
-    inverse_ranks: Float[Array, "*slot"], concentration: Float[Array, "*slot"], reliability: float
-) -> Float[Array, "*slot"]:
+    inverse_ranks: Float[ArrayLike, "*slot"], concentration: Float[ArrayLike, "*slot"], reliability: float
+) -> Float[ArrayLike, "*slot"]:
     r"""The posterior is :math:`\mathrm{Dirichlet}(\gamma \mathrm{IRN} + \alpha)`."""
     return reliability * inverse_ranks + concentration
