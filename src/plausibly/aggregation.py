@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -30,6 +29,8 @@ from plausibly.primitives import MAX_BLOCK_SIZE
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def find_model(model: str | Callable[..., None]) -> Model:
     Raises
     ------
     ArgumentError
-        If there is no model of that name, or the program does not take a case first.
+        If there is no model of that name, or the program does not take a case first, or takes what no engine gives it.
     """
     if isinstance(model, str):
         if model not in MODELS:
@@ -86,6 +87,11 @@ def find_model(model: str | Callable[..., None]) -> Model:
         if parameter.name in ("reliability", "mode", "ties"):
             first = 1.0 if parameter.name == "reliability" else CHOICES[parameter.name][0]
             taken[parameter.name] = first if parameter.default is parameter.empty else parameter.default
+        elif parameter.default is parameter.empty and parameter.kind not in _VARIADIC:
+            raise ArgumentError(
+                f"{model} asks for {parameter.name!r}, which no engine provides: give it a default, or bind it with "
+                "functools.partial."
+            )
     return Model(model, ("nuts",), taken)
 
 
@@ -114,10 +120,11 @@ def _arguments(name: str, taken: Mapping[str, Any], engine: str, given: Mapping[
 
 
 def _positive(key: str, value: Any, zero: bool) -> float:
-    numeric = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (numeric and math.isfinite(value) and (value > 0 or (zero and value == 0))):
-        least = "not be negative" if zero else "be greater than 0"
-        raise ArgumentError(f"{key} must {least} and finite, but {value!r} was given.")
+    numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    # Engines compute in single precision, beyond whose range a value would turn into zero or infinity.
+    if not (numeric and (1e-30 <= value <= 1e30 or (zero and value == 0))):
+        least = "0, or between" if zero else "between"
+        raise ArgumentError(f"{key} must be {least} 1e-30 and 1e30, but {value!r} was given.")
     return float(value)
 
 
@@ -156,8 +163,9 @@ def settle(
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     engine = known.engines[0] if engine == "auto" else engine
     arguments = _arguments(name, takes(model, engine), engine, given)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given.")
+    # JAX would take a larger seed for its remainder modulo 2**32.
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given.")
     _check_annotations(name if isinstance(model, str) else "", annotations)
     return name, known, engine, arguments
 
