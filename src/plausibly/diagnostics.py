@@ -12,7 +12,7 @@ A case has converged if
 The first two and the 1.01 are those of Vehtari et al. (2021), meant for a handful of quantities. Among ten thousand
 quantities, dozens exceed 1.01 by chance alone, so the third point allows for the number of tests: between the means of
 m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared with m − 1 degrees
-of freedom.
+of freedom. A single chain is taken for two, its halves.
 """
 
 import numpy as np
@@ -82,14 +82,14 @@ def convergence(
     for first in range(0, len(moving), _PART):
         part = moving[first : first + _PART]
         draws = xr.Dataset({"p": (("chain", "draw", "slot"), plausibility[..., part])})
-        r_hat[part] = az.rhat(draws)["p"].values
+        r_hat[part] = az.rhat(draws if chains > 1 else _halves(draws))["p"].values
         bulk[part] = az.ess(draws, method="bulk")["p"].values
         tail[part] = az.ess(draws, method="tail")["p"].values
         advance(len(part))
-    bound = r_hat_bound(bulk, chains, max(len(moving), 1))
+    bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
     least = ESS_PER_CHAIN * chains
-    # Written so that NaN fails.
-    good = (r_hat <= bound) & (bulk >= least) & (tail >= least)
+    # Written so that NaN fails; ranks do not notice infinity.
+    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & np.isfinite(plausibility).all((0, 1))
     start = slots.start[:-1]
     divergences = diverging.sum((0, 1))
     by_case = {
@@ -100,6 +100,13 @@ def convergence(
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0),
     }
     return xr.Dataset({name: ("case", values) for name, values in by_case.items()})
+
+
+def _halves(draws: xr.Dataset) -> xr.Dataset:
+    """Make two chains of a single one, since ArviZ gives no R-hat for fewer."""
+    values = draws["p"].values
+    n = values.shape[1] // 2
+    return xr.Dataset({"p": (("chain", "draw", "slot"), values[0, : 2 * n].reshape(2, n, -1))})
 
 
 def diagnose(posterior: Posterior) -> xr.Dataset:
