@@ -1,0 +1,160 @@
+"""The convergence rule: how often it cries wolf, and what it finds."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+import plausibly as pb
+from plausibly._arviz import az, to_groups
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.diagnostics import ESS_PER_CHAIN, FALSE_ALARM, convergence, r_hat_bound
+from plausibly.posterior import build_posterior
+
+N_CASES = 12
+ANNOTATIONS = Annotations.from_labels(
+    [["a", "b"]] * N_CASES, classes=["a", "b", "c"], cases=[f"p{i}" for i in range(N_CASES)]
+)
+SLOTS = Slots.of(ANNOTATIONS)
+
+
+def good_draws(chains=4, draws=250, seed=0, slots=SLOTS):
+    gamma = np.random.default_rng(seed).gamma(2.0, size=(chains, draws, len(slots)))
+    return (gamma / np.add.reduceat(gamma, slots.start[:-1], axis=-1)[..., slots.case]).astype(np.float32)
+
+
+def check(draws, diverging=None, slots=SLOTS):
+    chains, n, _ = draws.shape
+    none = np.zeros((chains, n, len(slots.start) - 1), bool)
+    with Progress(False) as progress:
+        return convergence(draws, slots, none if diverging is None else diverging, progress=progress)
+
+
+def failed(result):
+    return np.flatnonzero(~result["converged"].values).tolist()
+
+
+@pytest.mark.parametrize("chains", [1, 2, 4])
+def test_independent_draws_have_converged(chains):
+    result = check(good_draws(chains, 400, seed=1))
+    assert failed(result) == []
+    assert (result["ess_bulk"] > ESS_PER_CHAIN * chains).all()
+    assert (result["r_hat"] < 1.1).all()
+    assert np.isfinite(result["r_hat"]).all()
+
+
+@pytest.mark.parametrize("chains", [2, 4])
+def test_false_alarms_are_as_rare_as_stated(chains):
+    """Of 400 families of 10 quantities from converged chains, at most FALSE_ALARM should exceed the bound on R-hat."""
+    families, quantities = 400, 10
+    rng = np.random.default_rng(chains)
+    draws = rng.normal(size=(chains, 200, families * quantities))
+    data = xr.Dataset({"p": (("chain", "draw", "slot"), draws)})
+    r_hat, bulk = az.rhat(data)["p"].values, az.ess(data, method="bulk")["p"].values
+    exceeds = (r_hat > r_hat_bound(bulk, chains, quantities)).reshape(families, quantities).any(1)
+    # Under the stated rate, more than 36 of 400 have a probability below 0.001.
+    assert exceeds.sum() <= 36
+    assert FALSE_ALARM == 0.05
+    # The rule of thumb without the allowance, at the least effective sample size that passes, would not do.
+    assert np.sqrt(1 + stats.chi2.isf(0.05, 2 * chains - 1) / (2 * chains - 1) * 2 / 100) > 1.01
+
+
+def test_the_bound_grows_with_the_tests_and_never_falls_below_the_rule_of_thumb():
+    assert r_hat_bound(np.array([1e9]), 4, 10_000) == 1.01
+    bounds = [r_hat_bound(np.array([400.0]), 4, q)[0] for q in (1, 100, 10_000)]
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[-1] < 1.08
+
+
+def spoil(draws, kind):
+    """Damage the first slot of case 7."""
+    slot = SLOTS.start[7]
+    if kind == "one chain elsewhere":
+        draws[2, :, slot] += 2 * draws[..., slot].std()
+    elif kind == "one chain stuck":
+        draws[1, :, slot] = draws[1, 0, slot]
+    elif kind == "all chains stuck":
+        draws[..., slot] = np.arange(1, 5)[:, None] / 10
+    elif kind == "one NaN":
+        draws[3, 17, slot] = np.nan
+    elif kind == "all NaN":
+        draws[..., slot] = np.nan
+    elif kind == "infinite":
+        draws[0, 3, slot] = np.inf
+    elif kind == "slow":
+        draws[..., slot] = np.cumsum(np.random.default_rng(0).normal(size=draws.shape[:2]), axis=1)
+    elif kind == "one chain wider":
+        draws[0, :, slot] = 0.5 + 6 * (draws[0, :, slot] - 0.5)
+    return draws
+
+
+KINDS = [
+    "one chain elsewhere",
+    "one chain stuck",
+    "all chains stuck",
+    "one NaN",
+    "all NaN",
+    "infinite",
+    "slow",
+    "one chain wider",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
+def test_planted_faults_are_found_in_their_case_and_no_other(kind):
+    assert failed(check(spoil(good_draws(), kind))) == [7]
+
+
+def test_a_single_chain_that_drifts_is_found():
+    draws = good_draws(1, 400)
+    draws[0, :, SLOTS.start[3]] += np.linspace(0, 1, 400)
+    assert failed(check(draws)) == [3]
+
+
+def test_one_divergence_is_enough():
+    diverging = np.zeros((4, 250, N_CASES), bool)
+    diverging[2, 40, 5] = True
+    result = check(good_draws(), diverging)
+    assert failed(result) == [5]
+    assert result["n_diverging"].values.tolist() == [0] * 5 + [1] + [0] * 6
+
+
+def test_too_few_draws_are_not_enough_however_good():
+    assert failed(check(good_draws(4, 60))) == list(range(N_CASES))
+
+
+def test_a_plausibility_that_cannot_move_has_converged():
+    annotations = Annotations.from_labels([["a"], ["a"]], classes=["a"])
+    result = check(np.ones((4, 250, 2), np.float32), slots=Slots.of(annotations))
+    assert failed(result) == []
+
+
+def test_a_case_answers_for_its_own_slots_alone():
+    """Cases of different numbers of slots, the last slot of each spoilt in turn."""
+    annotations = Annotations.from_rankings(
+        [[[["a"], ["b"], ["c"]]], [[["a"]]], [[["b"], ["c"]]]], classes=list("abcd")
+    )
+    slots = Slots.of(annotations)
+    for case in range(3):
+        draws = good_draws(slots=slots)
+        draws[0, :, slots.start[case + 1] - 1] += 1
+        assert failed(check(draws, slots=slots)) == [case]
+
+
+def test_diagnose_names_the_cases():
+    draws = spoil(good_draws(), "one chain elsewhere")
+    result = check(draws)
+    posterior = build_posterior(draws, ANNOTATIONS, SLOTS, point=draws[0, 0], concentration=1.0, convergence=result)
+    found = pb.diagnose(posterior)
+    assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
+    assert "convergence" in to_groups(posterior)
+
+
+def test_exact_draws_have_nothing_to_converge():
+    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=10, progress=False)
+    found = pb.diagnose(posterior)
+    assert list(found.data_vars) == ["converged"]
+    assert found["converged"].all()
+    assert found["case"].values.tolist() == ANNOTATIONS.cases.tolist()
