@@ -18,6 +18,8 @@ from plausibly._progress import Progress
 from plausibly.inference._batching import Bucket
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
+# The loops are long and simple: what LLVM's higher levels do to them costs a third of the compilation and gains nothing.
+_OPTIONS = {"xla_backend_optimization_level": 1}
 _compiled: dict[Hashable, Any] = {}
 
 
@@ -66,6 +68,7 @@ def run_chunks(
         Where to report, and the name of the work.
     """
     n_cases = sum(len(bucket.cases) for bucket in buckets)
+    on_cpu = jax.default_backend() == "cpu"
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
         compiling = {}
@@ -80,7 +83,7 @@ def run_chunks(
                 at = np.resize(work[-1][2], size)
                 example = inputs(bucket, at)
                 lowered = jax.jit(build(example)).lower(example, keys[bucket.cases[at]])
-                compiling[pool.submit(lowered.compile)] = ident
+                compiling[pool.submit(lowered.compile, _OPTIONS if on_cpu else None)] = ident
         compiled = progress.task(f"Compiling for {doing}", len(compiling), "programs")
         for future in as_completed(compiling):
             _compiled[compiling[future]] = future.result()

@@ -52,7 +52,7 @@ def nuts(
     chains: int,
     warmup: int,
     draws: int,
-    target_acceptance: float = 0.8,
+    target_acceptance: float = 0.9,
     max_tree_depth: int = 8,
     pooled: bool = False,
     progress: Progress,

@@ -89,7 +89,7 @@ class Sampler:
         warmup: int,
         draws: int,
         thinning: int = 1,
-        target_acceptance: float = 0.8,
+        target_acceptance: float = 0.9,
         max_tree_depth: int = 8,
     ):
         self.thinning = thinning
