@@ -1,0 +1,336 @@
+"""The commands: their files, their last lines, their exit statuses."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly.cli import _demo, app
+from plausibly.cli import _evaluate as evaluating
+
+COMMANDS = ("demo", "evaluate", "aggregate", "simulate")
+METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
+
+
+def plausibly(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Simulated files of 12 cases and 6 classes."""
+    folder = tmp_path_factory.mktemp("data")
+    result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predictions(data):
+    return ["--predictions", f"A={data / 'predictions-A.csv'}", "--predictions", f"B={data / 'predictions-B.csv'}"]
+
+
+@pytest.fixture(scope="module")
+def evaluated(data, predictions, tmp_path_factory):
+    """A result, its folder, and the words that gave it."""
+    out = tmp_path_factory.mktemp("above") / "made" / "results"
+    words = ["evaluate", data / "annotations.json", "--risks", data / "risks.txt", *predictions]
+    words += ["--model", "prirn@10,30.5", "--model", "irn", "--draws", 20, "--ties", "full", "--seed", 4]
+    result = plausibly(*words, "--out", out)
+    assert result.exit_code == 0, result.output
+    return result, out, words
+
+
+def test_evaluate_writes_the_files_that_it_names(evaluated):
+    _, out, _ = evaluated
+    posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}
+    assert {path.name for path in out.iterdir()} == {"metrics.csv", "certainty.csv", "report.html"} | posteriors
+
+
+def test_the_tables_are_those_of_the_library(data, evaluated):
+    _, out, _ = evaluated
+    annotations = pb.read_annotations(data / "annotations.json")
+    scores = {name: data / f"predictions-{name}.csv" for name in "AB"}
+    models = {"prirn": (10, 30.5), "irn": None}
+    risks = data / "risks.txt"
+    swept = pb.sweep(annotations, scores, models, risks=risks, draws=20, ties="full", seed=4, progress=False)
+    metrics = pd.read_csv(out / "metrics.csv")
+    assert list(metrics.columns) == METRICS
+    pd.testing.assert_frame_equal(metrics, swept.metrics, check_exact=True)
+    certainty = pd.read_csv(out / "certainty.csv")
+    assert list(certainty.columns) == list(swept.certainty.columns)
+    assert len(certainty) == 3 * 12
+    for name in ("case", "model", "converged"):
+        assert certainty[name].tolist() == swept.certainty[name].tolist()
+    np.testing.assert_allclose(certainty["annotation_certainty_1"], swept.certainty["annotation_certainty_1"], 1e-6)
+    posterior = pb.load(out / "posterior-prirn-30.5.nc")
+    assert posterior.attrs["reliability"] == 30.5
+    assert posterior["posterior"]["plausibility"].sizes["draw"] == 20
+
+
+def test_evaluate_prints_the_main_table_and_the_verdict(evaluated):
+    result, out, _ = evaluated
+    metrics = pd.read_csv(out / "metrics.csv").set_index(["model", "reliability", "classifier", "metric"])
+    row = metrics.loc[("prirn", 10.0, "A", "top1_accuracy")]
+    assert f"{row['mean']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "No chains had to converge: the draws are exact or the models are point estimates."
+    assert "[1 of 3] prirn@10" in result.stderr
+
+
+def test_a_second_run_gives_the_same_bytes_and_spares_what_is_not_ours(evaluated, tmp_path):
+    _, out, words = evaluated
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
+    (tmp_path / "report.html").write_text("old")
+    assert plausibly(*words, "--out", tmp_path).exit_code == 0
+    names = sorted(path.name for path in out.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "notes.txt"])
+    for name in names:
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
+
+
+def test_quiet_prints_one_line(data, tmp_path):
+    result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path, "--quiet")
+    assert result.stdout.splitlines() == [
+        "No chains had to converge: the draws are exact or the models are point estimates."
+    ]
+    assert result.stderr == ""
+
+
+def test_top_gives_the_lengths_of_the_lists(data, predictions, tmp_path):
+    words = ["--model", "irn", "--top", "2,5", "--out", tmp_path]
+    assert plausibly("evaluate", data / "annotations.json", *predictions, *words).exit_code == 0
+    names = pd.read_csv(tmp_path / "metrics.csv")["metric"]
+    assert {name.split("_")[0] for name in names} == {"top2", "top5"}
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path):
+    words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", "--model", "irn", "--out", tmp_path]
+    assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
+
+
+def spoilt(posterior):
+    """The convergence of a posterior as if two cases had failed."""
+    cases = posterior["observed_data"]["case"].values
+    columns = {"r_hat": 1.3, "ess_bulk": 9.0, "ess_tail": 9.0, "n_diverging": 2}
+    variables = {name: ("case", np.full(len(cases), value)) for name, value in columns.items()}
+    return xr.Dataset(variables | {"converged": ("case", np.arange(len(cases)) >= 2)}, {"case": cases})
+
+
+@pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
+def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code):
+    monkeypatch.setattr("plausibly.sweeps.diagnose", spoilt)
+    words = ["--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
+    result = plausibly("evaluate", data / "annotations.json", *words)
+    assert result.exit_code == code
+    assert result.stdout.splitlines()[-1] == (
+        "Chains did not converge in 2 of 12 cases (prirn@10: 2): 'case 000000', 'case 000001'. "
+        f"All of them are in {tmp_path / 'certainty.csv'}."
+    )
+    assert pd.read_csv(tmp_path / "certainty.csv")["n_diverging"].tolist() == [2] * 12
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--model", "prirm@3"], "there is no model 'prirm': choose from"),
+        (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers parted by commas"),
+        (["--model", "prirn@0"], "reliability must be"),
+        (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
+        (["--model", "prirn@3", "--model", "prirn"], "--model prirn is there twice"),
+        (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),
+        (["--model", "irn", "--mode", "temper"], "none of the models has a use for mode='temper'"),
+        (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
+        (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A is there twice ('a' and 'b')"),
+        (["--predictions", "A=nowhere.csv"], "nowhere.csv: the file does not exist; check the path"),
+        (["--top", "1,x"], "--top must be whole numbers parted by commas, but '1,x' was given"),
+        (["--top", "7"], "k must be a whole number between 1 and the number of classes, 6, but 7 was given"),
+        (["--risks", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
+        (["--classes", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
+        (["--out", "/proc/results"], "/proc/results cannot be written"),
+        (["--seed", "-1"], "seed must be a whole number"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(data, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    result = plausibly("evaluate", data / "annotations.json", *words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_way_of_the_folder(data, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = plausibly("evaluate", data / "annotations.json", "--out", tmp_path / "file")
+    assert result.exit_code == 2
+    assert "file cannot be written (File exists): choose another place." in result.stderr
+
+
+def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch):
+    aggregate = pb.aggregate
+
+    def failing(annotations, model, **arguments):
+        if arguments.get("reliability") == 30:
+            raise pb.PlausiblyError("out of luck: try again.")
+        return aggregate(annotations, model, **arguments)
+
+    monkeypatch.setattr("plausibly.sweeps.aggregate", failing)
+    words = ["--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
+    result = plausibly("evaluate", data / "annotations.json", *words)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
+    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
+    assert pd.read_csv(tmp_path / "certainty.csv")["reliability"].tolist() == [10] * 12
+
+
+def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plausibly.sweeps.aggregate", interrupted)
+    result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "Stopped: interrupted; what was written before is kept."
+
+
+def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
+    out = tmp_path / "made" / "posterior.nc"
+    words = ["--model", "prirn@12", "--draws", 20, "--chains", 2, "--seed", 3, "--out", out]
+    result = plausibly("aggregate", data / "annotations.json", *words)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        f"Wrote 2 × 20 draws of 12 cases to {out}",
+        "No chains had to converge: the draws are exact or the models are point estimates.",
+    ]
+    annotations = pb.read_annotations(data / "annotations.json")
+    expected = pb.aggregate(annotations, "prirn", reliability=12, draws=20, chains=2, seed=3, progress=False)
+    xr.testing.assert_equal(
+        pb.load(out)["posterior"]["plausibility"].drop_vars(["chain", "draw"]),
+        expected["posterior"]["plausibility"].drop_vars(["chain", "draw"]),
+    )
+
+
+def test_aggregate_with_chains(data, tmp_path):
+    out = tmp_path / "posterior.nc"
+    words = ["--model", "plackett-luce@3", "--draws", 250, "--warmup", 200, "--out", out]
+    result = plausibly("aggregate", data / "annotations.json", *words)
+    assert result.exit_code == 0, result.output
+    converged = pb.diagnose(pb.load(out))["converged"].values
+    last = result.stdout.splitlines()[-1]
+    if converged.all():
+        assert last == "Chains converged in all 12 cases (plackett-luce@3)."
+    else:
+        assert last.startswith(f"Chains did not converge in {(~converged).sum()} of 12 cases (plackett-luce@3: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
+        (["--model", "irn", "--draws", "9"], "has no use for draws=9"),
+        (["--out", "."], "--out must be a file here, but '.' is a folder"),
+    ],
+)
+def test_aggregate_refuses_what_it_has_no_use_for(data, words, sentence):
+    result = plausibly("aggregate", data / "annotations.json", *words)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_simulate_writes_what_the_simulators_give(data):
+    simulated = pb.datasets.simulate_differentials(12, 6, 1.0, 0)
+    assert pb.read_annotations(data / "annotations.json") == simulated.annotations
+    np.testing.assert_array_equal(np.load(data / "truth.npy"), simulated.plausibilities)
+    expected = pb.datasets.simulate_classifiers(simulated.plausibilities, [0.9, 0.5], 0)
+    for name, scores in expected.items():
+        read = pb.read_predictions(data / f"predictions-{name}.csv", simulated.annotations)
+        np.testing.assert_array_equal(read.astype(np.float32), scores)
+    assert pb.read_classes(data / "classes.txt").tolist() == simulated.annotations.classes.tolist()
+    risks = pb.read_risks(data / "risks.txt", simulated.annotations.classes)
+    assert risks.tolist() == pb.datasets.simulate_risks(6, 0).tolist()
+
+
+def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
+    result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", tmp_path)
+    for path in data.iterdir():
+        assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
+    assert result.stdout.splitlines()[-1] == (
+        f"plausibly evaluate {tmp_path}/annotations.json --classes {tmp_path}/classes.txt --risks {tmp_path}/risks.txt "
+        f"--predictions A={tmp_path}/predictions-A.csv --predictions B={tmp_path}/predictions-B.csv"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--cases", "0"], "n_cases must be at least 1, not 0"),
+        (["--qualities", "good"], "--qualities must be numbers parted by commas, but 'good' was given"),
+        (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
+    ],
+)
+def test_simulate_refuses(tmp_path, words, sentence):
+    result = plausibly("simulate", *words, "--out", tmp_path / "sim")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not (tmp_path / "sim").exists()
+
+
+def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(_demo, "CASES", 8)
+    monkeypatch.setattr(_demo, "MODELS", ("prirn@10,30", "majority-vote"))
+    monkeypatch.setattr(_demo, "PUBLISHED", _demo.PUBLISHED[1:])
+    monkeypatch.chdir(tmp_path)
+    result = plausibly("demo", "--out", "a folder")
+    assert result.exit_code == 0, result.output
+    a, b = re.search(r"prirn@30 .* A (\S+) \(published 0.52\), B (\S+) \(published 0.99\)", result.stdout).groups()
+    assert float(a) == pytest.approx(0.53, abs=0.02)
+    assert float(b) >= 0.97
+    command = re.search(r"^plausibly (evaluate .*)$", result.stdout, flags=re.MULTILINE).group(1)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "a folder").iterdir()}
+    for name in (evaluating.METRICS, evaluating.CERTAINTY, evaluating.REPORT):
+        (tmp_path / "a folder" / name).unlink()
+    assert plausibly(*shlex.split(command)).exit_code == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "a folder").iterdir()} == kept
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_a_worked_example(command):
+    result = plausibly(command, "--help")
+    assert result.exit_code == 0
+    assert re.search(rf"^ *Example:\s*\n +plausibly {command} ", result.stdout, flags=re.MULTILINE)
+
+
+def test_the_commands_are_listed_and_the_version_printed():
+    listed = plausibly("--help").stdout
+    assert [listed.index(f" {name} ") for name in COMMANDS] == sorted(listed.index(f" {name} ") for name in COMMANDS)
+    assert plausibly("--version").stdout == f"plausibly {pb.__version__}\n"
+
+
+def test_as_a_process(data, tmp_path):
+    """Exit status and streams as a shell sees them."""
+    program = [sys.executable, "-c", "from plausibly.cli import main; main()", "evaluate"]
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+
+    def call(*words):
+        return subprocess.run(
+            [*program, *map(str, words)], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+
+    good = call(data / "annotations.json", "--model", "irn", "--out", "results")
+    assert (good.returncode, "Traceback" in good.stderr) == (0, False)
+    assert (tmp_path / "results" / "report.html").stat().st_size > 4_000
+    (tmp_path / "broken.json").write_text("[[[[0]")
+    bad = call("broken.json")
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.startswith("Error: broken.json: ")
+    assert len(bad.stderr.splitlines()) == 1

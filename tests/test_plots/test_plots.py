@@ -1,0 +1,194 @@
+"""Figures: what their artists hold is what they were given."""
+
+import io
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from plausibly import plots
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.plots._style import COLOURS, spread
+from plausibly.posterior import build_posterior
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture
+def results():
+    rng = np.random.default_rng(0)
+    values = rng.integers(30, 60, (2, 200)) / 100
+    return xr.Dataset(
+        {
+            "top1_accuracy": (("classifier", "draw"), values),
+            "top1_accuracy_point": ("classifier", [0.5, 0.25]),
+            "annotation_certainty_1": ("case", [0.9, 0.3, 0.6, 1.0]),
+        },
+        coords={"classifier": ["$x$ & <b>", "B"]},
+    )
+
+
+def test_without_axes_a_figure_is_made(results):
+    from matplotlib import pyplot
+
+    made = plots.certainty_curve(results)
+    assert made.figure.number in pyplot.get_fignums()
+    pyplot.close(made.figure)
+
+
+def test_certainty_is_sorted_and_its_mean_written(ax, results):
+    other = xr.Dataset({"annotation_certainty_1": ("case", [0.2, 0.1])})
+    assert plots.certainty_curve({"γ = 1": results, "γ = 3": other}, ax=ax) is ax
+    first, second = ax.lines
+    assert first.get_ydata().tolist() == [0.3, 0.6, 0.9, 1.0]
+    assert first.get_xdata().tolist() == [25, 50, 75, 100]
+    assert second.get_ydata().tolist() == [0.1, 0.2]
+    assert [text.get_text() for text in ax.texts] == ["γ = 1 (mean 0.70)", "γ = 3 (mean 0.15)"]
+    assert [to_hex(text.get_color()) for text in ax.texts] == [to_hex(line.get_color()) for line in ax.lines]
+
+
+def test_certainty_of_a_size_that_is_not_there(ax, results):
+    with pytest.raises(ArgumentError, match="annotation_certainty_2"):
+        plots.certainty_curve(results, 2, ax=ax)
+
+
+@pytest.fixture
+def table():
+    rows = []
+    for classifier, shift in (("A", 0.0), ("B", 0.1)):
+        for reliability, mean in ((30.0, 0.6), (10.0, 0.5)):
+            row = {"classifier": classifier, "model": "prirn", "reliability": reliability, "metric": "top1_accuracy"}
+            rows.append(row | {"mean": mean + shift, "lower": mean - 0.1, "upper": mean + 0.2, "point": 0.8 + shift})
+        rows.append(rows[-1] | {"model": "irn", "reliability": np.nan, "mean": 0.8 + shift})
+    return pd.DataFrame(rows)
+
+
+def test_metric_by_reliability_shows_means_bands_and_the_limit(ax, table):
+    plots.metric_by_reliability(table, "top1_accuracy", "prirn", ax=ax)
+    lines = {line.get_label(): line for line in ax.lines}
+    assert lines["A"].get_xydata().tolist() == [[0, 0.5], [1, 0.6]]
+    assert lines["B"].get_xydata().tolist() == [[0, 0.6], [1, 0.7]]
+    corners = ax.collections[0].get_paths()[0].vertices.tolist()
+    for corner in ([0, 0.4], [1, 0.5], [0, 0.7], [1, 0.8]):
+        assert any(np.allclose(corner, other) for other in corners)
+    ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
+    np.testing.assert_allclose(ends, [[[2, 0.8]], [[2, 0.9]]])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["10", "30", "point\nestimate"]
+    assert [text.get_text() for text in ax.texts] == ["A", "B"]
+
+
+def test_a_model_without_reliability_is_its_point_alone(ax, table):
+    plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
+    ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
+    np.testing.assert_allclose(ends, [[[0, 0.8]], [[0, 0.9]]])
+
+
+def test_metric_by_reliability_asks_for_what_is_there(ax, table):
+    with pytest.raises(ArgumentError, match="2 models, but none was chosen"):
+        plots.metric_by_reliability(table, "top1_accuracy", ax=ax)
+    with pytest.raises(ArgumentError, match="no 'top9_accuracy' of 'irn'"):
+        plots.metric_by_reliability(table, "top9_accuracy", "irn", ax=ax)
+
+
+def test_histograms_hold_every_draw_once(ax, results):
+    plots.metric_histogram(results, "top1_accuracy", bins=10, ax=ax)
+    values = results["top1_accuracy"].values
+    for position, colour in enumerate(COLOURS[:2]):
+        bars = [bar for bar in ax.patches if to_hex(bar.get_facecolor()) == colour.lower()]
+        heights = np.array([bar.get_height() for bar in bars])
+        counts = [
+            ((values[position] >= bar.get_x()) & (values[position] < bar.get_x() + bar.get_width())).sum()
+            for bar in bars
+        ]
+        assert sum(counts) == 200
+        np.testing.assert_allclose(heights / heights.sum(), np.array(counts) / 200)
+        # Bins of whole steps of 1/100: none is emptied by rounding.
+        widths = {round(100 * bar.get_width(), 6) for bar in bars}
+        assert widths == {3.0}
+    diamonds = [line for line in ax.lines if line.get_marker() == "D"]
+    assert [line.get_xdata()[0] for line in diamonds] == [0.5, 0.25]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["B", r"\$x\$ & <b>"]
+
+
+def test_a_metric_that_never_varies_has_one_bar(ax, results):
+    results["top1_accuracy"][:] = 0.5
+    plots.metric_histogram(results, "top1_accuracy", ax=ax)
+    assert len(ax.patches) == 2
+
+
+def test_histogram_of_no_metric(ax, results):
+    with pytest.raises(ArgumentError, match="no metric 'annotation_certainty_1' by draw"):
+        plots.metric_histogram(results, "annotation_certainty_1", ax=ax)
+
+
+def test_better_matrix_prints_what_it_colours(ax, results):
+    plots.better_matrix(results, "top1_accuracy", ax=ax)
+    a, b = results["top1_accuracy"].values
+    share = np.mean(a > b) + np.mean(a == b) / 2
+    np.testing.assert_allclose(ax.images[0].get_array(), [[0.5, share], [1 - share, 0.5]])
+    assert [text.get_text() for text in ax.texts] == [f"{share:.2f}", f"{1 - share:.2f}"]
+    assert [text.get_position() for text in ax.texts] == [(1, 0), (0, 1)]
+
+
+@pytest.fixture
+def posterior():
+    annotations = Annotations.from_rankings(
+        {"classes": ["(x)", "b", "c", "d"], "cases": {"7": {"p": [["(x)"], ["b"]]}, "q": {"p": [["d"]]}}}
+    )
+    slots = Slots.of(annotations)
+    draws = np.random.default_rng(1).dirichlet([2, 5, 1], 50)
+    draws = np.concatenate([draws, draws[:, [0, 2]] / draws[:, [0, 2]].sum(1, keepdims=True)], axis=1)
+    point = np.array([0.2, 0.7, 0.1, 1, 0])
+    return build_posterior(draws.reshape(2, 25, 5), annotations, slots, point=point, concentration=1.0)
+
+
+def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
+    plots.plausibilities(posterior, "7", draws=50, ax=ax)
+    draws = posterior["posterior"]["plausibility"].values.reshape(50, 5)
+    rows = [line for line in ax.lines if line.get_marker() == "o"]
+    for row, slot in zip(rows, [1, 0, 2], strict=True):
+        np.testing.assert_array_equal(row.get_xdata(), draws[:, slot])
+    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "D"]
+    np.testing.assert_allclose(points, [0.7, 0.2, 0.1], rtol=1e-6)
+    means = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "None"]
+    np.testing.assert_allclose(means, draws[:, [1, 0, 2]].mean(0), rtol=1e-6)
+    # Rows stand in the order of the labels, and only the remainder is grey.
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["(2 others)", "(x)", "b"]
+    assert [round(row.get_ydata().mean(), 1) for row in rows] == [2, 1, 0]
+    assert [row.get_color() for row in rows] == [COLOURS[0], COLOURS[0], "#777777"]
+    assert ax.get_title() == "case 7"
+
+
+def test_plausibilities_leave_out_the_least_plausible_classes_and_some_draws(ax, posterior):
+    plots.plausibilities(posterior, "7", draws=10, classes=2, ax=ax)
+    rows = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [len(row.get_xdata()) for row in rows] == [10, 10]
+
+
+def test_plausibilities_of_no_case(ax, posterior):
+    with pytest.raises(AnnotationError, match="nobody"):
+        plots.plausibilities(posterior, "nobody", ax=ax)
+
+
+def test_names_are_no_mathematics(ax, results):
+    plots.better_matrix(results.assign_coords(classifier=["$\\frac$", "B"]), "top1_accuracy", ax=ax)
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        ax.figure.savefig(buffer, format="svg")
+    assert r">$\frac$</text>" in buffer.getvalue()
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.5, 0.5], [0.1, 0.9, 0.11], [0.3, 0.2, 0.1]])
+def test_spread_labels_keep_their_order_and_distance(values):
+    placed = np.array(spread(values, gap=0.05))
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(placed[order]) >= 0.05 - 1e-12).all()
+    assert np.mean(placed) == pytest.approx(np.mean(values))

@@ -1,0 +1,132 @@
+"""Sweeps against the same evaluations made one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import plausibly as pb
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.posterior import case_names
+from plausibly.sweeps import KEPT_CASES, verdict
+
+SCORES = {"A": np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1]], "B": np.eye(3)[[0, 0, 0, 0, 1, 1, 1, 1]]}
+
+
+@pytest.fixture(scope="module")
+def annotations():
+    rankings = [[[["a"], ["b"]], [["a", "b"]]], [[["b"]], [["c"], ["a"]]], [[["c"]]], [[["a"]], [["b"]], [["c"]]]]
+    return pb.Annotations.from_rankings(rankings * 2, classes=["a", "b", "c"])
+
+
+@pytest.fixture(scope="module")
+def swept(annotations):
+    models = {"prirn": (30, 10), "irn": None}
+    return pb.sweep(annotations, SCORES, models, risks=[0, 1, 2], draws=20, ties="full", seed=3, progress=False)
+
+
+def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
+    posterior = pb.aggregate(annotations, "prirn", reliability=10, draws=20, ties="full", seed=3, progress=False)
+    expected = pb.evaluate(posterior, SCORES, risks=[0, 1, 2], seed=3)
+    assert [run.label for run in swept.runs] == ["prirn@30", "prirn@10", "irn"]
+    xr.testing.assert_equal(swept.runs[1].results, expected)
+
+
+def test_metrics_stack_the_summaries(swept):
+    table = swept.metrics
+    assert list(table.columns) == (
+        ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
+    )
+    assert len(table) == 3 * 2 * 12
+    one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
+    expected = pb.summary(swept.runs[1].results)
+    pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
+    assert table.loc[table["model"] == "irn", "reliability"].isna().all()
+
+
+def test_certainty_has_a_row_per_case_and_run(swept):
+    table = swept.certainty
+    assert len(table) == 3 * 8
+    assert list(table.columns) == [
+        "case", "model", "reliability",
+        "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
+        "risk_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
+        "expected_risk_mean", "expected_risk_min", "expected_risk_max",
+        "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
+    ]  # fmt: skip
+    np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
+    assert table["r_hat"].isna().all()
+    assert table["converged"].all()
+
+
+def test_the_excerpt_is_the_posterior_of_the_least_certain_cases(annotations, swept):
+    posterior = pb.aggregate(annotations, "prirn", reliability=30, draws=20, ties="full", seed=3, progress=False)
+    run = swept.runs[0]
+    certainty = run.results["annotation_certainty_1"]
+    cases = case_names(run.excerpt)
+    assert len(cases) == KEPT_CASES
+    assert certainty.sel(case=cases).values.tolist() == np.sort(certainty.values)[:KEPT_CASES].tolist()
+    for case in cases:
+        for name in ("plausibility",):
+            whole, kept = posterior["posterior"][name], run.excerpt["posterior"][name]
+            np.testing.assert_array_equal(
+                whole.values[..., whole["case"].values == case], kept.values[..., kept["case"].values == case]
+            )
+        np.testing.assert_array_equal(pb.dense(posterior, [case]), pb.dense(run.excerpt, [case]))
+
+
+def test_usual_reliabilities(annotations):
+    swept = pb.sweep(annotations, {}, {"prirn": None}, k=1, draws=4, chains=1, progress=False)
+    assert [run.reliability for run in swept.runs] == [10, 20, 30, 50, 100]
+    assert swept.metrics.empty
+    assert swept.classifiers == []
+
+
+def test_lists_are_no_longer_than_there_are_classes():
+    annotations = pb.Annotations.from_labels([["a", "b"]])
+    swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, progress=False)
+    assert {name.split("_")[0] for name in swept.metrics["metric"]} == {"top1", "top2"}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"models": {}}, ArgumentError, "needs a model"),
+        ({"models": {"prirn": ()}}, ArgumentError, "prirn needs a reliability"),
+        ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is asked for 2 times"),
+        ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
+        ({"models": {"prirn": ("x",)}}, ArgumentError, "reliability must be"),
+        ({"models": {"irn": (3,)}}, ArgumentError, "irn has no reliability, but 3"),
+        ({"models": {"prine": (3,)}}, ArgumentError, "there is no model 'prine'"),
+        ({"models": {"irn": None}, "draws": 9}, ArgumentError, "none of the models has a use for draws=9"),
+        ({"mode": "temper"}, ArgumentError, "none of the models has a use for mode='temper'"),
+        ({"ties": "half"}, ArgumentError, "ties must be one of split, full"),
+        ({"k": (1, 4)}, ArgumentError, "k must be a whole number between 1 and the number of classes, 3"),
+        ({"seed": -1}, ArgumentError, "seed must be a whole number"),
+        ({"models": {"prirn": (1,), "dirichlet-categorical": (1,)}}, AnnotationError, "takes one label per annotation"),
+        ({"predictions": {"A": np.ones((2, 3))}}, PredictionError, "2 rows for 8 cases"),
+        ({"risks": [0, 1]}, AnnotationError, "2 risks for 3 classes"),
+    ],
+)
+def test_bad_arguments_are_found_before_anything_is_computed(annotations, monkeypatch, change, error, match):
+    monkeypatch.setattr("plausibly.sweeps.aggregate", lambda *a, **k: pytest.fail("computed something"))
+    arguments = {"predictions": SCORES, "models": {"prirn": (10,)}} | change
+    with pytest.raises(error, match=match):
+        pb.sweep(annotations, progress=False, **arguments)
+
+
+def found(converged):
+    cases = [f"c{i}" for i in range(len(converged))]
+    return xr.Dataset({"converged": ("case", converged), "r_hat": ("case", np.ones(len(cases)))}, {"case": cases})
+
+
+def test_the_verdict_names_cases_once_and_counts_the_rest():
+    failed = [False] * 12 + [True]
+    text = verdict({"pl@1": found([True] * 13), "pl@3": found(failed), "pl@10": found([False] + [True] * 12)})
+    names = ", ".join(f"'c{i}'" for i in range(10))
+    assert text == f"Chains did not converge in 12 of 13 cases (pl@3: 12, pl@10: 1): {names} and 2 more."
+
+
+def test_the_verdict_on_convergence():
+    assert verdict({"pl@1": found([True, True])}) == "Chains converged in all 2 cases (pl@1)."
+    assert verdict({"irn": found([True]).drop_vars("r_hat")}).startswith("No chains had to converge")
