@@ -18,9 +18,11 @@ of it is sums of products of probabilities.
 
 The recursion runs over layers of subsets of equal size. ``rows`` are indexed by subset: a Python list, one array a
 subset, for blocks of up to :data:`UNROLLED` members, which XLA then fuses into a single loop over the batch; one array
-with the subsets on axis 0, read by gathers, for larger ones. :func:`_at` and :func:`_sums` hide the difference.
+with the subsets on axis 0, read by gathers, for larger ones. ``Columns`` hold rows for every place of a subset. The
+helpers below hide the difference.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
@@ -32,7 +34,7 @@ from jaxtyping import Array, Float
 UNROLLED = 4
 
 Rows: TypeAlias = "list[Array] | Array"
-Columns: TypeAlias = "list[Rows]"
+Columns: TypeAlias = "list[list[Array]] | Array"  # by place, then subset
 
 
 class _Layer(NamedTuple):
@@ -74,29 +76,42 @@ def _layers(size: int) -> tuple[_Layer, ...]:
     return tuple(layers)
 
 
-def _at(rows: Rows, index: np.ndarray) -> Rows:
-    return [rows[i] for i in index] if isinstance(rows, list) else rows[index]
+def _take(rows: Rows, index: np.ndarray) -> Columns:
+    return [[rows[i] for i in place] for place in index] if isinstance(rows, list) else rows[index]
 
 
-def _sums(columns: Columns, index: np.ndarray) -> Rows:
-    """For each row of ``index``, the sum over those places of ``columns`` laid end to end."""
-    if isinstance(columns[0], list):
-        flat = [row for column in columns for row in column]
-        return [sum((flat[i] for i in row[1:]), flat[row[0]]) for row in index]
-    return jnp.concatenate(columns)[index].sum(1)
+def _map(function: Callable[..., Array], *columns: Columns, rows: Sequence[Rows] = ()) -> Columns:
+    """Apply an elementwise function place by place and subset by subset; rows take part in every place."""
+    if not isinstance(columns[0], list):
+        return function(*columns, *rows)
+    return [[function(*column, *row) for column, row in _paired(place, rows)] for place in zip(*columns, strict=True)]
 
 
-def _each(function, *rows: Rows) -> Rows:
+def _paired(place: tuple[list[Array], ...], rows: Sequence[list[Array]]) -> Iterator[tuple[tuple, tuple]]:
+    members = list(zip(*place, strict=True))
+    return zip(members, zip(*rows, strict=True) if rows else [()] * len(members), strict=True)
+
+
+def _each(function: Callable[..., Array], *rows: Rows) -> Rows:
     """Apply an elementwise function subset by subset."""
     return [function(*x) for x in zip(*rows, strict=True)] if isinstance(rows[0], list) else function(*rows)
 
 
 def _total(columns: Columns) -> Rows:
-    return _each(lambda *x: sum(x[1:], x[0]), *columns)
+    """Sum over places."""
+    return [sum(x[1:], x[0]) for x in zip(*columns, strict=True)] if isinstance(columns, list) else columns.sum(0)
+
+
+def _sums(columns: Columns, index: np.ndarray) -> Rows:
+    """For each row of ``index``, the sum over those elements of ``columns``, counted place by place."""
+    if isinstance(columns, list):
+        flat = [row for column in columns for row in column]
+        return [sum((flat[i] for i in row[1:]), flat[row[0]]) for row in index]
+    return columns.reshape(-1, *columns.shape[2:])[index].sum(1)
 
 
 def _dot(a: Columns, b: Columns) -> Rows:
-    return _total([_each(jnp.multiply, x, y) for x, y in zip(a, b, strict=True)])
+    return _total(_map(jnp.multiply, a, b))
 
 
 def _rows(x: Float[Array, "member *batch"]) -> Rows:
@@ -112,13 +127,11 @@ def forward(r: Float[Array, "member *batch"]) -> _Passes:
     below = _rows(jnp.ones_like(r))  # Q of the empty set, in as many copies as the singletons read
     layers = []
     for layer in _layers(r.shape[0]):
-        weights = [
-            _each(jnp.multiply, _at(t, m), _at(below, w)) for m, w in zip(layer.members, layer.without, strict=True)
-        ]
-        members = [_at(rho, m) for m in layer.members]
+        weights = _map(jnp.multiply, _take(t, layer.members), _take(below, layer.without))
+        members = _take(rho, layer.members)
         total, inverse = _total(weights), _each(lambda x: 1 / (1 + x), _total(members))
-        p = [_each(jnp.divide, w, total) for w in weights]
-        q = [_each(jnp.multiply, m, inverse) for m in members]
+        p = _map(jnp.divide, weights, rows=[total])
+        q = _map(jnp.multiply, members, rows=[inverse])
         below = _each(jnp.multiply, total, inverse)
         layers.append((layer, p, q))
     return _Passes(jnp.minimum(capped, 0).sum(0) + jnp.log(below[0]), layers)
@@ -131,14 +144,13 @@ def _stack(rows: Rows) -> Array:
 def gradient(passes: _Passes) -> Float[Array, "member *batch"]:
     """The derivative of the log probability by each ``r``."""
     visits = _each(jnp.ones_like, passes.layers[-1][1][0])
-    total = None
-    flows: Columns = []
+    total = flows = None
     for layer, p, q in reversed(passes.layers):
-        if flows:
+        if flows is not None:
             visits = _sums(flows, layer.sources)
-        part = _sums([_each(jnp.multiply, visits, x) for x in q], layer.holders)
+        part = _sums(_map(jnp.multiply, q, rows=[visits]), layer.holders)
         total = part if total is None else _each(jnp.add, total, part)
-        flows = [_each(jnp.multiply, visits, x) for x in p]
+        flows = _map(jnp.multiply, p, rows=[visits])
     return 1 - _stack(total)
 
 
@@ -148,28 +160,23 @@ def hessian_vector(passes: _Passes, tangent: Float[Array, "member *batch"]) -> F
     below = _each(jnp.zeros_like, v)
     up = []
     for layer, p, q in passes.layers:
-        values, slopes = [_at(v, m) for m in layer.members], [_at(below, w) for w in layer.without]
+        values, slopes = _take(v, layer.members), _take(below, layer.without)
         du, mean = _dot(q, values), _dot(p, slopes)
-        dp = [_each(lambda a, b, c: a * (b - c), x, y, mean) for x, y in zip(p, slopes, strict=True)]
-        dq = [_each(lambda a, b, c: a * (b - c), x, y, du) for x, y in zip(q, values, strict=True)]
+        dp = _map(lambda a, b, c: a * (b - c), p, slopes, rows=[mean])
+        dq = _map(lambda a, b, c: a * (b - c), q, values, rows=[du])
         below = _each(jnp.subtract, mean, du)
         up.append((dp, dq))
     visits = _each(jnp.ones_like, passes.layers[-1][1][0])
     dvisits = _each(jnp.zeros_like, visits)
-    total = None
-    flows: Columns = []
-    dflows: Columns = []
+    total = flows = dflows = None
 
     def product_rule(columns: Columns, dcolumns: Columns) -> Columns:
-        return [
-            _each(lambda a, b, c, d: a * b + c * d, dvisits, x, visits, dx)
-            for x, dx in zip(columns, dcolumns, strict=True)
-        ]
+        return _map(lambda x, dx, visits, dvisits: dvisits * x + visits * dx, columns, dcolumns, rows=[visits, dvisits])
 
     for (layer, p, q), (dp, dq) in zip(reversed(passes.layers), reversed(up), strict=True):
-        if flows:
+        if flows is not None:
             visits, dvisits = _sums(flows, layer.sources), _sums(dflows, layer.sources)
         part = _sums(product_rule(q, dq), layer.holders)
         total = part if total is None else _each(jnp.add, total, part)
-        flows, dflows = [_each(jnp.multiply, visits, x) for x in p], product_rule(p, dp)
+        flows, dflows = _map(jnp.multiply, p, rows=[visits]), product_rule(p, dp)
     return -_stack(total)
