@@ -36,6 +36,10 @@ class PartialRankings(NamedTuple):
         """The shape of the value, which is what NumPyro asks of an observation."""
         return self.positions.shape
 
+    def __jax_array__(self) -> Int[Array, "annotation class"]:
+        """The value as NumPyro sees it when it asks for the number of its dimensions."""
+        return jnp.asarray(self.positions)
+
 
 def _log_sum(x: Float[Array, "*#set class"], mask: Bool[Array, "*set class"]) -> Float[Array, "*set"]:
     """Logarithm of the total weight within each set; minus infinity for an empty one, with a derivative of zero."""
