@@ -1,0 +1,157 @@
+"""Stacked data reproduce the literal log-likelihood of every case, whatever the shape they are filled up to."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.annotations import Annotations, Slots
+from plausibly.inference._batching import bucket_cases, grid
+
+N_CLASSES = 6
+
+
+@st.composite
+def rankings(draw):
+    order = draw(st.permutations(range(N_CLASSES)))
+    named = draw(st.integers(1, N_CLASSES))
+    blocks = [[order[0]]]
+    for k in order[1:named]:
+        if draw(st.booleans()):
+            blocks.append([k])
+        else:
+            blocks[-1].append(k)
+    return blocks
+
+
+CASES = st.lists(st.lists(rankings(), min_size=1, max_size=5), min_size=1, max_size=5)
+
+
+def block_probability(weights, rest):
+    if rest == 0:
+        return 1.0
+    total = 0.0
+    for order in permutations(weights):
+        p, left = 1.0, sum(order) + rest
+        for w in order:
+            p *= w / left
+            left -= w
+        total += p
+    return total
+
+
+def literal(blocks, weights):
+    """Log probability of one annotation, given the weight of every slot by its class (-1 for the remainder)."""
+    left, total = dict(weights), 0.0
+    for block in blocks:
+        drawn = [left.pop(k) for k in block]
+        total += np.log(block_probability(drawn, sum(left.values())))
+    return total
+
+
+def by_draws(data, i, weights):
+    """Log probability of each row of the i-th case of stacked data."""
+    rankings = data.rankings
+    with np.errstate(divide="ignore"):
+        total = rankings.singles[i] @ np.log(weights)
+        total = total - rankings.draws[i] @ np.log((rankings.remaining[i] * weights).sum(1))
+    for ties in rankings.ties:
+        for members, rest, made in zip(ties.members[i], ties.rest[i], ties.draws[i].T, strict=True):
+            if made.any():
+                assert (members.sum(1) == 1).all()
+                assert members.sum(0).max() == 1
+                assert not (members.any(0) & rest).any()
+                total = total + made * np.log(block_probability(list(members @ weights), (rest * weights).sum()))
+    return total
+
+
+@pytest.mark.parametrize("fit", ["exact", "ladder", "coarse"])
+@pytest.mark.parametrize("pooled", [False, True])
+@settings(max_examples=15)
+@given(cases=CASES, remainder=st.booleans(), seed=st.integers(0, 2**32 - 1))
+def test_stacked_data_give_the_literal_likelihood_of_every_case(fit, pooled, cases, remainder, seed):
+    annotations = Annotations.from_rankings(cases, classes=list("abcdef"))
+    slots = Slots.of(annotations, remainder=remainder)
+    rng = np.random.default_rng(seed)
+    concentration = rng.gamma(1.0, size=len(slots)) + 0.1
+    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit=fit)
+
+    assert sorted(np.concatenate([b.cases for b in buckets])) == list(range(len(cases)))
+    assert sorted(np.concatenate([b.annotations for b in buckets])) == list(range(annotations.n_annotations))
+    used = np.concatenate([b.slots.ravel() for b in buckets])
+    assert sorted(used[used >= 0]) == list(range(len(slots)))
+    for bucket in buckets:
+        shape, data = bucket.shape, bucket.data
+        assert data.concentration.shape == bucket.slots.shape == (len(bucket.cases), shape.slots)
+        assert data.rankings.remaining.shape[1] == shape.sets
+        assert [(t.members.shape[2], t.members.shape[1]) for t in data.rankings.ties] == list(shape.ties)
+        assert data.counts.shape == (len(bucket.cases), shape.annotations)
+        for i, case in enumerate(bucket.cases):
+            real = bucket.slots[i] >= 0
+            own = slice(slots.start[case], slots.start[case + 1])
+            assert bucket.slots[i][real].tolist() == list(range(own.start, own.stop))
+            np.testing.assert_array_equal(data.n_classes[i], np.where(real, slots.n_classes[bucket.slots[i]], 0))
+            np.testing.assert_allclose(data.concentration[i][real], concentration[own], rtol=1e-6)
+            assert (data.concentration[i][~real] == 1).all()
+            weights = rng.gamma(1.0, size=shape.slots) + 1e-3  # what fills the shape up weighs something, too
+            by_class = dict(zip(slots.class_index[own].tolist(), weights[real], strict=True))
+            expected = [literal(blocks, by_class) for blocks in cases[case]]
+            rows = by_draws(data, i, weights)
+            np.testing.assert_allclose((data.counts[i] * rows).sum(), sum(expected), rtol=1e-9, atol=1e-9)
+            if not pooled:
+                mine = np.flatnonzero(bucket.case == i)
+                for at, blocks, value in zip(mine, cases[case], expected, strict=True):
+                    row = bucket.row[at]
+                    np.testing.assert_allclose(rows[row], value, rtol=1e-9, atol=1e-9)
+                    same = [
+                        [set(block) for block in other] == [set(block) for block in blocks] for other in cases[case]
+                    ]
+                    assert data.counts[i][row] == sum(same)
+                    check_entries(data, i, row, blocks, slots.class_index[own].tolist())
+
+
+def check_entries(data, i, row, blocks, classes):
+    """What IRN and votes read: which classes are named, at which position, tied with how many."""
+    for slot in range(data.named.shape[2]):
+        k = classes[slot] if slot < len(classes) else None
+        block = next((b for b in range(len(blocks)) if k in blocks[b]), None)
+        assert data.named[i, row, slot] == (block is not None)
+        assert data.block_sizes[i, row, slot] == (1 if block is None else len(blocks[block]))
+        assert data.rankings.positions[i, row, slot] == (len(blocks) if block is None else block)
+
+
+@settings(max_examples=30)
+@given(CASES, st.randoms(use_true_random=False))
+def test_the_shape_of_a_case_does_not_depend_on_the_cases_beside_it(cases, random):
+    annotations = Annotations.from_rankings(cases, classes=list("abcdef"))
+
+    def shapes(annotations):
+        slots = Slots.of(annotations)
+        found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit="ladder")
+        return {annotations.cases[case]: bucket.shape for bucket in found for case in bucket.cases}
+
+    every = shapes(annotations)
+    chosen = random.sample(list(annotations.cases), random.randint(1, len(cases)))
+    assert shapes(annotations.select(chosen)) == {case: every[case] for case in chosen}
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_at_most_a_third_of_an_axis_is_filling(n):
+    size = int(grid(np.array(n)))
+    assert n <= size
+    assert size - n <= size / 3
+
+
+def test_large_cases_find_a_shape():
+    """Beyond the ladder: 40 named classes, and a tie of 12."""
+    many = [[[k] for k in range(40)], [list(range(12)), [20]], [[0], list(range(20, 32))]]
+    annotations = Annotations.from_rankings([many], classes=[f"c{k:02d}" for k in range(45)])
+    slots = Slots.of(annotations)
+    for fit in ("exact", "ladder", "coarse"):
+        for pooled in (False, True):
+            (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=pooled, fit=fit)
+            assert 12 in dict(bucket.shape.ties)
+            assert bucket.data.rankings.draws.sum() == 40 + 1 + 1
+            assert sum(t.draws.sum() for t in bucket.data.rankings.ties) == 2

@@ -1,0 +1,270 @@
+"""NUTS against closed forms, numerical integration and NumPyro; seeds; programs of the user's own; likelihoods."""
+
+from itertools import permutations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+import xarray as xr
+from numpyro.infer import MCMC, NUTS
+from scipy import stats
+
+import plausibly as pb
+from plausibly import models
+from plausibly._arviz import az, to_groups
+from plausibly._keys import case_keys
+from plausibly.annotations import Annotations, Slots
+from plausibly.inference._batching import bucket_cases
+from plausibly.posterior import slots_of
+
+SETTINGS = {"draws": 500, "chains": 4, "warmup": 300, "progress": False}
+LETTERS = list("abcde")
+
+
+def draws_of(posterior):
+    return posterior["posterior"]["plausibility"].values.astype(float)
+
+
+def moments(draws, functions):
+    """Mean of each function of the draws and its Monte Carlo standard error, by slot."""
+    out = []
+    for function in functions:
+        values = function(draws)
+        ess = az.ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
+        out.append((values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess)))
+    return out
+
+
+def agree(found, expected, errors=5.0):
+    """Five standard errors: a false alarm in a million, for each of some two hundred numbers in this file."""
+    mean, se = found
+    assert (np.abs(mean - expected) <= errors * se + 1e-6).all(), (mean, expected, se)
+
+
+# Three named classes and a remainder in every case, so that one compiled program serves them all.
+LABELS = [[0, 0, 0, 1, 2], [1, 2, 0, 0, 0, 0, 2], [2, 2, 1, 0], [0, 1, 2], [2, 1, 2, 0, 2]]
+SINGLES = Annotations.from_labels(LABELS, classes=LETTERS, cases=[f"p{i}" for i in range(len(LABELS))])
+
+
+@pytest.fixture(scope="module", params=[1, 3, 10])
+def single_labels(request):
+    return request.param, pb.aggregate(SINGLES, "plackett-luce", reliability=request.param, **SETTINGS, seed=7)
+
+
+def test_of_single_labels_the_posterior_is_dirichlet(single_labels):
+    reliability, posterior = single_labels
+    draws = draws_of(posterior).reshape(4, 500, len(LABELS), 4)
+    for case, labels in enumerate(LABELS):
+        alpha = 1.0 + reliability * np.bincount(labels, minlength=4)  # the fourth is the remainder, of shape 1
+        share = alpha / alpha.sum()
+        mine = draws[:, :, case]
+        exact = stats.dirichlet(alpha).rvs(200_000, random_state=case)
+        top = np.bincount(exact.argmax(1), minlength=4) / len(exact)
+        first, second, best = moments(
+            mine,
+            [lambda x: x, lambda x, m=share: (x - m) ** 2, lambda x: (x == x.max(-1, keepdims=True)).astype(float)],
+        )
+        agree(first, share)
+        agree(second, share * (1 - share) / (alpha.sum() + 1))
+        assert (np.abs(best[0] - top) <= 5 * np.hypot(np.where(np.isfinite(best[1]), best[1], 0), 0.0015)).all()
+
+
+def test_statistics_describe_the_trajectories(single_labels):
+    _, posterior = single_labels
+    found = posterior["sample_stats"]
+    assert not found["diverging"].values.any()
+    assert (found["n_steps"].values >= 1).all()
+    assert 0.7 < found["acceptance_rate"].values.mean() < 1
+    assert found["tree_depth"].values.max() <= 8
+    assert found["energy"].dims == ("chain", "draw", "case")
+    assert posterior["convergence"]["converged"].values.all()
+
+
+TIED = {
+    "a tie, an order, a label": [[["a", "b"]], [["a"], ["b"]], [["b"]]],
+    "a tie and two labels": [[["a", "b"]], [["a"]], [["a"]]],
+}
+FULL = {
+    "ties before and after": [[["a", "b"], ["c"]], [["c"]], [["b"], ["a"]]],
+    "an order twice": [[["c"], ["a", "b"]], [["c"], ["b"], ["a"]], [["c"], ["b"], ["a"]]],
+}
+
+
+def literal(blocks, weights):
+    """Probability of one annotation, for arrays of weights by class."""
+    left, p = dict(weights), 1.0
+    for block in blocks:
+        total = 0.0
+        for order in permutations(block):
+            q, still = 1.0, dict(left)
+            for k in order:
+                q = q * left[k] / sum(still.values())
+                del still[k]
+            total = total + q
+        p = p * total
+        left = {k: w for k, w in left.items() if k not in block}
+    return p
+
+
+def integrate(annotations, alpha, reliability, mode):
+    """Posterior mean and second moments of three plausibilities, by the trapezoidal rule over their log ratios."""
+    u, v = np.meshgrid(np.linspace(-40, 40, 1201), np.linspace(-40, 40, 1201))
+    logs = np.stack([u, v, np.zeros_like(u)])
+    logs -= np.logaddexp.reduce(logs, axis=0)
+    density = np.exp((np.array(alpha)[:, None, None] * logs).sum(0))
+    weights = np.exp(reliability * logs if mode == "temper" else logs)
+    for blocks in annotations:
+        p = literal(blocks, dict(zip("abc", weights, strict=True)))
+        density *= p**reliability if mode == "power" else p
+    density /= density.sum()
+    shares = np.exp(logs)
+    return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
+
+
+CONDITIONS = [
+    ("power", 3.0, "lumped"),
+    ("power", 3.0, "exact"),
+    ("power", 0.5, "ignore"),
+    ("temper", 0.5, "lumped"),
+    ("temper", 5.0, "exact"),
+    ("temper", 5.0, "ignore"),
+]
+
+
+@pytest.mark.parametrize(("mode", "reliability", "unranked"), CONDITIONS)
+def test_ties_agree_with_integration_and_likelihoods_with_their_formula(mode, reliability, unranked):
+    cases = FULL if unranked == "ignore" else TIED
+    annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
+    posterior = pb.aggregate(annotations, reliability=reliability, mode=mode, unranked=unranked, **SETTINGS)
+    draws = draws_of(posterior).reshape(4, 500, len(cases), 3)
+    alpha = [1.0, 1.0, 3.0 if unranked == "exact" else 1.0]  # a, b and three others
+    for case, ranked in enumerate(cases.values()):
+        mean, square = integrate(ranked, alpha, reliability, mode)
+        first, second = moments(draws[:, :, case], [lambda x: x, np.square])
+        agree(first, mean)
+        agree(second, square)
+        weights = np.moveaxis(draws[:, :, case], -1, 0) ** (reliability if mode == "temper" else 1)
+        of_case = posterior["log_likelihood"]["case"].values == str(case)
+        found = posterior["log_likelihood"]["ranking"].values[..., of_case]
+        for got, blocks in zip(np.moveaxis(found, -1, 0), ranked, strict=True):
+            usual = weights.min(0) > 1e-25
+            expected = np.log(literal(blocks, dict(zip("abc", weights, strict=True))))
+            np.testing.assert_allclose(got[usual], expected[usual], rtol=1e-4, atol=1e-4)
+            assert usual.mean() > 0.9
+
+
+def test_numpyro_finds_the_same_posterior():
+    """The very program that the engine runs, under NumPyro's own sampler, on a case of five slots."""
+    annotations = Annotations.from_rankings(
+        [[[["a"], ["b", "c"]], [["b", "d"], ["a"]], [["d"], ["c"]]]], classes=list("abcdefg")
+    )
+    slots = Slots.of(annotations)
+    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)))
+    case = jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data)
+    mcmc = MCMC(
+        NUTS(models.plackett_luce),
+        num_warmup=500,
+        num_samples=1000,
+        num_chains=4,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.key(0), case, reliability=3.0)
+    theirs = np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"], float)
+    ours = draws_of(pb.aggregate(annotations, reliability=3.0, **SETTINGS))
+    for (a, se), (b, other) in zip(
+        moments(ours, [lambda x: x, np.square]), moments(theirs, [lambda x: x, np.square]), strict=True
+    ):
+        agree((a, np.hypot(se, other)), b)
+
+
+@pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn"])
+def test_nuts_agrees_with_exact_draws(model):
+    annotations = (
+        SINGLES.select(["p2"])
+        if model == "dirichlet-categorical"
+        else Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]], [[["a"]], [["c"], ["b"]]]], classes=LETTERS)
+    )
+    options = {"reliability": 4.0, "concentration": 0.7, "seed": 2} | ({"ties": "full"} if model == "prirn" else {})
+    by_nuts = pb.aggregate(annotations, model, engine="nuts", **options, **SETTINGS)
+    exact = pb.aggregate(annotations, model, draws=25_000, progress=False, **options)
+    both = (lambda x: x, np.square)
+    for (a, se), b in zip(moments(draws_of(by_nuts), both), (draws_of(exact), draws_of(exact) ** 2), strict=True):
+        agree((a, np.hypot(se, b.std((0, 1)) / np.sqrt(100_000))), b.mean((0, 1)))
+    assert "sample_stats" in to_groups(by_nuts)
+    assert "sample_stats" not in to_groups(exact)
+
+
+EXACT = {"draws": 50, "chains": 2, "progress": False}
+
+
+@pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])
+def test_draws_are_equal_to_the_bit_for_one_seed_and_differ_for_another(model):
+    options = SETTINGS if model == "plackett-luce" else EXACT
+    first, again, other = (pb.aggregate(SINGLES, model, seed=seed, **options) for seed in (3, 3, 4))
+    for name, group in to_groups(first).items():
+        xr.testing.assert_identical(group, to_groups(again)[name])
+    assert (draws_of(first) != draws_of(other)).mean() > 0.99
+    draws = draws_of(first)
+    assert (draws[0] != draws[1]).mean() > 0.99
+
+
+def test_keys_are_the_cases_own():
+    together = jax.random.key_data(case_keys(3, ["p0", "p1", "p2"]))
+    apart = jax.random.key_data(case_keys(3, ["p2", "x", "p0"]))
+    np.testing.assert_array_equal(together[0], apart[2])
+    np.testing.assert_array_equal(together[2], apart[0])
+    assert (
+        len(np.unique(np.asarray(jax.random.key_data(case_keys(3, [f"p{i}" for i in range(10_000)]))), axis=0))
+        == 10_000
+    )
+
+
+@pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])
+def test_other_cases_do_not_change_a_case(model):
+    """Within one shape and chunk size to the bit; a larger chunk is another program, which may round otherwise."""
+    options = SETTINGS if model == "plackett-luce" else EXACT
+    every = pb.aggregate(SINGLES, model, seed=3, **options)
+    some = pb.aggregate(SINGLES.select(["p4", "p1"]), model, seed=3, **options)
+    slots = slots_of(every)
+    for i, case in enumerate(("p4", "p1")):
+        own = slice(slots.start[int(case[1])], slots.start[int(case[1]) + 1])
+        np.testing.assert_array_equal(draws_of(some)[..., 4 * i : 4 * i + 4], draws_of(every)[..., own])
+
+
+def own_program(case, reliability=2.0):
+    """Labels with a share of mistakes, itself unknown."""
+    mistakes = numpyro.sample("mistakes", dist.Beta(2.0, 2.0))
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    k = case.concentration.shape[0]
+    label = jnp.argmin(case.rankings.positions, axis=-1)
+    with numpyro.plate("annotation", case.counts.shape[0]), numpyro.handlers.scale(scale=reliability * case.counts):
+        numpyro.sample("label", dist.Categorical((1 - mistakes) * plausibility + mistakes / k), obs=label)
+
+
+def test_a_program_of_the_users_own_runs_through():
+    annotations = SINGLES.select(["p2"])
+    posterior = pb.aggregate(annotations, own_program, reliability=1.5, seed=1, **SETTINGS)
+    draws = draws_of(posterior)
+    assert posterior.attrs["model"] == "own_program"
+    np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
+    assert "log_likelihood" not in to_groups(posterior)
+    np.testing.assert_allclose(posterior["constant_data"]["point_plausibility"].values, draws.mean((0, 1)), rtol=1e-5)
+    # Importance sampling from the prior.
+    rng = np.random.default_rng(0)
+    share, mistakes = rng.dirichlet(np.ones(4), 400_000), rng.beta(2, 2, (400_000, 1))
+    log_p = np.log((1 - mistakes) * share + mistakes / 4)
+    weight = np.exp(1.5 * log_p[:, LABELS[2]].sum(1))
+    ess = weight.sum() ** 2 / (weight**2).sum()
+    ((mean, se),) = moments(draws, [lambda x: x])
+    agree((mean, np.hypot(se, 0.25 / np.sqrt(ess))), (weight[:, None] * share).sum(0) / weight.sum())
+
+
+def test_likelihoods_of_labels_are_categorical():
+    posterior = pb.aggregate(SINGLES, "dirichlet-categorical", reliability=5, draws=20, chains=2, progress=False)
+    draws, got = draws_of(posterior).reshape(2, 20, len(LABELS), 4), posterior["log_likelihood"]["ranking"].values
+    expected = np.concatenate([np.log(draws[:, :, case, labels]) for case, labels in enumerate(LABELS)], axis=-1)
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)

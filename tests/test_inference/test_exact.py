@@ -1,0 +1,91 @@
+"""Exact draws, against what is known of the Dirichlet distribution."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from plausibly._keys import case_keys
+from plausibly.annotations import Annotations, Slots
+from plausibly.inference import _exact, dirichlet
+
+FALSE_ALARM = 1e-4  # of all tests of this file together
+CASES = [[[["a"], ["b"]]], [[["c"]]], [[["a", "b", "c"]]], [[["b"]]]]
+ANNOTATIONS = Annotations.from_rankings(CASES, classes=list("abcde"))
+SLOTS = Slots.of(ANNOTATIONS)
+SHAPE = np.array([0.3, 2.0, 1.0, 5.0, 0.05, 1.0, 2.0, 3.0, 4.0, 30.0, 0.5])
+KEYS = case_keys(0, ANNOTATIONS.cases)
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500)
+
+
+def test_draws_lie_on_the_simplex(draws):
+    assert draws.shape == (4, 2500, 11)
+    assert draws.dtype == np.float32
+    assert (draws >= 0).all()
+    np.testing.assert_allclose(np.add.reduceat(draws, SLOTS.start[:-1], axis=-1), 1, rtol=1e-5)
+
+
+def test_marginals_are_beta(draws):
+    total = np.add.reduceat(SHAPE, SLOTS.start[:-1])[SLOTS.case]
+    flat = draws.reshape(-1, 11).astype(float)
+    tested = 0
+    for slot in range(11):
+        beta = stats.beta(SHAPE[slot], total[slot] - SHAPE[slot])
+        # Where single precision rounds a share of the draws to 1, their order is lost.
+        if beta.sf(1 - 1e-6) < 1e-3:
+            tested += 1
+            assert stats.kstest(flat[:, slot], beta.cdf).pvalue > FALSE_ALARM / 11
+        # Five standard errors, of 22 statistics.
+        assert abs(flat[:, slot].mean() - beta.mean()) < 5 * beta.std() / 100
+        squares = (flat[:, slot] - beta.mean()) ** 2
+        assert abs(squares.mean() - beta.var()) < 5 * squares.std() / 100
+    assert tested >= 9
+
+
+def test_slots_of_a_case_covary_and_cases_do_not(draws):
+    flat = draws.reshape(-1, 11).astype(float)
+    got = np.corrcoef(flat, rowvar=False)
+    share = SHAPE / np.add.reduceat(SHAPE, SLOTS.start[:-1])[SLOTS.case]
+    same = SLOTS.case[:, None] == SLOTS.case
+    expected = np.where(same, -np.sqrt(np.outer(share / (1 - share), share / (1 - share))), 0)
+    np.fill_diagonal(expected, 1)
+    assert np.abs(got - expected).max() < 0.05
+
+
+def test_draws_and_chains_are_independent(draws):
+    flat = draws.reshape(-1, 11).astype(float)
+    for slot in range(11):
+        assert abs(np.corrcoef(flat[1:, slot], flat[:-1, slot])[0, 1]) < 0.05
+        assert abs(np.corrcoef(draws[0, :, slot], draws[1, :, slot])[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize("shape", [1e-2, 1e-4, 1e-8, 1e-20])
+def test_tiny_shapes_put_all_mass_on_one_slot(shape):
+    draws = dirichlet(np.full(11, shape), SLOTS, KEYS, chains=1, draws=4000)
+    assert np.isfinite(draws).all()
+    np.testing.assert_allclose(np.add.reduceat(draws, SLOTS.start[:-1], axis=-1), 1, rtol=1e-5)
+    # Each slot of the case of four wins equally often: five standard errors.
+    winners = np.bincount(draws[0][:, SLOTS.start[2] : SLOTS.start[3]].argmax(1), minlength=4)
+    assert np.abs(winners / 4000 - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4000)
+
+
+@pytest.mark.parametrize("shape", [1e4, 1e8])
+def test_large_shapes_contract(shape):
+    draws = dirichlet(SHAPE * shape, SLOTS, KEYS, chains=1, draws=200)
+    share = SHAPE / np.add.reduceat(SHAPE, SLOTS.start[:-1])[SLOTS.case]
+    assert np.abs(draws.mean((0, 1)) - share).max() < 1e-3
+
+
+def test_a_case_has_its_draws_whoever_stands_beside_it(draws):
+    some = ANNOTATIONS.select(["3", "1"])
+    slots = Slots.of(some)
+    alone = dirichlet(np.concatenate([SHAPE[9:], SHAPE[3:5]]), slots, case_keys(0, some.cases), chains=4, draws=2500)
+    np.testing.assert_array_equal(alone, np.concatenate([draws[..., 9:], draws[..., 3:5]], axis=-1))
+
+
+def test_parts_make_no_difference(draws, monkeypatch):
+    monkeypatch.setattr(_exact, "_NUMBERS", 4 * 10_000)
+    np.testing.assert_array_equal(dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500), draws)
