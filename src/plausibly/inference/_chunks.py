@@ -18,7 +18,7 @@ from plausibly._progress import Progress
 from plausibly.inference._batching import Bucket
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
-# The loops are long and simple: what LLVM's higher levels do to them costs a third of the compilation and gains nothing.
+# The loops are long and simple: LLVM's higher levels take a third of the compilation and gain nothing.
 _OPTIONS = {"xla_backend_optimization_level": 1}
 _compiled: dict[Hashable, Any] = {}
 
