@@ -28,8 +28,10 @@ lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 bench: $(VENV)/.dev ## print the table of timing ratios
 	$(BIN)/python -m benchmarks
 
-notebooks: $(VENV)/.dev ## run the notebooks and keep their output
-	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
+	mkdir -p results/notebooks
+	cp notebooks/*.ipynb results/notebooks
+	$(BIN)/jupyter-execute --inplace results/notebooks/*.ipynb
 
 # The wheel, unpacked. By way of an sdist: setuptools would carry what an older build left in build/ into the wheel.
 site: $(VENV)/.dev
