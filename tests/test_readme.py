@@ -1,24 +1,33 @@
-"""The Python blocks of the README run, one after the other, in one namespace and an empty folder."""
+"""The Python blocks of the README and of docs/ run, those of a file one after the other, in an empty folder."""
 
 import re
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parent.parent
 
 
 def python_blocks(markdown):
     return re.findall(r"^```python\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
 
 
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): blocks
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    if (blocks := python_blocks(path.read_text(encoding="utf-8")))
+}
+
+
 def test_blocks_are_found():
     markdown = "text\n```python\na = 1\n\nb = 2\n```\n```sh\nls\n```\n```python\nc = a + b\n```\n"
     assert python_blocks(markdown) == ["a = 1\n\nb = 2\n", "c = a + b\n"]
+    assert {"README.md", "docs/architecture.md"} <= DOCUMENTS.keys()
 
 
-def test_examples_run(root, tmp_path, monkeypatch):
-    blocks = python_blocks((root / "README.md").read_text(encoding="utf-8"))
-    if not blocks:
-        pytest.skip("the README has no Python blocks")
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "readme"}
-    for number, block in enumerate(blocks, start=1):
-        exec(compile(block, f"README.md, Python block {number}", "exec"), namespace)
+    namespace = {"__name__": "example"}
+    for number, block in enumerate(DOCUMENTS[name], start=1):
+        exec(compile(block, f"{name}, Python block {number}", "exec"), namespace)
