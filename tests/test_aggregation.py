@@ -1,0 +1,326 @@
+"""Aggregation from end to end: the published case, every argument that is refused, and what a posterior holds."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly import models
+from plausibly._arviz import HAS_INFERENCE_DATA, Posterior, az, to_groups
+from plausibly.aggregation import CHOICES, MODELS, SETTINGS, find_model
+from plausibly.annotations import Annotations
+from plausibly.datasets import published_case
+from plausibly.errors import AnnotationError, ArgumentError
+
+REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())
+LABELS = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
+RANKED = Annotations.from_rankings({"cases": {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}}, classes=list("abcd"))
+QUICK = {"draws": 4, "progress": False}
+
+
+@pytest.mark.parametrize("row", REFERENCE["bounds"], ids=lambda row: f"{row['model']}-{row['arguments'].get('ties')}")
+def test_published_accuracies(row):
+    case = published_case()
+    draws = {"draws": 500, "chains": 4} if row["model"] == "plackett-luce" else {"draws": 20_000, "chains": 1}
+    posterior = pb.aggregate(case.annotations, row["model"], **row["arguments"], **draws, seed=0, progress=False)
+    results = pb.evaluate(posterior, case.predictions)
+    accuracy = results["top3_accuracy"].mean("draw")
+    for classifier in ("Model A", "Model B"):
+        if classifier in row:
+            least, most = row[classifier]
+            assert least <= float(accuracy.sel(classifier=classifier)) <= most
+
+
+# What is refused: annotations, model, arguments, error, message.
+REFUSED = {
+    "a model nobody knows": (
+        RANKED,
+        "plackett",
+        {},
+        ArgumentError,
+        "there is no model 'plackett': choose from dirichlet",
+    ),
+    "a model that is no model": (RANKED, 3, {}, ArgumentError, "model must be a name or a NumPyro program, but 3"),
+    "no model": (RANKED, None, {}, ArgumentError, "model must be a name or a NumPyro program, but None"),
+    "a program without a case": (
+        RANKED,
+        lambda: None,
+        {},
+        ArgumentError,
+        "a NumPyro program must take a case as its first",
+    ),
+    "a program that asks for more": (
+        RANKED,
+        lambda case, temperature: None,
+        {},
+        ArgumentError,
+        "asks for 'temperature', which no engine provides: give it a default",
+    ),
+    "a program without plausibilities": (
+        RANKED,
+        lambda case: None,
+        {},
+        ArgumentError,
+        r"must have a site 'plausibility' with one value per slot \(4,\); <lambda> has none",
+    ),
+    "annotations that are none": (
+        [[["a"]]],
+        "irn",
+        {},
+        ArgumentError,
+        "annotations must be an Annotations, but a list",
+    ),
+    "an engine nobody knows": (
+        RANKED,
+        "prirn",
+        {"engine": "gibbs"},
+        ArgumentError,
+        "prirn has the engines auto, exact, nuts, but 'gibbs'",
+    ),
+    "an engine the model lacks": (
+        RANKED,
+        "plackett-luce",
+        {"engine": "exact"},
+        ArgumentError,
+        "plackett-luce has the engines auto, nuts, but 'exact'",
+    ),
+    "no engine": (RANKED, "irn", {"engine": None}, ArgumentError, "irn has the engines auto, point, but None"),
+    "a mode nobody knows": (
+        RANKED,
+        "plackett-luce",
+        {"mode": "tempered"},
+        ArgumentError,
+        "mode must be one of power, temper, but 'tempered'",
+    ),
+    "a mode that is a list": (
+        RANKED,
+        "plackett-luce",
+        {"mode": ["power"]},
+        ArgumentError,
+        "mode must be one of power, temper",
+    ),
+    "a treatment nobody knows": (
+        RANKED,
+        "plackett-luce",
+        {"unranked": "drop"},
+        ArgumentError,
+        "unranked must be one of lumped, exact, ignore",
+    ),
+    "ties nobody knows": (
+        RANKED,
+        "irn",
+        {"ties": "both"},
+        ArgumentError,
+        "ties must be one of split, full, but 'both'",
+    ),
+    "mode for PrIRN": (
+        RANKED,
+        "prirn",
+        {"mode": "power"},
+        ArgumentError,
+        "prirn by engine 'exact' has no use for mode='power': leave it out",
+    ),
+    "ties for Plackett-Luce": (RANKED, "plackett-luce", {"ties": "full"}, ArgumentError, "has no use for ties='full'"),
+    "unranked for PrIRN": (RANKED, "prirn", {"unranked": "ignore"}, ArgumentError, "has no use for unranked='ignore'"),
+    "reliability for IRN": (
+        RANKED,
+        "irn",
+        {"reliability": 1},
+        ArgumentError,
+        r"irn by engine 'point' has no use for reliability=1.*\(its arguments: ties\)",
+    ),
+    "draws for a point": (
+        RANKED,
+        "majority-vote",
+        {"draws": 10},
+        ArgumentError,
+        r"has no use for draws=10.*\(its arguments: none\)",
+    ),
+    "chains for ML": (RANKED, "plackett-luce-ml", {"chains": 2}, ArgumentError, "engine 'ml' has no use for chains=2"),
+    "warm-up of exact draws": (
+        RANKED,
+        "prirn",
+        {"warmup": 100},
+        ArgumentError,
+        "engine 'exact' has no use for warmup=100",
+    ),
+    "ties for a program without": (
+        RANKED,
+        models.plackett_luce,
+        {"ties": "full"},
+        ArgumentError,
+        "has no use for ties='full'",
+    ),
+    "rankings for single labels": (
+        RANKED,
+        "dirichlet-categorical",
+        {},
+        AnnotationError,
+        "one label per annotation, but case 'p', annotator 'ann' names 3: use prirn or plackett-luce",
+    ),
+}
+REFUSED |= {
+    f"{key} {value!r}": (LABELS, "prirn", {key: value}, ArgumentError, f"{key} must be .*between 1e-30 and 1e30, but ")
+    for key in ("reliability", "concentration")
+    for value in (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400)
+}
+REFUSED["reliability 0"] = (
+    LABELS,
+    "prirn",
+    {"reliability": 0},
+    ArgumentError,
+    "reliability must be between 1e-30 and 1e30, but 0",
+)
+REFUSED["concentration 0 under NUTS"] = (
+    LABELS,
+    "prirn",
+    {"concentration": 0, "engine": "nuts"},
+    ArgumentError,
+    "concentration must be between",
+)
+REFUSED |= {
+    f"{key} {value!r}": (
+        LABELS,
+        "plackett-luce",
+        {key: value},
+        ArgumentError,
+        f"{key} must be a whole number of at least {least}, but",
+    )
+    for key, least in (("draws", 4), ("chains", 1), ("warmup", 0))
+    for value in (least - 1, 2.5, 10.0, "10", True, float("nan"))
+}
+REFUSED |= {
+    f"seed {value!r}": (
+        LABELS,
+        "irn",
+        {"seed": value},
+        ArgumentError,
+        "seed must be a whole number from 0 to 4294967295, but",
+    )
+    for value in (-1, 1.5, "0", None, True, 2**32, 2**70)
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name):
+    annotations, model, arguments, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        pb.aggregate(annotations, model, **{"progress": False, **arguments})
+
+
+@pytest.mark.parametrize("model", ["plackett-luce", "plackett-luce-ml"])
+def test_a_block_above_the_limit_is_refused_with_its_place(model):
+    wide = {
+        "cases": {"p": {"ann": [["c00"]]}, "q": {"ann": [["c00"]], "bob": [["c13"], [f"c{i:02d}" for i in range(13)]]}}
+    }
+    annotations = Annotations.from_rankings(wide, classes=[f"c{i:02d}" for i in range(20)])
+    message = "allows at most 12 tied classes, but case 'q', annotator 'bob' ties 13: rank them, or leave the least"
+    with pytest.raises(AnnotationError, match=message):
+        pb.aggregate(annotations, model, progress=False)
+    assert pb.aggregate(annotations, "prirn", **QUICK).attrs["model"] == "prirn"
+
+
+@pytest.mark.parametrize("seed", [0, np.int64(7), 2**32 - 1])
+@pytest.mark.parametrize("reliability", [1, 2.5, np.float32(3), np.int32(4), 1e-30, 1e30])
+def test_numbers_of_all_kinds_are_taken(seed, reliability):
+    posterior = pb.aggregate(LABELS, "dirichlet-categorical", reliability=reliability, seed=seed, chains=1, **QUICK)
+    assert np.isfinite(posterior["posterior"]["plausibility"].values).all()
+    assert posterior.attrs["reliability"] == float(reliability)
+    assert posterior.attrs["seed"] == int(seed)
+
+
+def test_every_seed_gives_draws_of_its_own():
+    draws = [
+        pb.aggregate(LABELS, "prirn", seed=seed, chains=1, **QUICK)["posterior"]["plausibility"].values
+        for seed in (0, 1, 2**16, 2**31, 2**32 - 1)
+    ]
+    assert len({values.tobytes() for values in draws}) == 5
+
+
+def test_the_posterior_says_how_it_came_about():
+    posterior = pb.aggregate(RANKED, "prirn", reliability=12, ties="full", concentration=0.5, seed=9, chains=2, **QUICK)
+    assert isinstance(posterior, Posterior)
+    attrs = posterior.attrs
+    assert (attrs["model"], attrs["engine"], attrs["seed"], attrs["reliability"]) == ("prirn", "exact", 9, 12.0)
+    assert attrs["concentration"] == 0.5
+    assert json.loads(attrs["arguments"]) == {
+        "reliability": 12.0,
+        "ties": "full",
+        "concentration": 0.5,
+        "draws": 4,
+        "chains": 2,
+    }
+    versions = json.loads(attrs["versions"])
+    assert versions["plausibly"] == pb.__version__
+    assert {"jax", "jaxlib", "numpyro", "arviz", "numpy"} <= versions.keys()
+    assert {"posterior", "log_likelihood", "observed_data", "constant_data"} <= to_groups(posterior).keys()
+    assert (int(az.__version__.split(".")[0]) < 1) == HAS_INFERENCE_DATA
+
+
+def test_concentration_of_zero_leaves_the_unnamed_without_mass():
+    posterior = pb.aggregate(RANKED, "prirn", concentration=0, **QUICK)
+    assert posterior["posterior"]["class_name"].values.tolist() == ["a", "b", "c"]
+    dense = pb.dense(posterior)
+    assert (dense[..., 3] == 0).all()
+    np.testing.assert_allclose(dense.sum(-1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [name for name, known in MODELS.items() if "exact" in known.engines])
+def test_points_are_what_posteriors_contract_to(model):
+    annotations = LABELS if model == "dirichlet-categorical" else RANKED
+    posterior = pb.aggregate(annotations, model, reliability=1e7, draws=100, progress=False)
+    point = posterior["constant_data"]["point_plausibility"].values
+    assert np.abs(posterior["posterior"]["plausibility"].values - point).max() < 0.01
+
+
+def test_defaults_and_the_table_of_models():
+    assert SETTINGS == {"draws": 250, "chains": 4, "warmup": 300}
+    for name, known in MODELS.items():
+        assert find_model(name) is known
+        assert known.arguments.keys() <= {"reliability", "concentration", *CHOICES}
+    partial = find_model(functools.partial(models.plackett_luce, mode="temper"))
+    assert partial.arguments["mode"] == "temper"
+    assert partial.arguments["reliability"] == 1.0
+
+
+@pytest.mark.parametrize("warmup", [0, 5])
+def test_a_run_that_has_not_converged_is_called_so_by_name(warmup):
+    posterior = pb.aggregate(RANKED, "plackett-luce", reliability=10, warmup=warmup, draws=8, chains=2, progress=False)
+    found = pb.diagnose(posterior)
+    assert found["case"].values[~found["converged"].values].tolist() == ["p"]
+    assert posterior.attrs["converged"] == "0 of 1 cases"
+    assert (found["ess_bulk"] < 200).all()
+
+
+def test_a_single_chain_can_converge():
+    posterior = pb.aggregate(RANKED, "plackett-luce", warmup=200, draws=800, chains=1, progress=False, seed=1)
+    found = pb.diagnose(posterior)
+    assert found["converged"].all()
+    assert np.isfinite(found["r_hat"]).all()
+
+
+@pytest.mark.parametrize("model", ["plackett-luce", "prirn"])
+def test_relabelling_moves_the_labels_alone(model):
+    """Named by other letters and with annotators in another order, the posterior is the same but for the order."""
+    rename = dict(zip("abcd", "dbac", strict=True))
+    other = Annotations.from_rankings(
+        {"cases": {"p": {"bob": [[rename["b"]]], "ann": [[rename["a"]], [rename["b"], rename["c"]]]}}},
+        classes=list("abcd"),
+    )
+    options = {"draws": 1000, "progress": False, "concentration": 1.0}
+    found = []
+    for annotations in (RANKED, other):
+        posterior = pb.aggregate(annotations, model, **options)
+        p = posterior["posterior"]["plausibility"]
+        ess = az.ess(p.to_dataset(name="p"), method="mean")["p"].values
+        values = p.values.astype(float)
+        point = posterior["constant_data"]["point_plausibility"].values
+        stats = zip(values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess), point, strict=True)
+        found.append(dict(zip(p["class_name"].values.tolist(), stats, strict=True)))
+    for name, (mean, se, point) in found[0].items():
+        again, other_se, other_point = found[1][rename.get(name, name)]
+        assert abs(mean - again) < 5 * np.hypot(se, other_se)
+        assert point == pytest.approx(other_point, abs=1e-4)
