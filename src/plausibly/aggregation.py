@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key
 from plausibly import models
 from plausibly._arviz import Posterior
 from plausibly._keys import case_keys
+from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import convergence
@@ -360,11 +361,13 @@ def aggregate(
                 pooled=known is MODELS["plackett-luce"],
                 progress=bars,
             )
+            release_memory()
             described["thinning"] = list(THINNING)
             diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
+            release_memory()
             likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
         else:
             # Of a program nothing is known but its draws.

@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly._arviz import Posterior
+from plausibly._memory import release_memory
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Slots, read_risks
 from plausibly.diagnostics import diagnose
@@ -343,6 +344,7 @@ class Plan:
             results = evaluate(posterior, self.predictions, k=self.k, risks=self.risks, seed=self.seed)
             order = np.argsort(results["annotation_certainty_1"].values, kind="stable")[:KEPT_CASES]
             kept = _excerpt(self.annotations, posterior, order)
+            release_memory()
             yield Run(name, reliability, results, diagnose(posterior), kept, dict(posterior.attrs)), posterior
 
 
