@@ -7,6 +7,8 @@ from pathlib import Path
 
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# XLA warns of every cached program that its own preferences are not features of this machine.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jax
 import pytest

@@ -6,7 +6,7 @@ Before 1.0 ArviZ keeps its groups in ``arviz.InferenceData``; from 1.0 on in :cl
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import xarray as xr
 
@@ -16,7 +16,10 @@ with warnings.catch_warnings():
     import arviz as az
 
 HAS_INFERENCE_DATA = int(az.__version__.split(".")[0]) < 1
-Posterior = az.InferenceData if HAS_INFERENCE_DATA else xr.DataTree
+if TYPE_CHECKING:
+    Posterior: TypeAlias = xr.DataTree
+else:
+    Posterior = az.InferenceData if HAS_INFERENCE_DATA else xr.DataTree
 
 
 def from_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> Posterior:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import jax
+import jax.core
 import numpy as np
 from jax.typing import ArrayLike
 

@@ -7,6 +7,7 @@ keeps every array where it lies in memory.
 """
 
 import jax
+import jax.core
 import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir

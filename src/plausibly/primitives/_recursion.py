@@ -144,13 +144,15 @@ def _stack(rows: Rows) -> Array:
 def gradient(passes: _Passes) -> Float[Array, "member *batch"]:
     """The derivative of the log probability by each ``r``."""
     visits = _each(jnp.ones_like, passes.layers[-1][1][0])
-    total = flows = None
+    total: Rows | None = None
+    flows: Columns | None = None
     for layer, p, q in reversed(passes.layers):
         if flows is not None:
             visits = _sums(flows, layer.sources)
         part = _sums(_map(jnp.multiply, q, rows=[visits]), layer.holders)
         total = part if total is None else _each(jnp.add, total, part)
         flows = _map(jnp.multiply, p, rows=[visits])
+    assert total is not None  # there is a layer, for blocks are not empty
     return 1 - _stack(total)
 
 
@@ -168,15 +170,18 @@ def hessian_vector(passes: _Passes, tangent: Float[Array, "member *batch"]) -> F
         up.append((dp, dq))
     visits = _each(jnp.ones_like, passes.layers[-1][1][0])
     dvisits = _each(jnp.zeros_like, visits)
-    total = flows = dflows = None
+    total: Rows | None = None
+    flows: Columns | None = None
+    dflows: Columns | None = None
 
     def product_rule(columns: Columns, dcolumns: Columns) -> Columns:
         return _map(lambda x, dx, visits, dvisits: dvisits * x + visits * dx, columns, dcolumns, rows=[visits, dvisits])
 
     for (layer, p, q), (dp, dq) in zip(reversed(passes.layers), reversed(up), strict=True):
-        if flows is not None:
+        if flows is not None and dflows is not None:
             visits, dvisits = _sums(flows, layer.sources), _sums(dflows, layer.sources)
         part = _sums(product_rule(q, dq), layer.holders)
         total = part if total is None else _each(jnp.add, total, part)
         flows, dflows = _map(jnp.multiply, p, rows=[visits]), product_rule(p, dp)
+    assert total is not None
     return -_stack(total)

@@ -1,0 +1,10 @@
+"""How fast and how large: every measurement beside a plain implementation that runs in the same minutes.
+
+``python -m benchmarks`` prints one table of ratios; ``--quick`` a smaller one in about two minutes. Seconds belong to
+the machine and its load, ratios less so: compare them, and only within one run. Each part has a process of its own, so
+that peak memory is its own; compilation is timed apart.
+
+* ``primitive``: the probability of tied blocks and its gradient, against enumerating all their orders;
+* ``sampling``: NUTS over a whole data set, and against NumPyro's NUTS under ``vmap`` on cases of one shape;
+* ``metrics``: evaluating classifiers, against an array of draws × cases × classes.
+"""
