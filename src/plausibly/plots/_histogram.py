@@ -7,8 +7,10 @@ from matplotlib.axes import Axes
 from plausibly.errors import ArgumentError
 from plausibly.plots._style import colour, metric_name, new_axes, plain
 
+_MOST = 500  # bins from the least to the greatest value
 
-def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 30, ax: Axes | None = None) -> Axes:
+
+def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Axes | None = None) -> Axes:
     """Draw how a metric is distributed over the draws, one row per classifier.
 
     Parameters
@@ -18,8 +20,8 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 30, ax: Ax
     metric
         One of its metrics by draw, such as ``"top3_accuracy"``.
     bins
-        Greatest number of bins, common to all rows. Metrics are counts over cases, so bins hold whole numbers of their
-        steps: narrower ones would show gaps that mean nothing.
+        How many bins the narrowest row fills, about; bins are equally wide in all rows. Metrics are counts over cases,
+        so bins hold whole numbers of their steps: narrower ones would show gaps that mean nothing.
     ax
         Where to draw.
 
@@ -72,6 +74,10 @@ def _edges(values: np.ndarray, bins: int) -> np.ndarray:
     if len(found) == 1:
         return found[0] + np.array([-0.005, 0.005])
     step = np.diff(found).min()
-    width = step * max(1, np.ceil((found[-1] - found[0]) / step / bins))
+    spreads = np.ptp(values, axis=1)
+    # Rows that never vary say nothing about the width; the others' may be many steps apart.
+    narrowest = spreads[spreads > step / 2].min(initial=np.inf)
+    narrowest = narrowest if np.isfinite(narrowest) else step
+    width = step * max(1, np.round(narrowest / step / bins), np.ceil((found[-1] - found[0]) / step / _MOST))
     n = int(np.ceil((found[-1] - found[0] + step / 2) / width))
     return found[0] - step / 2 + width * np.arange(n + 1)

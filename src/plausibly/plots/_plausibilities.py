@@ -72,7 +72,7 @@ def plausibilities(
     ax.set_yticks(range(len(order)), names[::-1])
     ax.tick_params(axis="y", length=0, pad=9)
     ax.set(
-        xlim=(0, 1),
+        xlim=(0, min(1.0, 1.05 * max(shown[:, order].max(), point[order].max()))),
         ylim=(-0.6, len(order) - 0.4),
         xlabel="plausibility",
         title=name if any(letter.isalpha() for letter in name) else f"case {name}",

@@ -63,6 +63,8 @@ def metric_by_reliability(
         swept = own.dropna(subset="reliability")
         places = [step[reliability] for reliability in swept["reliability"]]
         ax.plot(places, swept["mean"], lw=2, label=plain(classifier), **style)
+        if len(places) == 1:  # too short for a band
+            ax.plot(places * 2, [*swept["lower"], *swept["upper"]], color=style["color"], alpha=0.3, lw=5)
         ax.fill_between(places, swept["lower"], swept["upper"], color=style["color"], alpha=0.18, lw=0)
         last = own.iloc[-1]
         if places:
