@@ -318,7 +318,7 @@ def aggregate(
     --------
     >>> annotations = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
     >>> posterior = aggregate(annotations, "dirichlet-categorical", draws=1000, seed=1, progress=False)
-    >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).values.round(1).tolist()
+    >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}

@@ -51,7 +51,7 @@ def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: in
     Examples
     --------
     >>> r_hat_bound(np.array([400.0, 4000.0]), chains=4, quantities=10_000).round(3).tolist()
-    [1.052, 1.01]
+    [1.053, 1.01]
     """
     halves = 2 * chains
     # R-hat is the larger of two statistics, of location and of scale.
