@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Shapes are checked where arrays are made and passed on. The folders that take what users pass check it themselves,
 # with errors of their own, which the hook would forestall.
 install_import_hook(
-    [f"plausibly.{folder}" for folder in ("primitives", "distributions", "models", "inference")], "beartype.beartype"
+    [f"plausibly.{folder}" for folder in ("primitives", "distributions", "models")], "beartype.beartype"
 )
 
 # One folder for each worker: JAX does not write its entries atomically.

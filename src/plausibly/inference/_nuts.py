@@ -106,7 +106,9 @@ def choose(condition: Bool[Array, " lane"], yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
-def _turned(total: Vector, left: Vector, right: Vector) -> Bool[Array, " lane"]:
+def _turned(
+    total: Float[Array, "*level dim lane"], left: Float[Array, "*level dim lane"], right: Vector
+) -> Bool[Array, "*level lane"]:
     """Whether the summed momentum, both ends counted half, points back at either end."""
     total = total - (left + right) / 2
     return ((total * left).sum(-2) <= 0) | ((total * right).sum(-2) <= 0)
