@@ -105,7 +105,7 @@ def test_a_target_with_a_wall_reports_divergences():
         diverging = finished.diverging[:, chain, 0]
         if first[0] > 0:  # it never goes beyond
             assert (first > 0).all()
-            assert 0 < diverging.mean() < 1
+            assert diverging.any()
         else:  # it began beyond, where there is no density to follow, and says so
             assert diverging.all()
             assert (first == first[0]).all()
