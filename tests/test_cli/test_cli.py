@@ -21,7 +21,8 @@ METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower"
 
 
 def plausibly(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
