@@ -112,6 +112,7 @@ def test_a_target_with_a_wall_reports_divergences():
 
 
 def test_a_case_is_sampled_alike_whatever_stands_beside_it():
+    """The case at 100 starts far out, and takes the longest to warm up."""
     sampler = Sampler(lambda x, d: ((x - d) ** 2).sum() / 2, dim=2, chains=2, warmup=50, draws=20)
     run = jax.jit(sampler.run)
     keys = chain_keys(["a", "b", "c"], 2)

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from jax.test_util import check_grads
 
 from plausibly.primitives import block_log_prob
+from plausibly.primitives._block import _bind_gradient, _bind_value
 
 LOGS = st.floats(-20, 20, width=32)
 BLOCKS = st.integers(1, 5).flatmap(lambda size: hnp.arrays(np.float32, (size,), elements=LOGS))
@@ -144,6 +145,20 @@ def test_batches_may_lie_anywhere_about_the_block(size, axes):
     # The output's axis may lie anywhere, too.
     back = jax.vmap(lambda a: block_log_prob(a, z), axes[0], 1)(np.moveaxis(x, 0, axes[0]))
     np.testing.assert_allclose(back, expected.T, rtol=2e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("batch", [0, 1, 2, 3])
+def test_the_primitives_themselves_are_batched_on_either_side_of_the_block(axis, batch):
+    """Broadcasting in front of them may move a batch's axis to the front, so that they are bound here."""
+    x = jnp.asarray(np.random.default_rng(5).normal(size=(2, 3, 4, 5)), jnp.float32)
+    value, slope = jax.vmap(lambda r: _bind_gradient(r, axis), batch)(x)
+    np.testing.assert_allclose(value, jax.vmap(lambda r: _bind_value(r, axis), batch)(x), rtol=2e-6)
+    for i, r in enumerate(np.moveaxis(x, batch, 0)):
+        last = np.moveaxis(r, axis, -1)
+        np.testing.assert_allclose(value[i], block_log_prob(last, 0.0), rtol=2e-6)
+        expected = jax.grad(lambda a: block_log_prob(a, 0.0).sum())(last)
+        np.testing.assert_allclose(slope[i], np.moveaxis(expected, -1, axis), atol=2e-6)
 
 
 @pytest.mark.parametrize("size", [1, 3])

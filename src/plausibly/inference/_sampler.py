@@ -23,6 +23,7 @@ PHASES = (0.1, 0.15, 0.35, 0.4)  #: shares of the warm-up
 DENSE = 32  #: whitening uses the whole covariance up to this many dimensions, the variances above
 START = 1.5  #: standard deviation of the positions where chains start
 BATCH = 32  #: leapfrog steps between two looks at which lanes have finished
+_TICKS = 2**24  # more batches than a phase ever has
 
 
 class _StepSize(NamedTuple):
@@ -126,9 +127,11 @@ class Sampler:
 
         adapted = jnp.diff(jnp.round(self.warmup * jnp.cumsum(jnp.array((0.0, *PHASES)))))
         lengths = jnp.append(adapted, self.draws * self.thinning).astype(jnp.int32)
-        adapting = jnp.arange(len(lengths)) < len(PHASES)
-        state = jnp.int32(1), x, white, size, lanes, draws
-        (_, _, white, _, _, draws), _ = lax.scan(phase, state, (lengths, adapting))
+        order = jnp.arange(len(lengths))
+        # Every phase has random numbers of its own, however long the slowest lane took for the one before.
+        clocks = 1 + order * _TICKS
+        state = x, white, size, lanes, draws
+        (_, white, _, _, draws), _ = lax.scan(phase, state, (clocks, lengths, order < len(PHASES)))
         return jax.vmap(lambda y: self._unwhiten(y, white))(draws.y), jax.tree.map(self._by_case, draws)
 
     def _empty(self, x: Vector) -> tuple[Lanes, Finished]:
@@ -170,7 +173,6 @@ class Sampler:
 
     def _phase(
         self,
-        clock: Int[Array, ""],
         x: Vector,
         white: _Whitening,
         size: Scalar,
@@ -178,16 +180,19 @@ class Sampler:
         draws: Finished,
         data: Any,
         keys: Key[Array, " lane"],
+        began: Int[Array, ""],
         length: Int[Array, ""],
         adapting: Bool[Array, ""],
-    ) -> tuple[Int[Array, ""], Vector, _Whitening, Scalar, Lanes, Finished]:
-        """Complete ``length`` trajectories in every lane, either to adapt or to keep them as draws."""
+    ) -> tuple[Vector, _Whitening, Scalar, Lanes, Finished]:
+        """Complete ``length`` trajectories in every lane, either to adapt or to keep them as draws.
+
+        Random numbers are those from tick ``began`` on.
+        """
         evaluate = self._evaluate(data, white)
         y = self._whiten(x, white)
         lane = jnp.arange(y.shape[-1])
         zero = jnp.zeros(y.shape[-1])
         products = jnp.zeros((self.dim, *y.shape) if white.scale.ndim == 3 else y.shape)
-        began = clock
 
         def advance(state, random):
             lanes, y, sizes, iteration, since = state
@@ -226,12 +231,12 @@ class Sampler:
 
         since = zero.astype(jnp.int32), zero.astype(bool)
         inner = lanes, y, _StepSize.at(self._by_lane(size)), zero.astype(jnp.int32), since
-        state = clock, inner, _Moments(zero, jnp.zeros_like(y), products), draws
-        clock, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
+        state = began, inner, _Moments(zero, jnp.zeros_like(y), products), draws
+        _, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
         lanes, y, sizes, *_ = inner
         x = self._unwhiten(y, white).reshape(self.dim, -1)
         size = jnp.exp(self._by_case(sizes.log_average).mean(0))
-        return clock, x, choose(adapting, self._rewhiten(white, moments), white), size, lanes, draws
+        return x, choose(adapting, self._rewhiten(white, moments), white), size, lanes, draws
 
     def _moments(self, y: Float[Array, "step dim lane"], counted: Bool[Array, "step lane"], white: _Whitening):
         y = jnp.where(counted[:, None], y, 0)
