@@ -1,18 +1,22 @@
-"""Buckets cut into chunks of a fixed number of cases, compiled once per shape and run on all cores.
+"""Programs compiled once per shape of case, and run over the cases of all buckets on all cores.
 
-Programs are traced one after the other (NumPyro's effect handlers are global), then compiled and run by a pool of
-threads, since XLA lets go of the interpreter while it works. Compiled programs are kept for the life of the process.
+Either in chunks of a fixed number of cases, or in *seats* that take the next case as soon as the one they hold has
+finished. Programs are traced one after the other (NumPyro's effect handlers are global), then compiled and run by a
+pool of threads, since XLA lets go of the interpreter while it works. Compiled programs are kept for the life of the
+process.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, Key
+from jaxtyping import Bool, Int, Key
 
 from plausibly._progress import Progress
 from plausibly.inference._batching import Bucket
@@ -34,6 +38,12 @@ class Chunk(NamedTuple):
 def _chunk_size(n: int) -> int:
     """How many cases a core handles well at a time, or a GPU; fewer if there are no more."""
     most = 128 if jax.default_backend() == "cpu" else _SIZES[-1]
+    return next(size for size in _SIZES if size >= min(n, most))
+
+
+def _seats(n: int) -> int:
+    """How many cases should sit side by side: few on a core, so that there is a next one for each."""
+    most = 32 if jax.default_backend() == "cpu" else _SIZES[-1]
     return next(size for size in _SIZES if size >= min(n, most))
 
 
@@ -67,38 +77,145 @@ def run_chunks(
     progress, doing
         Where to report, and the name of the work.
     """
-    n_cases = sum(len(bucket.cases) for bucket in buckets)
-    on_cpu = jax.default_backend() == "cpu"
-    pool = ThreadPoolExecutor(os.cpu_count())
-    try:
-        compiling = {}
+    sizes = {bucket.shape: _chunk_size(len(bucket.cases)) for bucket in buckets}
+
+    def lower(bucket: Bucket) -> Any:
+        at = np.resize(np.arange(len(bucket.cases)), sizes[bucket.shape])
+        example = inputs(bucket, at)
+        return jax.jit(build(example)).lower(example, keys[bucket.cases[at]])
+
+    def run(program: Any, bucket: Bucket, at: Int[np.ndarray, " case"]) -> Chunk:
+        # A chunk that is not full is filled with repetitions, which are dropped afterwards.
+        full = np.resize(at, sizes[bucket.shape])
+        result = program(inputs(bucket, full), keys[bucket.cases[full]])
+        return Chunk(bucket, at, jax.tree.map(lambda a: np.asarray(a)[..., : len(at)], result))
+
+    # The costliest chunks go first, so that no core is left with one of them at the end.
+    buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
+    with _Pool() as pool:
+        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, lower, progress, doing)
+        finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
         work = []
-        # The costliest chunks go first, so that no core is left with one of them at the end.
-        for bucket in sorted(buckets, key=lambda b: -_chunk_size(len(b.cases)) * b.shape.cost()):
-            size = _chunk_size(len(bucket.cases))
-            ident = (name, bucket.shape, size)
-            for first in range(0, len(bucket.cases), size):
-                work.append((ident, bucket, np.arange(first, min(first + size, len(bucket.cases)))))
-            if ident not in _compiled:
-                at = np.resize(work[-1][2], size)
-                example = inputs(bucket, at)
-                lowered = jax.jit(build(example)).lower(example, keys[bucket.cases[at]])
-                compiling[pool.submit(lowered.compile, _OPTIONS if on_cpu else None)] = ident
+        for bucket, program in zip(buckets, programs, strict=True):
+            for first in range(0, len(bucket.cases), sizes[bucket.shape]):
+                at = np.arange(first, min(first + sizes[bucket.shape], len(bucket.cases)))
+                work.append(pool.threads.submit(run, program, bucket, at))
+        for future in as_completed(work):
+            chunk = future.result()
+            yield chunk
+            finished(len(chunk.at))
+
+
+class Seated(NamedTuple):
+    """A program that advances cases until some of them finish."""
+
+    begin: Callable[[int], Any]  #: a state of so many seats; zeros in its place are seats without a case
+    advance: Callable[[Any, Any, Key[jax.Array, "seat *chain"], Bool[jax.Array, " seat"], Int[jax.Array, ""]], Any]
+    """Maps (state, data, keys, which seats have a new case, how many finished seats are wanted) to the state, which
+    seats are finished, and their results with the seat on the last axis."""
+
+
+def run_seats(
+    build: Callable[[Any], Seated],
+    inputs: Callable[[Bucket, Int[np.ndarray, " seat"]], Any],
+    buckets: Sequence[Bucket],
+    keys: Key[jax.Array, "case *chain"],
+    *,
+    name: Hashable,
+    progress: Progress,
+    doing: str,
+) -> Iterator[Chunk]:
+    """Let all cases of all buckets take a seat, one after the other; chunks come back in the order they finish.
+
+    For work that takes longer for some cases than for others. Arguments are those of :func:`run_chunks`.
+    """
+    sizes = {bucket.shape: _seats(len(bucket.cases)) for bucket in buckets}
+
+    def lower(bucket: Bucket) -> Any:
+        size = sizes[bucket.shape]
+        at = np.resize(np.arange(len(bucket.cases)), size)
+        example = inputs(bucket, at)
+        program = build(example)
+        state = jax.eval_shape(lambda: program.begin(size))
+        fresh, wanted = np.zeros(size, bool), np.int32(0)
+        return jax.jit(program.advance, donate_argnums=0).lower(state, example, keys[bucket.cases[at]], fresh, wanted)
+
+    def run(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
+        try:
+            seat_all(program, bucket, waiting, out)
+        except Exception as error:  # for the thread that yields
+            out.put(error)
+
+    def seat_all(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
+        size = sizes[bucket.shape]
+        seated, busy = np.zeros(size, int), np.zeros(size, bool)
+        state = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), program.args_info[0][0])
+        while True:
+            fresh = np.zeros(size, bool)
+            for seat in np.flatnonzero(~busy):
+                try:
+                    seated[seat] = waiting.popleft()
+                except IndexError:
+                    break
+                fresh[seat] = busy[seat] = True
+            if not busy.any():
+                return
+            wanted = np.int32((~busy).sum() + (-(-busy.sum() // 4) if waiting else busy.sum()))
+            data = inputs(bucket, seated), keys[bucket.cases[seated]]
+            state, done, result = program(state, *data, fresh, wanted)
+            done = np.asarray(done) & busy
+            busy &= ~done
+            out.put(Chunk(bucket, seated[done], jax.tree.map(lambda a, done=done: np.asarray(a)[..., done], result)))
+
+    with _Pool() as pool:
+        buckets = sorted(buckets, key=lambda b: -b.shape.cost())
+        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, lower, progress, doing)
+        left = sum(len(bucket.cases) for bucket in buckets)
+        finished = progress.task(doing, left, "cases")
+        out: SimpleQueue[Chunk | Exception] = SimpleQueue()
+        for bucket, program in zip(buckets, programs, strict=True):
+            waiting = deque(range(len(bucket.cases)))
+            for _ in range(min(pool.size, -(-len(bucket.cases) // sizes[bucket.shape]))):
+                pool.threads.submit(run, program, bucket, waiting, out)
+        while left:
+            chunk = out.get()
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+            left -= len(chunk.at)
+            finished(len(chunk.at))
+
+
+class _Pool:
+    """Threads that compile and run programs; what they have not begun is dropped on leaving."""
+
+    def __init__(self):
+        self.size = os.cpu_count() or 1
+        self.threads = ThreadPoolExecutor(self.size)
+
+    def __enter__(self) -> "_Pool":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.threads.shutdown(cancel_futures=True)
+
+    def compile(
+        self,
+        idents: Sequence[Hashable],
+        buckets: Sequence[Bucket],
+        lower: Callable[[Bucket], Any],
+        progress: Progress,
+        doing: str,
+    ) -> list[Any]:
+        """One program for each bucket, from :data:`_compiled` where it is there already."""
+        options = _OPTIONS if jax.default_backend() == "cpu" else None
+        compiling = {
+            self.threads.submit(lower(bucket).compile, options): ident
+            for ident, bucket in zip(idents, buckets, strict=True)
+            if ident not in _compiled
+        }
         compiled = progress.task(f"Compiling for {doing}", len(compiling), "programs")
         for future in as_completed(compiling):
             _compiled[compiling[future]] = future.result()
             compiled(1)
-
-        def run(ident: Hashable, bucket: Bucket, at: Int[np.ndarray, " case"]) -> Chunk:
-            # A chunk that is not full is filled with repetitions, which are dropped afterwards.
-            full = np.resize(at, ident[-1])
-            result = _compiled[ident](inputs(bucket, full), keys[bucket.cases[full]])
-            return Chunk(bucket, at, jax.tree.map(lambda a: np.asarray(a)[..., : len(at)], result))
-
-        finished = progress.task(doing, n_cases, "cases")
-        for future in as_completed([pool.submit(run, *item) for item in work]):
-            chunk = future.result()
-            yield chunk
-            finished(len(chunk.at))
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return [_compiled[ident] for ident in idents]

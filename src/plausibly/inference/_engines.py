@@ -13,15 +13,13 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
-from plausibly.inference._chunks import cases_last, run_chunks
-from plausibly.inference._nuts import Finished
+from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
-from plausibly.inference._sampler import Sampler
+from plausibly.inference._sampler import Sampler, State
 
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.
 THINNING = (1, 4, 3)
-STATISTICS = ("diverging", "n_steps", "tree_depth", "energy", "acceptance_rate")
 
 
 def _case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
@@ -84,7 +82,7 @@ def nuts(
         Plausibilities, and statistics of the trajectories by (chain, draw, case).
     """
 
-    def build(data: CaseData) -> Callable:
+    def build(data: CaseData) -> Seated:
         shapes = program.latent(_one_case(data))
         dim = sum(int(np.prod(shape)) for shape in shapes.values())
         sampler = Sampler(
@@ -98,18 +96,19 @@ def nuts(
             max_tree_depth=max_tree_depth,
         )
 
-        def run(data: CaseData, keys: Key[Array, "case chain"]) -> tuple[Array, Finished]:
-            x, finished = sampler.run(data, keys)
+        def advance(state: State, data: CaseData, *others: Array) -> tuple[State, Array, tuple[Array, dict]]:
+            state = sampler.advance(state, data, *others)
             by_draw = jax.vmap(lambda x, d: program.values(x, d, shapes)[PLAUSIBILITY], in_axes=(0, None))
             by_chain = jax.vmap(by_draw, in_axes=(-1, None), out_axes=-1)
-            return _over_cases(by_chain)(x, data), finished._replace(y=None)
+            plausibility = _over_cases(by_chain)(sampler.positions(state), data)
+            return state, sampler.finished(state), (plausibility, sampler.statistics(state))
 
-        return run
+        return Seated(sampler.begin, advance)
 
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
-    chunks = run_chunks(
+    chunks = run_seats(
         build,
         _case_inputs(arguments),
         bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
@@ -118,11 +117,11 @@ def nuts(
         progress=progress,
         doing=f"Sampling {program.name}",
     )
-    for bucket, at, (values, finished) in chunks:
+    for bucket, at, (values, of_draws) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)
         plausibility[:, :, bucket.slots[at][case, slot]] = values[:, slot, :, case].transpose(2, 1, 0)
-        for name in STATISTICS:
-            column = getattr(finished, name).transpose(1, 0, 2)
+        for name, column in of_draws.items():
+            column = column.transpose(1, 0, 2)
             to = statistics.setdefault(name, np.empty((chains, draws, annotations.n_cases), column.dtype))
             to[:, :, bucket.cases[at]] = column
     return plausibility, statistics

@@ -74,10 +74,11 @@ class Doubling(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """State between two leapfrog steps."""
+    """State between two leapfrog steps. A lane that is ``waiting`` spends its next one on starting at its sample."""
 
     tree: Tree
     doubling: Doubling
+    waiting: Bool[Array, " lane"]
 
 
 class Noise(NamedTuple):
@@ -114,11 +115,11 @@ def _turned(
     return ((total * left).sum(-2) <= 0) | ((total * right).sum(-2) <= 0)
 
 
-def noise(keys: Key[Array, " lane"], clock: Int[Array, ""], steps: int, dim: int) -> Noise:
+def noise(keys: Key[Array, " lane"], clock: Int[Array, " lane"], steps: int, dim: int) -> Noise:
     """Random numbers of every lane for a number of steps, on a leading axis, all from one pass of the generator."""
     words = jax.vmap(
-        lambda key: jax.random.bits(jax.random.fold_in(key, clock), (steps, dim + 2), jnp.uint32), out_axes=-1
-    )(keys)
+        lambda key, tick: jax.random.bits(jax.random.fold_in(key, tick), (steps, dim + 2), jnp.uint32), out_axes=-1
+    )(keys, clock)
     # Midpoints of 2^23 intervals, so that neither end is ever hit. The bits below are an independent coin.
     uniform = ((words >> 9).astype(jnp.float32) + 0.5) * 2.0**-23
     logs = jnp.log(uniform[:, :2])
@@ -134,24 +135,36 @@ def _launch(point: Point, momentum: Vector) -> Tree:
     return Tree(end, end, Sample(point, energy), momentum, zero, count, energy, zero, count)
 
 
-def begin(point: Point, noise: Noise, max_tree_depth: int) -> Lanes:
-    """Start a trajectory from each lane's point."""
-    tree = _launch(point, noise.momentum)
-    nothing = jnp.zeros((max_tree_depth, *point.y.shape), point.y.dtype)
-    zero, count = jnp.zeros_like(point.potential), jnp.zeros(point.potential.shape, jnp.int32)
-    return Lanes(tree, Doubling(tree.sample, tree.momentum, zero, count, noise.coin, nothing, nothing))
+def waiting(dim: int, n_lanes: int, max_tree_depth: int) -> Lanes:
+    """Lanes that wait at the origin."""
+    vector, scalar = jnp.zeros((dim, n_lanes)), jnp.zeros(n_lanes)
+    tree = _launch(Point(vector, vector, scalar), vector)
+    levels = jnp.zeros((max_tree_depth, dim, n_lanes))
+    doubling = Doubling(tree.sample, vector, scalar, tree.steps, scalar > 0, levels, levels)
+    return Lanes(tree, doubling, scalar == 0)
+
+
+def wait_at(lanes: Lanes, y: Vector, where: Bool[Array, " lane"]) -> Lanes:
+    """Break the trajectories of some lanes off; the next ones start at ``y``."""
+    sample = lanes.tree.sample
+    point = sample.point._replace(y=jnp.where(where, y, sample.point.y))
+    return lanes._replace(tree=lanes.tree._replace(sample=sample._replace(point=point)), waiting=lanes.waiting | where)
 
 
 def step(
-    lanes: Lanes, step_size: Scalar, evaluate: Callable[[Vector], Point], noise: Noise, max_tree_depth: int
+    lanes: Lanes,
+    step_size: Scalar,
+    evaluate: Callable[[Vector], Point],
+    noise: Noise,
+    max_tree_depth: Int[Array, " lane"],
 ) -> tuple[Lanes, Finished]:
     """Advance every lane by one leapfrog step, and by whatever this completes."""
-    tree, half = lanes
+    tree, half, waits = lanes
 
     signed = jnp.where(half.rightwards, step_size, -step_size)
     end = choose(half.rightwards, tree.right, tree.left)
     middle = end.momentum - signed / 2 * end.gradient
-    point = evaluate(end.y + signed * middle)
+    point = evaluate(jnp.where(waits, tree.sample.point.y, end.y + signed * middle))
     momentum = middle - signed / 2 * point.gradient
     energy = point.potential + (momentum**2).sum(0) / 2
     error = energy - tree.start
@@ -167,7 +180,7 @@ def step(
     log_weight = jnp.where(first, -error, jnp.logaddexp(half.log_weight, -error))
     sample = choose(first | (noise.log_u < -error - log_weight), Sample(point, energy), half.sample)
     total = jnp.where(first, momentum, half.momentum + momentum)
-    level = jnp.arange(max_tree_depth)[:, None]
+    level = jnp.arange(half.checkpoints.shape[0])[:, None]
     last = lax.population_count(half.leaf >> 1)
     completed = lax.population_count((~half.leaf & (half.leaf + 1)) - 1)  # trailing ones of the leaf's number
     store = ((half.leaf & 1) == 0) & (level == last)
@@ -185,13 +198,13 @@ def step(
     weight = jnp.where(joins, jnp.logaddexp(tree.log_weight, log_weight), tree.log_weight)
     depth = tree.depth + joins
     complete = _turned(whole, left.momentum, right.momentum) | (depth == max_tree_depth)
-    done = turned | diverging | (joins & complete)
+    done = (turned | diverging | (joins & complete)) & ~waits
 
     finished = Finished(done, accepted.point.y, diverging, steps, depth + ~joins, accepted.energy, acceptance / steps)
     grown = Tree(left, right, accepted, whole, weight, depth, tree.start, acceptance, steps)
-    tree = choose(done, _launch(accepted.point, noise.momentum), grown)
-    restart = done | full
+    tree = choose(done | waits, _launch(choose(waits, point, accepted.point), noise.momentum), grown)
+    restart = done | full | waits
     leaf = jnp.where(restart, 0, leaf)
     rightwards = jnp.where(restart, noise.coin, half.rightwards)
     half = Doubling(sample, total, log_weight, leaf, rightwards, checkpoints, checkpoint_sums)
-    return Lanes(tree, half), finished
+    return Lanes(tree, half, jnp.zeros_like(waits)), finished

@@ -2,11 +2,13 @@
 
 The warm-up has :data:`PHASES`. In each, every chain adapts its step size by dual averaging (Hoffman & Gelman 2014); at
 its end, positions are whitened by the covariance of the phase's second half, shrunk towards a small multiple of the
-identity, and step sizes and covariances are pooled over the chains of a case. What happens to a case depends on its
-key and its data, never on the cases beside it.
+identity, and step sizes and covariances are pooled over the chains of a case. Sampling is one more phase, without
+adaptation.
 
-Sampling is one more phase, without adaptation; all phases run through the same compiled loop, in batches of
-:data:`BATCH` leapfrog steps whose random numbers are made at once.
+Cases lie side by side, each in a *seat* with one lane per chain. Chains of a case wait for each other at the end of a
+phase, but no case waits for another: after every :data:`BATCH` leapfrog steps, whose random numbers are made at once,
+those that have completed a phase enter the next, and those that have completed all may be replaced. What happens to a
+case depends on its key and its data alone, never on the cases beside it.
 """
 
 from collections.abc import Callable
@@ -14,16 +16,18 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, Shaped
 
-from plausibly.inference._nuts import Finished, Lanes, Noise, Point, Scalar, Vector, begin, choose, noise, step
+from plausibly.inference._nuts import Finished, Lanes, Point, Scalar, Vector, choose, noise, step, wait_at, waiting
 
+STATISTICS = ("diverging", "n_steps", "tree_depth", "energy", "acceptance_rate")
 PHASES = (0.1, 0.15, 0.35, 0.4)  #: shares of the warm-up
 DENSE = 32  #: whitening uses the whole covariance up to this many dimensions, the variances above
 START = 1.5  #: standard deviation of the positions where chains start
+EARLY_TREE_DEPTH = 3  #: greatest tree depth in the first phase, one more in every next
 BATCH = 32  #: leapfrog steps between two looks at which lanes have finished
-_TICKS = 2**24  # more batches than a phase ever has
 
 
 class _StepSize(NamedTuple):
@@ -36,9 +40,9 @@ class _StepSize(NamedTuple):
     centre: Scalar
 
     @classmethod
-    def at(cls, size: Scalar) -> "_StepSize":
-        zero = jnp.zeros_like(size)
-        return cls(jnp.log(size), jnp.log(size), zero, zero, jnp.log(10 * size))
+    def at(cls, log: Scalar) -> "_StepSize":
+        zero = jnp.zeros_like(log)
+        return cls(log, log, zero, zero, log + np.log(10))
 
     def updated(self, acceptance_rate: Scalar, target: float) -> "_StepSize":
         count = self.count + 1
@@ -56,10 +60,38 @@ class _Moments(NamedTuple):
 
 
 class _Whitening(NamedTuple):
-    """``x = centre + scale y`` by case; the scale is a lower triangular matrix, or the diagonal of one."""
+    """``x = centre + scale y`` by seat; the scale is a lower triangular matrix, or the diagonal of one."""
 
-    centre: Float[Array, "dim case"]
-    scale: Float[Array, "*dims case"]
+    centre: Float[Array, "dim seat"]
+    scale: Float[Array, "*dims seat"]
+
+
+class _Seats(NamedTuple):
+    """What the chains of a case share."""
+
+    clock: Int[Array, " seat"]  # batches since the case began
+    left: Int[Array, " seat"]  # phases yet to complete; sampling is the last of them
+    white: _Whitening
+
+
+class _Chains(NamedTuple):
+    """One lane each."""
+
+    lanes: Lanes
+    y: Vector  # where the last trajectory ended
+    sizes: _StepSize
+    iteration: Int[Array, " lane"]  # of the phase
+    steps: Int[Array, " lane"]  # since the last draw
+    diverging: Bool[Array, " lane"]
+    moments: _Moments  # of the second half of the phase
+
+
+class State(NamedTuple):
+    """Cases on their way through the sampler."""
+
+    seats: _Seats
+    chains: _Chains
+    draws: Finished  # by (draw, lane), still whitened
 
 
 class Sampler:
@@ -96,11 +128,14 @@ class Sampler:
         self.thinning = thinning
         self.dim, self.chains, self.warmup, self.draws = dim, chains, warmup, draws
         self.target_acceptance, self.max_tree_depth = target_acceptance, max_tree_depth
-        by_chain = jax.vmap(jax.value_and_grad(potential), in_axes=(-1, None), out_axes=-1)
-        self._slope = jax.vmap(by_chain, in_axes=(-1, -1), out_axes=-1)
+        adapting = np.diff(np.round(warmup * np.cumsum((0.0, *PHASES)))).astype(int)
+        self._lengths = jnp.asarray([0, draws * thinning, *adapting[::-1]], jnp.int32)  # by phases left
+        self._slope = jax.vmap(jax.value_and_grad(potential))
 
-    def run(self, data: Any, keys: Key[Array, "case chain"]) -> tuple[Float[Array, "draw dim chain case"], Finished]:
-        """Sample.
+    def run(
+        self, data: Any, keys: Key[Array, "case chain"]
+    ) -> tuple[Float[Array, "draw dim chain case"], dict[str, Array]]:
+        """Sample all cases, a seat for each.
 
         Parameters
         ----------
@@ -112,50 +147,88 @@ class Sampler:
         Returns
         -------
         tuple
-            Positions, and the statistics of :class:`Finished` by (draw, chain, case).
+            Positions and :meth:`statistics`.
         """
-        dim, n, keys = self.dim, keys.shape[0], keys.T.reshape(-1)
-        one = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, n)) if dim <= DENSE else jnp.ones((dim, n))
-        white = _Whitening(jnp.zeros((dim, n)), one)
-        size = jnp.full(n, 0.5 * dim**-0.25)
-        x = START * noise(keys, jnp.int32(0), 1, dim).momentum[0]
-        lanes, finished = self._empty(x)
-        draws = jax.tree.map(lambda a: jnp.zeros((self.draws, *a.shape), a.dtype), finished)
+        n = keys.shape[0]
+        state = self.advance(self.begin(n), data, keys, jnp.ones(n, bool), n)
+        return self.positions(state), self.statistics(state)
 
-        def phase(state, xs):
-            return self._phase(*state, data, keys, *xs), None
-
-        adapted = jnp.diff(jnp.round(self.warmup * jnp.cumsum(jnp.array((0.0, *PHASES)))))
-        lengths = jnp.append(adapted, self.draws * self.thinning).astype(jnp.int32)
-        order = jnp.arange(len(lengths))
-        # Every phase has random numbers of its own, however long the slowest lane took for the one before.
-        clocks = 1 + order * _TICKS
-        state = x, white, size, lanes, draws
-        (_, white, _, _, draws), _ = lax.scan(phase, state, (clocks, lengths, order < len(PHASES)))
-        return jax.vmap(lambda y: self._unwhiten(y, white))(draws.y), jax.tree.map(self._by_case, draws)
-
-    def _empty(self, x: Vector) -> tuple[Lanes, Finished]:
-        """Zeros in the form of the state and of the outcome of a step."""
-        random = Noise(x[0], x[0], x[0] > 0, x)
-        shapes = jax.eval_shape(
-            lambda lanes, random: step(lanes, x[0], lambda y: Point(y, y, y[0]), random, self.max_tree_depth),
-            jax.eval_shape(lambda: begin(Point(x, x, x[0]), random, self.max_tree_depth)),
-            random,
+    def begin(self, n: int) -> State:
+        """``n`` cases before their first step. A state of zeros is one of seats without a case."""
+        dim, lanes = self.dim, n * self.chains
+        dense = dim <= DENSE
+        scalar, count = jnp.zeros(lanes), jnp.zeros(lanes, jnp.int32)
+        one = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, n)) if dense else jnp.ones((dim, n))
+        left = jnp.full(n, len(self._lengths) - 1, jnp.int32)
+        seats = _Seats(jnp.zeros(n, jnp.int32), left, _Whitening(jnp.zeros((dim, n)), one))
+        y = jnp.zeros((dim, lanes))
+        chains = _Chains(
+            lanes=waiting(dim, lanes, self.max_tree_depth),
+            y=y,
+            sizes=_StepSize.at(jnp.full(lanes, np.log(0.5 * dim**-0.25))),
+            iteration=count,
+            steps=count,
+            diverging=scalar > 0,
+            moments=_Moments(scalar, y, jnp.zeros((dim, *y.shape) if dense else y.shape)),
         )
-        return jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+        draw = Finished(scalar > 0, y, scalar > 0, count, count, scalar, scalar)
+        draws = jax.tree.map(lambda a: jnp.zeros((self.draws, *a.shape), a.dtype), draw)
+        return State(seats, chains, draws)
 
-    def _by_case(self, x: Array) -> Array:
+    def finished(self, state: State) -> Bool[Array, " seat"]:
+        """In which seats the sampler has nothing left to do."""
+        return state.seats.left == 0
+
+    def positions(self, state: State) -> Float[Array, "draw dim chain seat"]:
+        """The draws, of finished cases."""
+        return jax.vmap(lambda y: self._unwhiten(y, state.seats.white))(state.draws.y)
+
+    def statistics(self, state: State) -> dict[str, Shaped[Array, "draw chain seat"]]:
+        """What the trajectories of finished cases were like."""
+        return {name: self._by_seat(getattr(state.draws, name)) for name in STATISTICS}
+
+    def advance(
+        self,
+        state: State,
+        data: Any,
+        keys: Key[Array, "seat chain"],
+        fresh: Bool[Array, " seat"],
+        wanted: int | Int[Array, ""],
+    ) -> State:
+        """Go on until ``wanted`` seats are finished, with new cases in the ``fresh`` ones.
+
+        Parameters
+        ----------
+        state
+            Zeros in the form of :meth:`begin`, or what the last call returned.
+        data
+            A tree of arrays with the seat on the last axis.
+        keys
+            One key per seat and chain.
+        fresh
+            In which seats data and keys are those of a case that is yet to begin.
+        wanted
+            The number of finished seats at which to return.
+        """
+        keys = keys.T.reshape(-1)
+        data = jax.tree.map(lambda a: jnp.moveaxis(self._by_lane(a), -1, 0), data)
+        new = self.begin(len(fresh))
+        seats = choose(fresh, new.seats, state.seats)
+        state = State(seats, choose(self._by_lane(fresh), new.chains, state.chains), state.draws)
+        return lax.while_loop(lambda s: self.finished(s).sum() < wanted, lambda s: self._batch(s, data, keys), state)
+
+    def _by_seat(self, x: Array) -> Array:
         return x.reshape(*x.shape[:-1], self.chains, -1)
 
     def _by_lane(self, x: Array) -> Array:
         return jnp.broadcast_to(x[..., None, :], (*x.shape[:-1], self.chains, x.shape[-1])).reshape(*x.shape[:-1], -1)
 
-    def _unwhiten(self, y: Vector, white: _Whitening) -> Float[Array, "dim chain case"]:
-        y, scale = self._by_case(y), white.scale[..., None, :]
+    def _unwhiten(self, y: Vector, white: _Whitening) -> Float[Array, "dim chain seat"]:
+        y, scale = self._by_seat(y), white.scale[..., None, :]
         return white.centre[:, None] + (scale * y if scale.ndim == y.ndim else (scale * y).sum(1))
 
-    def _whiten(self, x: Vector, white: _Whitening) -> Vector:
-        centred = self._by_case(x) - white.centre[:, None]
+    def _whiten(self, x: Float[Array, "dim chain seat"], white: _Whitening) -> Vector:
+        centred = x - white.centre[:, None]
         if white.scale.ndim == 2:
             return (centred / white.scale[:, None]).reshape(self.dim, -1)
         matrix, right = jnp.moveaxis(white.scale, -1, 0), jnp.moveaxis(centred, -1, 0)
@@ -164,87 +237,86 @@ class Sampler:
 
     def _evaluate(self, data: Any, white: _Whitening) -> Callable[[Vector], Point]:
         def evaluate(y: Vector) -> Point:
-            value, slope = self._slope(self._unwhiten(y, white), data)
-            scale = white.scale[..., None, :]
-            slope = scale * slope if scale.ndim == slope.ndim else (scale * slope[:, None]).sum(0)
-            return Point(y, slope.reshape(self.dim, -1), value.reshape(-1))
+            scaled = white.scale * y if white.scale.ndim == 2 else (white.scale * y).sum(1)
+            value, slope = self._slope((white.centre + scaled).T, data)
+            slope = slope.T
+            slope = white.scale * slope if white.scale.ndim == 2 else (white.scale * slope[:, None]).sum(0)
+            return Point(y, slope, value)
 
+        white = jax.tree.map(self._by_lane, white)
         return evaluate
 
-    def _phase(
-        self,
-        x: Vector,
-        white: _Whitening,
-        size: Scalar,
-        lanes: Lanes,
-        draws: Finished,
-        data: Any,
-        keys: Key[Array, " lane"],
-        began: Int[Array, ""],
-        length: Int[Array, ""],
-        adapting: Bool[Array, ""],
-    ) -> tuple[Vector, _Whitening, Scalar, Lanes, Finished]:
-        """Complete ``length`` trajectories in every lane, either to adapt or to keep them as draws.
+    def _batch(self, state: State, data: Any, keys: Key[Array, " lane"]) -> State:
+        """Take :data:`BATCH` leapfrog steps in every lane."""
+        seats, chains, draws = state
+        random = noise(keys, self._by_lane(seats.clock), BATCH, self.dim)
+        begins = self._by_lane(seats.clock == 0)
+        y = jnp.where(begins, START * random.momentum[0], chains.y)
+        chains = chains._replace(y=y, lanes=wait_at(chains.lanes, y, begins))
+        left = self._by_lane(seats.left)
+        length, adapting = self._lengths[left], left > 1
+        # Before anything is known of a case's scales, long trajectories are not worth their steps.
+        limit = jnp.where(adapting, EARLY_TREE_DEPTH + len(PHASES) + 1 - left, self.max_tree_depth)
+        limit = jnp.minimum(limit, self.max_tree_depth)
+        evaluate = self._evaluate(data, seats.white)
 
-        Random numbers are those from tick ``began`` on.
-        """
-        evaluate = self._evaluate(data, white)
-        y = self._whiten(x, white)
-        lane = jnp.arange(y.shape[-1])
-        zero = jnp.zeros(y.shape[-1])
-        products = jnp.zeros((self.dim, *y.shape) if white.scale.ndim == 3 else y.shape)
-
-        def advance(state, random):
-            lanes, y, sizes, iteration, since = state
-            lanes, finished = step(lanes, jnp.exp(sizes.log), evaluate, random, self.max_tree_depth)
-            counted = finished.done & (iteration < length)
-            sizes = choose(counted & adapting, sizes.updated(finished.acceptance_rate, self.target_acceptance), sizes)
-            y = jnp.where(counted, finished.y, y)
+        def advance(chains: _Chains, random):
+            lanes, ended = step(chains.lanes, jnp.exp(chains.sizes.log), evaluate, random, limit)
+            counted = ended.done & (chains.iteration < length)
+            sizes = chains.sizes.updated(ended.acceptance_rate, self.target_acceptance)
             # What a draw reports of its trajectories, and whether this one is the last of them.
-            steps, diverging = since[0] + finished.n_steps, since[1] | finished.diverging
-            kept = counted & ((iteration + 1) % self.thinning == 0)
-            place = jnp.where(kept, iteration // self.thinning, self.draws)
-            since = choose(
-                kept, (zero.astype(steps.dtype), zero.astype(bool)), choose(counted, (steps, diverging), since)
+            ended = ended._replace(n_steps=chains.steps + ended.n_steps, diverging=chains.diverging | ended.diverging)
+            kept = counted & ~adapting & ((chains.iteration + 1) % self.thinning == 0)
+            place = jnp.where(kept, chains.iteration // self.thinning, self.draws)
+            late = counted & adapting & (chains.iteration >= length // 2)
+            chains = chains._replace(
+                lanes=lanes,
+                y=jnp.where(counted, ended.y, chains.y),
+                sizes=choose(counted & adapting, sizes, chains.sizes),
+                iteration=chains.iteration + counted,
+                steps=jnp.where(kept, 0, jnp.where(counted, ended.n_steps, chains.steps)),
+                diverging=jnp.where(counted, ended.diverging & ~kept, chains.diverging),
             )
-            late = counted & (iteration >= length // 2)
-            finished = finished._replace(n_steps=steps, diverging=diverging)
-            return (lanes, y, sizes, iteration + counted, since), (place, late, finished)
+            return chains, (place, late, ended)
 
-        def batch(state):
-            clock, inner, moments, draws = state
-            several = noise(keys, clock, BATCH + 1, self.dim)
-            launch, several = jax.tree.map(lambda a: a[-1], several), jax.tree.map(lambda a: a[:-1], several)
-            lanes = lax.cond(
-                clock == began, lambda: begin(evaluate(inner[1]), launch, self.max_tree_depth), lambda: inner[0]
-            )
-            inner, (place, late, finished) = lax.scan(advance, (lanes, *inner[1:]), several)
-            moments = jax.tree.map(jnp.add, moments, self._moments(finished.y, late, white))
+        chains, (place, late, ended) = lax.scan(advance, chains, random)
+        chains = chains._replace(moments=jax.tree.map(jnp.add, chains.moments, self._moments(ended.y, late)))
+        lane = jnp.arange(len(left))
 
-            def write(to, values):
-                if values.ndim == 2:
-                    return to.at[place, lane].set(values, mode="drop")
-                return to.at[place, :, lane].set(jnp.swapaxes(values, 1, 2), mode="drop")
+        def write(to, values):
+            if values.ndim == 2:
+                return to.at[place, lane].set(values, mode="drop")
+            return to.at[place, :, lane].set(jnp.swapaxes(values, 1, 2), mode="drop")
 
-            draws = lax.cond(adapting, lambda: draws, lambda: jax.tree.map(write, draws, finished))
-            return clock + 1, inner, moments, draws
+        complete = (self._by_seat(chains.iteration >= length)).all(0) & ~self.finished(state)
+        return State(*self._next_phase(seats, chains, complete), jax.tree.map(write, draws, ended))
 
-        since = zero.astype(jnp.int32), zero.astype(bool)
-        inner = lanes, y, _StepSize.at(self._by_lane(size)), zero.astype(jnp.int32), since
-        state = began, inner, _Moments(zero, jnp.zeros_like(y), products), draws
-        _, inner, moments, draws = lax.while_loop(lambda s: (s[1][3] < length).any(), batch, state)
-        lanes, y, sizes, *_ = inner
-        x = self._unwhiten(y, white).reshape(self.dim, -1)
-        size = jnp.exp(self._by_case(sizes.log_average).mean(0))
-        return x, choose(adapting, self._rewhiten(white, moments), white), size, lanes, draws
+    def _next_phase(self, seats: _Seats, chains: _Chains, complete: Bool[Array, " seat"]) -> tuple[_Seats, _Chains]:
+        """Let the complete cases, which may just have finished a phase, adapt and begin the next."""
+        adapted = complete & (seats.left > 1)
+        white = choose(adapted, self._rewhiten(seats.white, chains.moments), seats.white)
+        size = self._by_seat(chains.sizes.log_average).mean(0)
+        by_lane = self._by_lane(complete)
+        y = self._whiten(self._unwhiten(chains.y, seats.white), white)
+        y = jnp.where(self._by_lane(adapted), y, chains.y)
+        new = chains._replace(
+            lanes=wait_at(chains.lanes, y, by_lane),
+            y=y,
+            sizes=_StepSize.at(self._by_lane(size)),
+            iteration=jnp.zeros_like(chains.iteration),
+            steps=jnp.zeros_like(chains.steps),
+            diverging=jnp.zeros_like(chains.diverging),
+            moments=jax.tree.map(jnp.zeros_like, chains.moments),
+        )
+        return _Seats(seats.clock + 1, seats.left - complete, white), choose(by_lane, new, chains)
 
-    def _moments(self, y: Float[Array, "step dim lane"], counted: Bool[Array, "step lane"], white: _Whitening):
+    def _moments(self, y: Float[Array, "step dim lane"], counted: Bool[Array, "step lane"]) -> _Moments:
         y = jnp.where(counted[:, None], y, 0)
-        products = (y[:, :, None] * y[:, None]).sum(0) if white.scale.ndim == 3 else (y**2).sum(0)
+        products = (y[:, :, None] * y[:, None]).sum(0) if self.dim <= DENSE else (y**2).sum(0)
         return _Moments(counted.sum(0).astype(y.dtype), y.sum(0), products)
 
     def _rewhiten(self, white: _Whitening, moments: _Moments) -> _Whitening:
-        count, total, products = (self._by_case(m).sum(-2) for m in moments)
+        count, total, products = (self._by_seat(m).sum(-2) for m in moments)
         mean = total / jnp.maximum(count, 1)
         spread = products / jnp.maximum(count, 1) - (mean[:, None] * mean if white.scale.ndim == 3 else mean**2)
         trust = count / (count + 5)
