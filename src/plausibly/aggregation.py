@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly import models
 from plausibly._arviz import Posterior
-from plausibly._keys import case_keys
+from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
@@ -164,9 +164,7 @@ def settle(
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     engine = known.engines[0] if engine == "auto" else engine
     arguments = _arguments(name, takes(model, engine), engine, given)
-    # JAX would take a larger seed for its remainder modulo 2**32.
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given.")
+    check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
     return name, known, engine, arguments
 

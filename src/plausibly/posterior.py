@@ -27,6 +27,7 @@ from plausibly._ranking import rank_slots
 from plausibly._streams import Stream, as_key, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Slots
 from plausibly.errors import ArgumentError, FileError
+from plausibly.metrics._inputs import check_size, check_ties
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""
@@ -208,7 +209,7 @@ def top_classes(
     Raises
     ------
     ArgumentError
-        If ``depth`` is out of range or a case is unknown.
+        If ``depth`` or ``seed`` is out of range or a case is unknown.
 
     Examples
     --------
@@ -219,12 +220,8 @@ def top_classes(
     [[[0, 1]], [[1, 0]]]
     """
     n_classes = int(posterior.attrs["n_classes"])
-    if not 1 <= depth <= n_classes:
-        raise ArgumentError(
-            f"depth must be between 1 and the number of classes, {n_classes}, but {depth} was given: choose it there."
-        )
-    if ties not in ("order", "random"):
-        raise ArgumentError(f'ties must be "order" or "random", but {ties!r} was given: choose one of the two.')
+    depth = check_size("depth", depth, n_classes)
+    check_ties(ties)
     positions, names = _positions(posterior, cases)
     return rank_slots(
         stacked_draws(posterior),
@@ -261,7 +258,7 @@ def dense(
     Raises
     ------
     ArgumentError
-        If a case is unknown.
+        If ``seed`` is out of range or a case is unknown.
 
     Examples
     --------
