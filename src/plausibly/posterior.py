@@ -11,6 +11,7 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -314,8 +315,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
     }
     try:
         tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
+    except (OSError, RuntimeError) as error:
+        raise FileError(f"{path} cannot be written ({_reason(error)}): choose another place.") from error
 
 
 def load(path: str | Path) -> Posterior:
@@ -334,12 +335,20 @@ def load(path: str | Path) -> Posterior:
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             loaded = tree.load()
+    except FileNotFoundError as error:
+        raise FileError(f"{path} does not exist: check the path.") from error
     except (OSError, KeyError, ValueError) as error:
-        raise FileError(f"{path} cannot be read as netCDF ({error}): save the posterior again.") from error
+        raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
     groups = {name: node.to_dataset() for name, node in loaded.children.items()}
     if not {"posterior", "constant_data", "observed_data"} <= groups.keys():
         raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
     return from_groups(groups, loaded.attrs)
+
+
+def _reason(error: Exception) -> str:
+    """Pick the reason from what HDF5 says, which puts it in quotation marks amid addresses, over several lines."""
+    quoted = re.search(r"error message = '([^']*)'", str(error))
+    return quoted.group(1) if quoted else (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _observed_data(annotations):
