@@ -208,7 +208,7 @@ ANNOTATION_FILES = {
         [[[[5]]]],
         None,
         AnnotationError,
-        "case '0', annotator '1': the class index 5 has no name yet; pass classes=, the list of names",
+        "case '0', annotator '1': the class index 5 has no name yet; pass classes= (--classes), the names",
     ),
     "index above the range": (
         "a.json",

@@ -204,6 +204,20 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     assert result.stderr.splitlines()[-1] == "Stopped: interrupted; what was written before is kept."
 
 
+def test_memory_that_runs_out_is_a_line(data, tmp_path):
+    words = ["--model", "prirn@1", "--draws", 10**13, "--out", tmp_path]
+    result = plausibly("evaluate", data / "annotations.json", *words)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
+    assert result.stderr.endswith("): take fewer draws or chains, or fewer cases at a time.\n")
+
+
+def test_no_file_of_the_folder_is_lost(data, tmp_path):
+    (tmp_path / ".plausibly").write_text("mine")
+    assert plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path).exit_code == 0
+    assert (tmp_path / ".plausibly").read_text() == "mine"
+
+
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     out = tmp_path / "made" / "posterior.nc"
     words = ["--model", "prirn@12", "--draws", 20, "--chains", 2, "--seed", 3, "--out", out]
