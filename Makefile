@@ -13,7 +13,7 @@ help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "The first one that needs it makes $(VENV) with $(or $(PYTHON),Python 3.11 or newer)."
 
-demo: $(VENV)/.runtime ## evaluate two classifiers on bundled data and write a report
+demo: $(VENV)/.runtime ## evaluate four classifiers on bundled data and write a report
 	$(BIN)/plausibly demo
 
 test: $(VENV)/.dev ## run the tests (WORKERS=2 at a time)

@@ -208,7 +208,7 @@ ANNOTATION_FILES = {
         [[[[5]]]],
         None,
         AnnotationError,
-        "case '0', annotator '1': the class index 5 has no name yet; pass classes=, the list of names",
+        "case '0', annotator '1': the class index 5 has no name yet; pass classes= (--classes), the names",
     ),
     "index above the range": (
         "a.json",
@@ -259,6 +259,34 @@ ANNOTATION_FILES = {
         None,
         AnnotationError,
         "the class 'x ' begins or ends with a blank; write 'x'",
+    ),
+    "null character in a class name": (
+        "a.json",
+        [[[["x"], ["y\0"]]]],
+        None,
+        AnnotationError,
+        "class 1 (counted from 0) is named 'y\\x00', with a null character or half a character in it",
+    ),
+    "half a character in a case name": (
+        "a.json",
+        '{"cases": {"p": [[["x"]]], "\\ud83d": [[["x"]]]}}',
+        None,
+        AnnotationError,
+        "case 1 (counted from 0) is named '\\ud83d', with a null character or half a character in it; write it",
+    ),
+    "columns with capitals": (
+        "a.csv",
+        "Case,Annotator,Class,Rank\np,ann,x,1\n",
+        None,
+        AnnotationError,
+        "the column 'Annotator' would be 'annotator' of a long table; write it like that",
+    ),
+    "columns with blanks": (
+        "a.parquet",
+        parquet(pd.DataFrame({"case ": ["p"], "worker ": ["ann"], "label ": ["x"]})),
+        None,
+        AnnotationError,
+        "the column 'worker ' would be 'worker' of a long table; write it like that",
     ),
     "blank case name": (
         "a.json",
@@ -655,6 +683,11 @@ CALLS = {
         lambda _: read_predictions(None, KNOWN),
         PredictionError,
         "predictions: an array of numbers is needed, got object (None)",
+    ),
+    "masked predictions": (
+        lambda _: read_predictions(np.ma.array(np.ones((2, 3)), mask=np.eye(2, 3)), KNOWN),
+        PredictionError,
+        "predictions: some entries of the array are masked; give a number for every case and class",
     ),
     "data frame with a column twice": (
         lambda _: read_predictions(pd.DataFrame(np.ones((2, 3)), columns=["Eczema", "Tinea", "Tinea"]), KNOWN),

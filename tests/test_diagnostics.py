@@ -102,7 +102,6 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
 def test_planted_faults_are_found_in_their_case_and_no_other(kind):
     assert failed(check(spoil(good_draws(), kind))) == [7]
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,16 +192,23 @@ def test_draws_that_do_not_fit_are_refused():
 def test_bad_requests_are_refused(posterior):
     with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
         dense(posterior, cases=["p1", "p9"])
-    for depth in (0, 6):
-        with pytest.raises(ArgumentError, match=f"depth must be between 1 and .* 5, but {depth} was given"):
+    for depth in (0, 6, 1.5, True):
+        with pytest.raises(ArgumentError, match=f"depth must be .* between 1 and .* 5, but {depth} was given"):
             top_classes(posterior, depth)
+    for seed in (-1, 2**32, 0.5, None):
+        with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
+            top_classes(posterior, 1, seed=seed)
+        with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
+            dense(posterior, seed=seed)
     with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'x\''):
         top_classes(posterior, 1, ties="x")
 
 
 def test_bad_files_are_refused(posterior, tmp_path):
-    with pytest.raises(FileError, match=r"missing\.nc cannot be read as netCDF"):
+    with pytest.raises(FileError, match=r"missing\.nc does not exist: check the path\.$"):
         load(tmp_path / "missing.nc")
+    with pytest.raises(FileError, match=r"cannot be read as netCDF \(Is a directory\): save"):
+        load(tmp_path)
     save(posterior, tmp_path / "cut.nc")
     (tmp_path / "cut.nc").write_bytes((tmp_path / "cut.nc").read_bytes()[:3000])
     with pytest.raises(FileError, match=r"cut\.nc cannot be read as netCDF"):
@@ -212,5 +220,14 @@ def test_bad_files_are_refused(posterior, tmp_path):
     save(other, tmp_path / "other.nc")
     with pytest.raises(FileError, match=r"other\.nc is netCDF but holds no posterior, only \['posterior'\]"):
         load(tmp_path / "other.nc")
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match=r"a\.nc cannot be written \(No such file or directory\): choose another place"):
         save(posterior, tmp_path / "no such folder" / "a.nc")
+    with pytest.raises(FileError, match=r"cannot be written \(Is a directory\): choose another place"):
+        save(posterior, tmp_path)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is needed")
+def test_a_full_disk_is_one_sentence(posterior, tmp_path):
+    (tmp_path / "a.nc").symlink_to("/dev/full")
+    with pytest.raises(FileError, match=r"a\.nc cannot be written \(No space left on device\): choose another place"):
+        save(posterior, tmp_path / "a.nc")

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly import models
 from plausibly._arviz import Posterior
-from plausibly._keys import case_keys
+from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
@@ -164,9 +164,7 @@ def settle(
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     engine = known.engines[0] if engine == "auto" else engine
     arguments = _arguments(name, takes(model, engine), engine, given)
-    # JAX would take a larger seed for its remainder modulo 2**32.
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given.")
+    check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
     return name, known, engine, arguments
 
@@ -370,6 +368,7 @@ def aggregate(
             release_memory()
             likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
         else:
+            _check_shares(name, annotations, slots, plausibility)
             # Of a program nothing is known but its draws.
             point, likelihood = plausibility.mean((0, 1)), None
     return build_posterior(
@@ -383,6 +382,23 @@ def aggregate(
         convergence=diagnosed,
         attrs=described,
     )
+
+
+def _check_shares(
+    name: str, annotations: Annotations, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
+) -> None:
+    """Refuse draws of somebody's program that are no distributions over classes; NaN is for the diagnosis to find."""
+    total = np.add.reduceat(plausibility, slots.start[:-1], axis=-1)
+    wrong = np.abs(total - 1) > 1e-3
+    wrong |= np.minimum.reduceat(plausibility, slots.start[:-1], axis=-1) < 0
+    if wrong.any():
+        chain, draw, case = np.argwhere(wrong)[0]
+        own = plausibility[chain, draw, slots.start[case] : slots.start[case + 1]]
+        raise ArgumentError(
+            f"the site 'plausibility' of {name} must be shares of the slots of a case, but in case "
+            f"{str(annotations.cases[case])!r} one draw is {np.round(own, 3).tolist()}: let them sum to 1, and none be "
+            "negative."
+        )
 
 
 def _exact_posterior(

@@ -82,9 +82,11 @@ def convergence(
     for first in range(0, len(moving), _PART):
         part = moving[first : first + _PART]
         draws = xr.Dataset({"p": (("chain", "draw", "slot"), plausibility[..., part])})
-        r_hat[part] = az.rhat(draws if chains > 1 else _halves(draws))["p"].values
-        bulk[part] = az.ess(draws, method="bulk")["p"].values
-        tail[part] = az.ess(draws, method="tail")["p"].values
+        # Chains that stand still divide by zero, and infinity and NaN say what there is to say of them.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r_hat[part] = az.rhat(draws if chains > 1 else _halves(draws))["p"].values
+            bulk[part] = az.ess(draws, method="bulk")["p"].values
+            tail[part] = az.ess(draws, method="tail")["p"].values
         advance(len(part))
     bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
     least = ESS_PER_CHAIN * chains

@@ -11,6 +11,7 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from plausibly._ranking import rank_slots
 from plausibly._streams import Stream, as_key, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Slots
 from plausibly.errors import ArgumentError, FileError
+from plausibly.metrics._inputs import check_size, check_ties
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""
@@ -208,7 +210,7 @@ def top_classes(
     Raises
     ------
     ArgumentError
-        If ``depth`` is out of range or a case is unknown.
+        If ``depth`` or ``seed`` is out of range or a case is unknown.
 
     Examples
     --------
@@ -219,12 +221,8 @@ def top_classes(
     [[[0, 1]], [[1, 0]]]
     """
     n_classes = int(posterior.attrs["n_classes"])
-    if not 1 <= depth <= n_classes:
-        raise ArgumentError(
-            f"depth must be between 1 and the number of classes, {n_classes}, but {depth} was given: choose it there."
-        )
-    if ties not in ("order", "random"):
-        raise ArgumentError(f'ties must be "order" or "random", but {ties!r} was given: choose one of the two.')
+    depth = check_size("depth", depth, n_classes)
+    check_ties(ties)
     positions, names = _positions(posterior, cases)
     return rank_slots(
         stacked_draws(posterior),
@@ -261,7 +259,7 @@ def dense(
     Raises
     ------
     ArgumentError
-        If a case is unknown.
+        If ``seed`` is out of range or a case is unknown.
 
     Examples
     --------
@@ -317,8 +315,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
     }
     try:
         tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written ({error.strerror or error}): choose another place.") from error
+    except (OSError, RuntimeError) as error:
+        raise FileError(f"{path} cannot be written ({_reason(error)}): choose another place.") from error
 
 
 def load(path: str | Path) -> Posterior:
@@ -337,12 +335,20 @@ def load(path: str | Path) -> Posterior:
     try:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             loaded = tree.load()
+    except FileNotFoundError as error:
+        raise FileError(f"{path} does not exist: check the path.") from error
     except (OSError, KeyError, ValueError) as error:
-        raise FileError(f"{path} cannot be read as netCDF ({error}): save the posterior again.") from error
+        raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
     groups = {name: node.to_dataset() for name, node in loaded.children.items()}
     if not {"posterior", "constant_data", "observed_data"} <= groups.keys():
         raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
     return from_groups(groups, loaded.attrs)
+
+
+def _reason(error: Exception) -> str:
+    """Pick the reason from what HDF5 says, which puts it in quotation marks amid addresses, over several lines."""
+    quoted = re.search(r"error message = '([^']*)'", str(error))
+    return quoted.group(1) if quoted else (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _observed_data(annotations):

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from plausibly.annotations import Annotations, read_annotations
+from plausibly.errors import AnnotationError
 
 COUNTS = np.array([[2, 0, 1], [0, 1, 0]])
 EXPECTED = Annotations.from_rankings(
@@ -77,7 +78,14 @@ def test_labels_of_persons_who_abstain():
         ([[0, 0, 2, -9], [1]], -9),
         ([["x", "x", float("nan"), "z"], ["y"]], np.nan),
         (np.array([["x", "x", "z"], ["y", "", ""]]), ""),
+        (np.array([[0, np.nan, 0, 2], [1, np.nan, np.nan, np.nan]]), np.nan),
     ],
 )
 def test_anonymous_labels(labels, missing):
     assert Annotations.from_labels(labels, classes=["x", "y", "z"], cases=["q", "p"], missing=missing) == EXPECTED
+
+
+@pytest.mark.parametrize(("labels", "missing"), [([[0.5, 0]], np.nan), ([[np.inf, 0]], np.nan), ([[1.0, 0]], -1)])
+def test_floats_that_are_no_indices_are_refused(labels, missing):
+    with pytest.raises(AnnotationError, match="a label is a class index or a name, got"):
+        Annotations.from_labels(np.array(labels), classes=["x", "y"], missing=missing)

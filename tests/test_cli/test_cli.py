@@ -204,6 +204,20 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     assert result.stderr.splitlines()[-1] == "Stopped: interrupted; what was written before is kept."
 
 
+def test_memory_that_runs_out_is_a_line(data, tmp_path):
+    words = ["--model", "prirn@1", "--draws", 10**13, "--out", tmp_path]
+    result = plausibly("evaluate", data / "annotations.json", *words)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
+    assert result.stderr.endswith("): take fewer draws or chains, or fewer cases at a time.\n")
+
+
+def test_no_file_of_the_folder_is_lost(data, tmp_path):
+    (tmp_path / ".plausibly").write_text("mine")
+    assert plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path).exit_code == 0
+    assert (tmp_path / ".plausibly").read_text() == "mine"
+
+
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     out = tmp_path / "made" / "posterior.nc"
     words = ["--model", "prirn@12", "--draws", 20, "--chains", 2, "--seed", 3, "--out", out]
@@ -276,6 +290,7 @@ def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
     [
         (["--cases", "0"], "n_cases must be at least 1, not 0"),
         (["--qualities", "good"], "--qualities must be numbers parted by commas, but 'good' was given"),
+        (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
         (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
     ],
 )

@@ -17,6 +17,7 @@ from plausibly import models
 from plausibly._arviz import az, to_groups
 from plausibly._keys import case_keys
 from plausibly.annotations import Annotations, Slots
+from plausibly.errors import ArgumentError
 from plausibly.inference._batching import bucket_cases
 from plausibly.posterior import slots_of
 
@@ -262,6 +263,45 @@ def test_a_program_of_the_users_own_runs_through():
     ess = weight.sum() ** 2 / (weight**2).sum()
     ((mean, se),) = moments(draws, [lambda x: x])
     agree((mean, np.hypot(se, 0.25 / np.sqrt(ess))), (weight[:, None] * share).sum(0) / weight.sum())
+
+
+def test_a_case_with_a_single_slot_is_sampled_beside_others():
+    annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"]], classes=["a", "b", "c"])
+    settings = {"draws": 20, "warmup": 20, "chains": 2, "progress": False}
+    draws = draws_of(pb.aggregate(annotations, own_program, unranked="ignore", seed=1, **settings))
+    assert (draws[..., 0] == 1).all()
+    np.testing.assert_allclose(draws[..., 1:].sum(-1), 1, rtol=1e-5)
+    assert (draws[..., 1].std((0, 1)) > 0.05).all()
+
+
+def discrete_program(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    numpyro.sample("kind", dist.Categorical(plausibility))
+
+
+def fixed_program(case):
+    numpyro.deterministic("plausibility", case.concentration / case.concentration.sum())
+
+
+def unbounded_program(case):
+    numpyro.sample("plausibility", dist.Normal(jnp.zeros_like(case.concentration), 1).to_event(1))
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (discrete_program, "discrete_program has the latent site 'kind', which is discrete and NUTS cannot sample"),
+        (fixed_program, "something to sample, but all sites of fixed_program are observed or deterministic"),
+        (
+            unbounded_program,
+            r"of unbounded_program must be shares of the slots of a case, but in case 'p2' one draw is",
+        ),
+    ],
+)
+def test_programs_that_make_no_plausibilities_are_refused(program, message):
+    settings = {"draws": 20, "warmup": 20, "chains": 2, "progress": False}
+    with pytest.raises(ArgumentError, match=message):
+        pb.aggregate(SINGLES.select(["p2"]), program, **settings)
 
 
 def test_likelihoods_of_labels_are_categorical():

@@ -48,11 +48,17 @@ def test_certainty_is_sorted_and_its_mean_written(ax, results):
     other = xr.Dataset({"annotation_certainty_1": ("case", [0.2, 0.1])})
     assert plots.certainty_curve({"γ = 1": results, "γ = 3": other}, ax=ax) is ax
     first, second = ax.lines
-    assert first.get_ydata().tolist() == [0.3, 0.6, 0.9, 1.0]
-    assert first.get_xdata().tolist() == [25, 50, 75, 100]
-    assert second.get_ydata().tolist() == [0.1, 0.2]
+    assert first.get_ydata().tolist() == [0.3, 0.3, 0.6, 0.9, 1.0]
+    assert first.get_xdata().tolist() == [0, 25, 50, 75, 100]
+    assert {line.get_drawstyle() for line in ax.lines} == {"steps-pre"}
+    assert second.get_ydata().tolist() == [0.1, 0.1, 0.2]
     assert [text.get_text() for text in ax.texts] == ["γ = 1 (mean 0.70)", "γ = 3 (mean 0.15)"]
     assert [to_hex(text.get_color()) for text in ax.texts] == [to_hex(line.get_color()) for line in ax.lines]
+
+
+def test_the_certainty_of_a_single_case_is_a_line(ax):
+    plots.certainty_curve(xr.Dataset({"annotation_certainty_1": ("case", [0.7])}), ax=ax)
+    assert ax.lines[0].get_xydata().tolist() == [[0, 0.7], [100, 0.7]]
 
 
 def test_certainty_of_a_size_that_is_not_there(ax, results):

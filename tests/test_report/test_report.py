@@ -114,6 +114,13 @@ def test_names_are_escaped(text, page):
     assert ["Annotations", EVIL] in page.tables["data"]
 
 
+def test_names_in_letters_that_the_font_lacks_warn_nobody():
+    annotations = pb.Annotations.from_rankings({"cases": {"病例": {"ann": [["痣"], ["湿疹"]]}}})
+    scores = {"模型": np.array([[0.3, 0.7]])}
+    text = render(pb.sweep(annotations, scores, {"prirn": [10]}, draws=25, progress=False))
+    assert '<td class="text">模型</td>' in text
+
+
 def test_nothing_is_fetched(text, page):
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "iframe", "object", "base"})
     sources = [attrs["src"] for tag, attrs in page.tags if tag == "img"]

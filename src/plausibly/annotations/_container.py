@@ -141,7 +141,7 @@ class Annotations:
         annotators
             (A,) names of the columns, if a column is a person; if None annotators are anonymous.
         missing
-            What stands for "no label": None, or for instance −1 or NaN.
+            What stands for "no label": None, or for instance −1 or NaN. With NaN, an array of floats may hold indices.
 
         Raises
         ------

@@ -34,6 +34,13 @@ def labels_as_rankings(
     """
     if not _is_list(labels):
         raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")
+    if (
+        isinstance(labels, np.ndarray)
+        and labels.dtype.kind == "f"
+        and isinstance(missing, float)
+        and missing != missing
+    ):
+        labels = _with_indices(labels)  # an array with NaN in it cannot be one of integers
     rows = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     case_names = to_names(range(len(rows)) if cases is None else cases, "case").tolist()
     if len(case_names) != len(rows):
@@ -59,6 +66,14 @@ def labels_as_rankings(
         given = {i: [[label]] for i, label in enumerate(row) if not _same(label, missing)}
         content[case] = list(given.values()) if persons is None else {persons[i]: block for i, block in given.items()}
     return {"cases": content}
+
+
+def _with_indices(labels: np.ndarray) -> np.ndarray:
+    """Turn the whole numbers of an array of floats into integers, and leave everything else to be refused."""
+    whole = np.isfinite(labels) & (labels == np.floor(labels))
+    found = labels.astype(object)
+    found[whole] = [int(label) for label in labels[whole]]
+    return found
 
 
 def _same(label: Any, missing: Any) -> bool:

@@ -127,8 +127,10 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
     Raises
     ------
     PlausiblyError
-        If it is not two-dimensional or does not hold numbers.
+        If it is not two-dimensional, does not hold numbers, or some are masked.
     """
+    if np.ma.is_masked(array):
+        raise error("some entries of the array are masked; give a number for every case and class")
     try:
         values = np.asarray(array)
     except ValueError as cause:

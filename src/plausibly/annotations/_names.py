@@ -22,8 +22,8 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     Raises
     ------
     AnnotationError
-        If there are none, one is neither text nor a whole number, one is blank or has blanks at its ends, or two are
-        alike.
+        If there are none, one is neither text nor a whole number, one is blank or has blanks at its ends, one holds
+        what no file can, or two are alike.
 
     Examples
     --------
@@ -37,6 +37,12 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
         for number, value in enumerate(values):
             if not isinstance(value, str | Integral) or isinstance(value, bool):
                 raise AnnotationError(f"{what} {number} is named {_show(value)}; a name is text, so give it one")
+    if not _is_storable("".join(map(str, values))):
+        number, value = next((i, value) for i, value in enumerate(values) if not _is_storable(str(value)))
+        raise AnnotationError(
+            f"{what} {number} (counted from 0) is named {_show(str(value))}, with a null character or half a "
+            "character in it; write it without"
+        )
     names = np.asarray(values if isinstance(values, np.ndarray) else [str(value) for value in values]).astype(str)
     check_names(names, what)
     unique, counts = np.unique(names, return_counts=True)
@@ -44,6 +50,15 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
         name = unique[counts.argmax()]
         raise AnnotationError(f"the {what} {str(name)!r} is listed {counts.max()} times; list each {what} once")
     return names
+
+
+def _is_storable(text: str) -> bool:
+    """Whether text survives arrays, which drop null characters at its end, and files, which are UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def check_names(names: np.ndarray, what: str) -> None:

@@ -148,7 +148,9 @@ class _Collector:
         if not isinstance(name, Integral) or isinstance(name, bool):
             raise AnnotationError(f"{where}: a class is an index or a name, got {_show(name)}; write one of these")
         if self.n_classes is None:
-            raise AnnotationError(f"{where}: the class index {name} has no name yet; pass classes=, the list of names")
+            raise AnnotationError(
+                f"{where}: the class index {name} has no name yet; pass classes= (--classes), the names"
+            )
         index = int(name)
         if not 0 <= index < self.n_classes:
             raise AnnotationError(f"{where}: {outside(index, self.n_classes)}")

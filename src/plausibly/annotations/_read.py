@@ -68,10 +68,28 @@ def _tabular(path: Path, suffix: str, classes: np.ndarray | None) -> Rows:
     """Tell a long table from a matrix of counts by its columns, and read it."""
     if suffix == ".parquet":
         columns: dict[str, pa.ChunkedArray] = to_columns(read_parquet(path))
-        if MARKS & columns.keys():
+        if _is_long(columns.keys()):
             return parse_table(columns, classes, anonymous=False)
         return parse_counts(from_columns(columns, AnnotationError, classes), classes, None)
     grid = read_grid(path)
-    if MARKS & set(first_row(grid)):
+    if _is_long(first_row(grid)):
         return parse_table(grid_columns(grid), classes, anonymous=False)
     return parse_counts(from_grid(grid, AnnotationError, classes), classes, None)
+
+
+def _is_long(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a long table.
+
+    Raises
+    ------
+    AnnotationError
+        If they would be but for capitals or blanks.
+    """
+    names = list(names)
+    if MARKS & set(names):
+        return True
+    meant = {name: name.strip().lower() for name in names if name.strip().lower() in MARKS}
+    if len(meant) > 1:  # a single one may be a class
+        name, instead = next(iter(meant.items()))
+        raise AnnotationError(f"the column {name!r} would be {instead!r} of a long table; write it like that")
+    return False

@@ -89,7 +89,7 @@ def _match(
         if indices:
             raise AnnotationError(
                 f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
-                "pass classes=, the list of names"
+                "pass classes= (--classes), the names"
             )
         classes = to_names(np.sort(names), "class")
         return classes, np.searchsorted(classes, names)

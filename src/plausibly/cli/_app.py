@@ -25,6 +25,9 @@ class _Group(TyperGroup):
         except PlausiblyError as error:
             complain(str(error))
             raise typer.Exit(BAD_INPUT) from None
+        except MemoryError as error:
+            complain(f"out of memory ({error}): take fewer draws or chains, or fewer cases at a time.")
+            raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             complain("interrupted; what was written before is kept.", "Stopped")
             raise typer.Exit(INTERRUPTED) from None

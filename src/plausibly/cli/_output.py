@@ -2,6 +2,7 @@
 
 import math
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,9 +53,8 @@ def make_folder(path: Path) -> None:
     """Make a folder, and those above it, and make sure that files can be written there."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".plausibly"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=path):
+            pass
 
 
 def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> None:

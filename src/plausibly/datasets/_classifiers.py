@@ -6,6 +6,7 @@ from string import ascii_uppercase
 import numpy as np
 from jaxtyping import Float
 
+from plausibly._keys import check_seed
 from plausibly.errors import ArgumentError
 
 _SMALLEST = np.finfo(np.float32).tiny  # plausibilities of exactly zero get the lowest finite score
@@ -42,8 +43,8 @@ def simulate_classifiers(
     Raises
     ------
     ArgumentError
-        If a quality is outside [0, 1], if a sequence has more than 26 qualities, or if the truth is not a
-        non-negative finite matrix.
+        If a quality is outside [0, 1], if a sequence has more than 26 qualities, if the truth is not a
+        non-negative finite matrix, or if the seed is no whole number of 32 bits.
 
     Examples
     --------
@@ -66,7 +67,8 @@ def simulate_classifiers(
     signal = np.log(np.maximum(truth, _SMALLEST)).astype(np.float32)
     scale = signal.std(axis=1, keepdims=True)
     scores = {}
-    for (name, quality), stream in zip(named.items(), np.random.default_rng(seed).spawn(len(named)), strict=True):
+    streams = np.random.default_rng(check_seed(seed)).spawn(len(named))
+    for (name, quality), stream in zip(named.items(), streams, strict=True):
         noise = stream.standard_normal(signal.shape, dtype=np.float32)
         scores[name] = np.float32(quality) * signal + np.float32(1 - quality) * scale * noise
     return scores

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from plausibly._keys import check_seed
 from plausibly.annotations import Annotations
 from plausibly.datasets._marginals import (
     ANNOTATORS_PER_CASE,
@@ -72,7 +73,8 @@ def simulate_differentials(
     Raises
     ------
     ArgumentError
-        If there are no cases, fewer than two classes, or the reliability is not above 0 and finite.
+        If there are no cases, fewer than two classes, the reliability is not above 0 and finite, or the seed is no
+        whole number of 32 bits.
 
     References
     ----------
@@ -89,7 +91,7 @@ def simulate_differentials(
     """
     _check(n_cases, n_classes, reliability)
     # One stream for each purpose, each consumed in the order of the cases: a case's draws never depend on later ones.
-    streams = np.random.default_rng(seed).spawn(6)
+    streams = np.random.default_rng(check_seed(seed)).spawn(6)
     count_stream, stick_stream, atom_stream, length_stream, size_stream, race_stream = streams
 
     n_annotators = 1 + count_stream.choice(len(ANNOTATORS_PER_CASE), p=ANNOTATORS_PER_CASE, size=n_cases)

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Int
 
+from plausibly._keys import check_seed
 from plausibly.errors import ArgumentError
 
 # Relative frequencies, rounded, among the 419 classes of the real set that the differentials are modelled on.
@@ -27,7 +28,7 @@ def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
     Raises
     ------
     ArgumentError
-        If there are no classes.
+        If there are no classes, or the seed is no whole number of 32 bits.
 
     Examples
     --------
@@ -36,5 +37,5 @@ def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
     """
     if n_classes < 1:
         raise ArgumentError(f"n_classes must be at least 1, not {n_classes}: ask for one class or more.")
-    levels = np.random.default_rng(seed).random(n_classes)
+    levels = np.random.default_rng(check_seed(seed)).random(n_classes)
     return np.searchsorted(RISK_SHARES.cumsum()[:-1], levels, side="right").astype(np.int8)

@@ -84,9 +84,16 @@ def nuts(
 
     def build(data: CaseData) -> Seated:
         shapes = program.latent(_one_case(data))
-        dim = sum(int(np.prod(shape)) for shape in shapes.values())
+        used = sum(int(np.prod(shape)) for shape in shapes.values())
+        dim = max(used, 1)
+
+        def potential(x: Float[Array, " dim"], data: CaseData) -> Float[Array, ""]:
+            # A case with a single slot leaves nothing to sample: a normal variable that nothing reads takes its place.
+            unread = 0.5 * x[0] ** 2 if used == 0 else 0.0
+            return program.potential(x, data, shapes) + unread
+
         sampler = Sampler(
-            lambda x, data: program.potential(x, data, shapes),
+            potential,
             dim=dim,
             thinning=THINNING[min(dim, len(THINNING) - 1)],
             chains=chains,

@@ -55,7 +55,8 @@ class Program:
         Raises
         ------
         ArgumentError
-            If the program has no site "plausibility" with one value per slot.
+            If the program has no site "plausibility" with one value per slot, a discrete latent site, or no latent
+            site at all.
         """
         shapes: dict[str, tuple[int, ...]] = {}
         plausibility: list[tuple[int, ...]] = []
@@ -66,6 +67,11 @@ class Program:
                 if name == PLAUSIBILITY:
                     plausibility.append(np.shape(site["value"]))
                 if site["type"] == "sample" and not site["is_observed"]:
+                    if site["fn"].support.is_discrete:
+                        raise ArgumentError(
+                            f"{self.name} has the latent site {name!r}, which is discrete and NUTS cannot sample: "
+                            "sum it out, or observe it"
+                        )
                     transform = biject_to(site["fn"].support)
                     shapes[name] = tuple(transform.inverse_shape(np.shape(site["value"])))
 
@@ -76,6 +82,11 @@ class Program:
             raise ArgumentError(
                 f"an aggregation model must have a site '{PLAUSIBILITY}' with one value per slot {slots}; "
                 f"{self.name} has {found}"
+            )
+        if not shapes:
+            raise ArgumentError(
+                f"an aggregation model must have something to sample, but all sites of {self.name} are observed or "
+                "deterministic: give one a distribution"
             )
         return shapes
 

@@ -25,7 +25,7 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
     Returns
     -------
     matplotlib.axes.Axes
-        One curve per label. Its label carries the mean over cases.
+        One curve per label, a step per case. Its label carries the mean over cases.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
     --------
     >>> results = xr.Dataset({"annotation_certainty_1": ("case", [1.0, 0.4, 0.7])})
     >>> certainty_curve(results).lines[0].get_ydata().tolist()
-    [0.4, 0.7, 1.0]
+    [0.4, 0.4, 0.7, 1.0]
     """
     by_label = {"": results} if isinstance(results, xr.Dataset) else dict(results)
     name = f"annotation_certainty_{size}"
@@ -46,8 +46,9 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
     ax = new_axes(ax)
     for position, ((label, found), shade) in enumerate(zip(by_label.items(), shades(len(by_label)), strict=True)):
         values = np.sort(found[name].values)
-        share = 100 * np.arange(1, len(values) + 1) / len(values)
-        ax.plot(share, values, color=shade, lw=2, label=plain(label))
+        share = 100 * np.arange(len(values) + 1) / len(values)
+        # A step per case, so that few cases fill the axis, too, and a single one is a line.
+        ax.plot(share, [values[0], *values], color=shade, lw=2, label=plain(label), drawstyle="steps-pre")
         # Curves meet, but below their right ends there is room for all names.
         ax.annotate(
             f"{plain(label)} (mean {values.mean():.2f})".strip(),

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -79,7 +80,9 @@ def representative(runs: Sequence[Run]) -> Run:
 def _panels(n: int, draw: Callable[[int, Axes], None], height: float) -> tuple[str, ...]:
     """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
     panels = []
-    with matplotlib.rc_context(_SVG):
+    with matplotlib.rc_context(_SVG), warnings.catch_warnings():
+        # Letters that the font lacks become boxes, which readers see without a warning for each.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         for at in range(n):
             figure = Figure(figsize=(_PANEL, height), layout="constrained")
             draw(at, figure.subplots())
