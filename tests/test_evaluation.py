@@ -15,6 +15,9 @@ FUNCTIONS = {
     "set_accuracy": metrics.set_accuracy,
     "overlap": metrics.overlap,
     "average_overlap": metrics.average_overlap,
+    "coverage": metrics.coverage,
+    "kendall_tau": metrics.kendall_tau,
+    "spearman_footrule": metrics.spearman_footrule,
 }
 N_CASES, N_CLASSES = 23, 12
 
@@ -53,7 +56,7 @@ def scores():
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(evaluation, "_PAIRS", pairs)
+    monkeypatch.setattr(evaluation, "PAIRS", pairs)
     plausibilities = dense(full)
     results = evaluate(full, scores, k=(1, 3, 5))
     for k in (1, 3, 5):
@@ -69,8 +72,13 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 def test_slices_leave_no_trace(ragged, scores, monkeypatch):
     options = {"risks": np.arange(N_CLASSES) % 3, "ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(evaluation, "_PAIRS", 4000 * 4)
-    assert whole.identical(evaluate(ragged, scores, **options))
+    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    sliced = evaluate(ragged, scores, **options)
+    # Coverage adds up plausibilities, all else counts.
+    covered = [name for name in whole if "coverage" in name]
+    assert whole.drop_vars(covered).identical(sliced.drop_vars(covered))
+    for name in covered:
+        np.testing.assert_allclose(whole[name], sliced[name], rtol=1e-6)
 
 
 def test_with_remainders_results_agree_with_dense_draws(ragged, scores):
@@ -169,7 +177,7 @@ def test_certainty_stops_at_the_number_of_classes():
 def test_summary_describes_the_draws(ragged, scores):
     results = evaluate(ragged, scores, k=2)
     table = summary(results)
-    assert len(table) == 2 * 4
+    assert len(table) == 2 * 7
     row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
     values = results["top2_overlap"].sel(classifier="B").values
     assert row["mean"] == pytest.approx(values.mean())

@@ -37,7 +37,7 @@ def test_metrics_stack_the_summaries(swept):
     assert list(table.columns) == (
         ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     )
-    assert len(table) == 3 * 2 * 12
+    assert len(table) == 3 * 2 * 21
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
     expected = pb.summary(swept.runs[1].results)
     pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
@@ -50,8 +50,9 @@ def test_certainty_has_a_row_per_case_and_run(swept):
     assert list(table.columns) == [
         "case", "model", "reliability",
         "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
-        "risk_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
+        "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
         "expected_risk_mean", "expected_risk_min", "expected_risk_max",
+        "annotator_agreement",
         "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
     ]  # fmt: skip
     np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
