@@ -28,6 +28,7 @@ from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks
 from plausibly.annotations import write_rankings as write_rankings
+from plausibly.annotators import agreement_correlation as agreement_correlation
 from plausibly.annotators import annotator_agreement as annotator_agreement
 from plausibly.annotators import annotator_overlap as annotator_overlap
 from plausibly.annotators import classifier_overlap as classifier_overlap

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
+from scipy.stats import rankdata
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
@@ -181,6 +182,58 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     names = [str(name) for name in predictions]
     coords = {"classifier": names, "case": annotations.cases}
     return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{depth}")
+
+
+def agreement_correlation(
+    results: xr.Dataset,
+    certainty: str = "annotation_certainty_1",
+    *,
+    method: Literal["pearson", "spearman"] = "pearson",
+) -> float:
+    """Correlation over cases of the annotators' agreement with the certainty that a model derives from them.
+
+    Parameters
+    ----------
+    results
+        From :func:`plausibly.evaluate`.
+    certainty
+        One of its variables by case.
+    method
+        Of the values (``"pearson"``) or of their ranks (``"spearman"``).
+
+    Returns
+    -------
+    float
+        Between −1 and 1, over the cases of two annotators and more; NaN where either never varies.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such variable, or ``method`` is neither.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> values = {"annotation_certainty_1": [0.4, 0.9, 1.0, 1.0], "annotator_agreement": [0.2, 0.7, 0.8, np.nan]}
+    >>> round(agreement_correlation(xr.Dataset({name: ("case", column) for name, column in values.items()})), 3)
+    1.0
+    """
+    known = [str(name) for name, variable in results.data_vars.items() if variable.dims == ("case",)]
+    for name in (certainty, "annotator_agreement"):
+        if name not in known:
+            raise ArgumentError(f"there is no {name!r} by case in these results: choose from {', '.join(known)}.")
+    if method not in ("pearson", "spearman"):
+        raise ArgumentError(f'method must be "pearson" or "spearman", but {method!r} was given: choose one of the two.')
+    columns = np.stack([results[name].values.astype(float) for name in (certainty, "annotator_agreement")])
+    columns = columns[:, np.isfinite(columns).all(axis=0)]
+    if method == "spearman":
+        columns = rankdata(columns, axis=1)
+    if columns.shape[1] < 2 or (np.ptp(columns, axis=1) == 0).any():
+        return float("nan")
+    return float(np.corrcoef(columns)[0, 1])
 
 
 class _Places:

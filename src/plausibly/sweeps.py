@@ -21,7 +21,7 @@ from plausibly.annotations import Annotations, Slots, read_risks
 from plausibly.comparison import rankings
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import check_metrics, evaluate, summary
+from plausibly.evaluation import METRICS, check_metrics, evaluate, summary
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function
@@ -164,29 +164,27 @@ class Sweep:
         """
         rows = []
         for model, runs in self.models.items():
-            runs = sorted(runs, key=lambda run: run.reliability)
+            ordered = sorted(runs, key=lambda run: run.reliability)
             before = None
-            for run in runs:
-                if np.isnan(run.reliability):
+            for run in [*(run for run in ordered if not np.isnan(run.reliability)), None]:
+                results = ordered[-1].results if run is None else run.results
+                found = rankings(results, metric).set_index("ranking")["probability"]
+                if not len(found):
                     continue
-                share = rankings(run.results, metric).set_index("ranking")["probability"]
-                mean = run.results[[metric]].mean("draw", keep_attrs=True).expand_dims(draw=1)
-                ranking = rankings(mean, metric)["ranking"].tolist()
-                rows.append([model, run.reliability, *ranking, *(share.get(name, 0.0) for name in ranking), before])
-                before = rows[-1][2] if ranking else None
-            last = runs[-1].results
-            point = last[f"{metric}_point"].expand_dims(draw=1) if f"{metric}_point" in last else last.get(metric)
-            if point is not None:
-                point = point.assign_attrs(last[metric].attrs)
-            ranking = rankings(xr.Dataset({} if point is None else {metric: point}), metric)["ranking"].tolist()
-            rows.append([model, np.inf, *ranking, *(np.nan for _ in ranking), before])
-        columns = ["model", "reliability", "ranking", "probability", "before"]
-        table = pd.DataFrame([row for row in rows if len(row) == len(columns)], columns=columns)
-        table["changes"] = [
-            before is not None and before != now
-            for before, now in zip(table.pop("before"), table["ranking"], strict=True)
-        ]
-        return table
+                over = results[f"{metric}_point"] if run is None else results[metric].mean("draw")
+                single = over.expand_dims(draw=1).assign_attrs(results[metric].attrs)
+                ranking = rankings(xr.Dataset({metric: single}), metric)["ranking"].iloc[0]
+                rows.append(
+                    {
+                        "model": model,
+                        "reliability": np.inf if run is None else run.reliability,
+                        "ranking": ranking,
+                        "probability": np.nan if run is None else found.get(ranking, 0.0),
+                        "changes": before is not None and ranking != before,
+                    }
+                )
+                before = ranking
+        return pd.DataFrame(rows, columns=["model", "reliability", "ranking", "probability", "changes"])
 
     @property
     def certainty(self) -> pd.DataFrame:
@@ -423,6 +421,11 @@ class Plan:
             evaluated,
             seed,
         )
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, the user's own last."""
+        return [f"top{k}_{metric}" for k in self.options["k"] for metric in METRICS] + list(self.options["metrics"])
 
     @property
     def labels(self) -> list[str]:
