@@ -24,7 +24,6 @@ _MOST = 10  # rankings to print
 
 @example(
     """
-    plausibly aggregate annotations.json --model plackett-luce@3 --out posterior.nc
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy --metric top3_accuracy
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy --risks risks.txt --risk 2
     """
