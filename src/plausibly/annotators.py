@@ -57,9 +57,9 @@ def annotator_agreement(
 
     Examples
     --------
-    >>> rankings = [[[["a"], ["b"]], [["b"]], [["b"], ["a"]]], [[["a"]]]]
-    >>> annotator_agreement(Annotations.from_rankings(rankings)).tolist()
-    [1.0, nan]
+    >>> rankings = [[[["a"], ["b"]], [["b"]], [["c"], ["b"]]], [[["a"]]]]
+    >>> annotator_agreement(Annotations.from_rankings(rankings)).round(3).tolist()
+    [0.667, nan]
     """
     if ties not in ("split", "full"):
         raise ArgumentError(f'ties must be "split" or "full", but {ties!r} was given: choose one of the two.')

@@ -131,7 +131,7 @@ def differences(results: xr.Dataset, metric: str) -> pd.DataFrame:
     >>> draws = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
     >>> accuracy = xr.DataArray(draws, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> table = differences(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy")
-    >>> table[["classifier", "versus", "probability_better"]].values.tolist(), round(table["mean"][0], 3)
+    >>> table[["classifier", "versus", "probability_better"]].values.tolist(), float(table["mean"][0].round(3))
     ([['A', 'B', 0.625]], -0.025)
     """
     values, names, sign = _goodness(results, metric)

@@ -21,7 +21,7 @@ def count(
     --------
     >>> a, b = jnp.array([4, 2, 7]), jnp.array([2, 4, 5])
     >>> [int(count(metric, a, b, 3)) / scale(metric, 3) for metric in ("overlap", "kendall_tau", "spearman_footrule")]
-    [0.6666666666666666, 0.3333333333333333, 0.3333333333333333]
+    [0.6666666666666666, 0.16666666666666666, 0.3333333333333333]
     """
     predicted, plausible = predicted[:k], plausible[:k]
     if metric == "accuracy":

@@ -19,7 +19,7 @@ def kendall_tau(
 
     Pairs of classes that the lists have in opposite order are counted, a class that a list lacks standing behind all
     that it has; a pair of which one list has both classes and the other neither counts 1/2. Divided by the distance of
-    lists without a common class, k (3k − 1) / 2: 0 is best, and lists of the same classes are at most 1/3 apart or so.
+    lists without a common class, k (3k − 1) / 2: 0 is best, and lists of the same classes are less than 1/3 apart.
 
     Arguments, ties and errors are those of :func:`top_k_accuracy`.
 
@@ -34,7 +34,7 @@ def kendall_tau(
     Examples
     --------
     >>> kendall_tau([[0.7, 0.2, 0.1]], [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]], [[0.1, 0.3, 0.6]]], 2).tolist()
-    [[0.0], [0.20000000298023224], [0.800000011920929]]
+    [[0.0], [0.20000000298023224], [0.6000000238418579]]
     """
     return list_metric("kendall_tau", predictions, plausibilities, k, ties, seed)
 

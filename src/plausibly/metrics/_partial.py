@@ -93,7 +93,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     >>> mean_average_overlap([["nevus"], ["wart", "corn"]], [["nevus"], ["wart", "corn"]], depth=3)
     1.0
     >>> round(mean_average_overlap([["nevus"]], [["wart"], ["nevus"]], depth=2, n_classes=10), 3)
-    0.359
+    0.315
     """
     if not isinstance(depth, int | np.integer) or isinstance(depth, bool) or depth < 1:
         raise ArgumentError(f"depth must be a whole number of at least 1, but {depth!r} was given: choose one.")
