@@ -4,6 +4,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,15 +32,29 @@ def timed(function: Callable[..., Any], *arguments: Any, budget: float = 2.0) ->
     return Timed(seconds[0], min(seconds[1:]))
 
 
-def _with_peak(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
-    result = function(*arguments)
+def _memory(what: str) -> float:
+    """Bytes that the process holds (``VmRSS``) or held at most (``VmHWM``)."""
     try:
         # Not getrusage, whose figure a process inherits from the one that started it.
         status = Path("/proc/self/status").read_text(encoding="utf-8")
-        kilobytes = int(status.split("VmHWM:")[1].split()[0])
+        kilobytes = int(status.split(f"{what}:")[1].split()[0])
     except FileNotFoundError:
         kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return result, kilobytes * 1024
+    return kilobytes * 1024
+
+
+def peak_above(function: Callable[[], Any]) -> tuple[Any, float]:
+    """Call a function; returns its result and by how many bytes the process grew at most meanwhile."""
+    with suppress(OSError):  # Without it an earlier, higher peak counts.
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # resets the high-water mark
+    before = _memory("VmRSS")
+    result = function()
+    return result, _memory("VmHWM") - before
+
+
+def _with_peak(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    result = function(*arguments)
+    return result, _memory("VmHWM")
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

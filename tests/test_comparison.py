@@ -1,10 +1,22 @@
-"""P(A beats B) against a count by hand."""
+"""Comparisons of classifiers against counts by hand."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 
-from plausibly.comparison import probabilities_better, probability_better
+import plausibly as pb
+from plausibly.comparison import (
+    differences,
+    probabilities_better,
+    probability_better,
+    rank_probabilities,
+    rankings,
+    variance_split,
+)
 from plausibly.errors import ArgumentError
 
 
@@ -41,3 +53,147 @@ def test_unknown_names_are_refused():
     for metric in ("top9_accuracy", "top1_accuracy_point"):
         with pytest.raises(ArgumentError, match=f"no metric '{metric}' by draw in these results: .* top1_accuracy"):
             probabilities_better(draws, metric)
+
+
+values = st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=4)
+
+
+@given(values=values, smaller=st.booleans())
+def test_rankings_are_counted_draw_by_draw(values, smaller):
+    found = results(np.array(values) / 4)
+    found["top1_accuracy"].attrs["better"] = "smaller" if smaller else "greater"
+    names = "ABCD"[: len(values)]
+    seen, places = Counter(), np.zeros((len(values), len(values)))
+    for column in np.array(values).T * (-1 if smaller else 1):
+        groups = [[n for n, v in zip(names, column, strict=True) if v == level] for level in sorted(set(column))[::-1]]
+        seen[" > ".join(" = ".join(group) for group in groups)] += 1
+        taken = 0
+        for group in groups:
+            for name in group:
+                places[names.index(name), taken : taken + len(group)] += 1 / len(group)
+            taken += len(group)
+    table = rankings(found, "top1_accuracy")
+    assert dict(zip(table["ranking"], table["probability"], strict=True)) == {r: n / 5 for r, n in seen.items()}
+    assert table["probability"].is_monotonic_decreasing
+    shares = rank_probabilities(found, "top1_accuracy")
+    np.testing.assert_allclose(shares, places / 5)
+    assert shares["place"].values.tolist() == list(range(1, len(values) + 1))
+
+
+def test_of_a_distance_less_is_better():
+    draws = results([[0.5, 0.7, 0.6], [0.4, 0.8, 0.5]])
+    draws["top1_accuracy"].attrs["better"] = "smaller"
+    assert probability_better(draws, "top1_accuracy", "A", "B") == pytest.approx(1 / 3)
+    row = differences(draws, "top1_accuracy").iloc[0]
+    # A difference is one of the metric itself, whichever way is better.
+    assert row["mean"] == pytest.approx(1 / 30)
+    assert row["probability_better"] == pytest.approx(1 / 3)
+
+
+def test_differences_are_those_of_the_draws():
+    draws = results(np.random.default_rng(0).random((3, 400)))
+    table = differences(draws, "top1_accuracy")
+    assert table[["classifier", "versus"]].values.tolist() == [["A", "B"], ["A", "C"], ["B", "C"]]
+    gap = draws["top1_accuracy"].values[0] - draws["top1_accuracy"].values[2]
+    row = table.iloc[1]
+    assert row["mean"] == pytest.approx(gap.mean())
+    assert row["sd"] == pytest.approx(gap.std(ddof=1))
+    assert [row["lower"], row["upper"]] == pytest.approx(np.quantile(gap, [0.03, 0.97]).tolist())
+    point = draws["top1_accuracy_point"].values
+    assert row["point"] == pytest.approx(point[0] - point[2])
+
+
+def test_draws_in_which_nothing_has_weight_are_left_out():
+    draws = results([[0.5, np.nan, 0.6], [0.4, np.nan, 0.7]])
+    assert probability_better(draws, "top1_accuracy", "A", "B") == 0.5
+    assert rankings(draws, "top1_accuracy")["probability"].tolist() == [0.5, 0.5]
+    with pytest.raises(ArgumentError, match="'top1_accuracy' is not a number in any draw"):
+        rankings(results([[np.nan], [np.nan]]), "top1_accuracy")
+
+
+N_CASES, N_DRAWS = 60, 400
+
+
+def noisy(chains=4):
+    """Results with known noise: hits of two classifiers, independent between draws and cases."""
+    rng = np.random.default_rng(0)
+    hit = (rng.random((2, N_DRAWS, N_CASES)) < rng.random((2, 1, N_CASES))).astype(float)
+    coords = {
+        "classifier": ["A", "B"],
+        "chain": ("draw", np.repeat(np.arange(chains), N_DRAWS // chains)),
+        "case": [f"c{i}" for i in range(N_CASES)],
+    }
+    means = {"x": (("classifier", "draw"), hit.mean(axis=2)), "x_by_case": (("classifier", "case"), hit.mean(axis=1))}
+    return xr.Dataset(means, coords=coords)
+
+
+def test_the_three_kinds_of_noise():
+    data = noisy()
+    table = variance_split(data, "x", resamples=4000).set_index(["classifier", "versus"])
+    draws, cases = data["x"].values, data["x_by_case"].values
+    for name, own, by_case in (("A", draws[0], cases[0]), ("B", draws[1], cases[1])):
+        row = table.loc[(name, "")]
+        assert row["annotation_sd"] == pytest.approx(own.std(ddof=1))
+        assert row["monte_carlo_se"] == pytest.approx(row["annotation_sd"] / np.sqrt(row["effective_draws"]))
+        # Independent draws: nearly all of them count.
+        assert 0.6 * N_DRAWS < row["effective_draws"] <= N_DRAWS
+        # The bootstrap's closed form; 4,000 resamples give its standard deviation within 1.1 %, four times over.
+        assert row["sampling_sd"] == pytest.approx(by_case.std() / np.sqrt(N_CASES), rel=0.045)
+        assert row["total_sd"] == pytest.approx(np.hypot(row["annotation_sd"], row["sampling_sd"]))
+    row = table.loc[("A", "B")]
+    assert row["annotation_sd"] == pytest.approx((draws[0] - draws[1]).std(ddof=1))
+    assert row["sampling_sd"] == pytest.approx((cases[0] - cases[1]).std() / np.sqrt(N_CASES), rel=0.045)
+
+
+def test_draws_that_repeat_are_worth_less():
+    data = noisy()
+    sticky = data.assign(x=data["x"].copy(data=np.repeat(data["x"].values[:, ::10], 10, axis=1)))
+    few, many = (variance_split(found, "x", resamples=10)["effective_draws"] for found in (sticky, data))
+    assert (few < 0.3 * many).all()
+
+
+def test_more_draws_reduce_monte_carlo_error_alone_and_more_cases_sampling_noise_alone():
+    data = noisy()
+    whole = variance_split(data, "x", resamples=1000).iloc[0]
+    fewer = variance_split(data.isel(draw=slice(None, None, 4)), "x", resamples=1000).iloc[0]
+    assert fewer["monte_carlo_se"] > 1.5 * whole["monte_carlo_se"]
+    assert fewer["sampling_sd"] == whole["sampling_sd"]
+    fewer = variance_split(data.isel(case=slice(None, None, 4)), "x", resamples=1000).iloc[0]
+    assert fewer["annotation_sd"] == whole["annotation_sd"]
+    assert fewer["sampling_sd"] > 1.5 * whole["sampling_sd"]
+
+
+def test_groups_are_resampled_together():
+    data = noisy()
+    twice = xr.Dataset({"x": data["x"], "x_by_case": xr.concat([data["x_by_case"]] * 2, "case")})
+    grouped = variance_split(twice, "x", groups=list(range(N_CASES)) * 2, resamples=500, seed=3)["sampling_sd"]
+    alone = variance_split(data, "x", resamples=500, seed=3)["sampling_sd"]
+    np.testing.assert_allclose(grouped, alone)
+    assert (variance_split(twice, "x", resamples=500)["sampling_sd"] < 0.85 * alone).all()
+
+
+def test_a_point_estimate_leaves_annotation_noise_unknown():
+    annotations = pb.Annotations.from_labels([["a"], ["b"], ["b"]])
+    posterior = pb.aggregate(annotations, "majority-vote", progress=False)
+    found = pb.evaluate(posterior, {"A": [[1, 0], [1, 0], [0, 1]]}, k=1)
+    row = variance_split(found, "top1_accuracy").iloc[0]
+    assert np.isnan(row["annotation_sd"])
+    assert np.isnan(row["monte_carlo_se"])
+    assert row["sampling_sd"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": [1, 2]}, "groups must have one value for each of the 60 cases, but 2 were given"),
+        ({"resamples": 1}, "resamples must be a whole number of at least 2, but 1 was given"),
+    ],
+)
+def test_splits_that_cannot_be_made_are_refused(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        variance_split(noisy(), "x", **options)
+
+
+def test_a_split_needs_the_metric_by_case():
+    with pytest.raises(ArgumentError, match="no 'top1_accuracy_by_case' in these results"):
+        variance_split(results([[0.5, 0.6]]), "top1_accuracy")

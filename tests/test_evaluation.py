@@ -1,20 +1,26 @@
 """Evaluation from ranked lists against the metrics on dense arrays."""
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 
+from plausibly import _slices as slices
+from plausibly import _totals as totals
 from plausibly import evaluation, metrics
 from plausibly.annotations import Annotations, Slots
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import evaluate, summary
-from plausibly.posterior import annotations_of, build_posterior, dense, slots_of
+from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of
 
 FUNCTIONS = {
     "accuracy": metrics.top_k_accuracy,
     "set_accuracy": metrics.set_accuracy,
     "overlap": metrics.overlap,
     "average_overlap": metrics.average_overlap,
+    "coverage": metrics.coverage,
+    "kendall_tau": metrics.kendall_tau,
+    "spearman_footrule": metrics.spearman_footrule,
 }
 N_CASES, N_CLASSES = 23, 12
 
@@ -53,7 +59,7 @@ def scores():
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(evaluation, "_PAIRS", pairs)
+    monkeypatch.setattr(evaluation, "PAIRS", pairs)
     plausibilities = dense(full)
     results = evaluate(full, scores, k=(1, 3, 5))
     for k in (1, 3, 5):
@@ -69,8 +75,13 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 def test_slices_leave_no_trace(ragged, scores, monkeypatch):
     options = {"risks": np.arange(N_CLASSES) % 3, "ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(evaluation, "_PAIRS", 4000 * 4)
-    assert whole.identical(evaluate(ragged, scores, **options))
+    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    sliced = evaluate(ragged, scores, **options)
+    # Coverage adds up plausibilities, all else counts.
+    covered = [name for name in whole if "coverage" in name]
+    assert whole.drop_vars(covered).identical(sliced.drop_vars(covered))
+    for name in covered:
+        np.testing.assert_allclose(whole[name], sliced[name], rtol=1e-6)
 
 
 def test_with_remainders_results_agree_with_dense_draws(ragged, scores):
@@ -127,6 +138,9 @@ def test_risks_agree_with_dense_draws(name, scores, request):
     tolerance = 1e-6 if name == "full" else 0.056
     assert np.abs(results["risk_plausibility"] - levels.mean(axis=0)).max() < tolerance
     assert np.abs(results["risk_certainty"] - certainty).max() < tolerance
+    likeliest = levels.argmax(axis=2)
+    certainty = np.stack([(likeliest == level).mean(axis=0) for level in range(3)]).max(axis=0)
+    assert np.abs(results["risk_level_certainty"] - certainty).max() < tolerance
     assert np.abs(results["expected_risk_mean"] - expected.mean(axis=0)).max() < 2 * tolerance
     np.testing.assert_allclose(results["risk_plausibility"].sum("risk_level"), 1, rtol=1e-5)
     assert (results["expected_risk_min"] <= results["expected_risk_mean"]).all()
@@ -169,7 +183,7 @@ def test_certainty_stops_at_the_number_of_classes():
 def test_summary_describes_the_draws(ragged, scores):
     results = evaluate(ragged, scores, k=2)
     table = summary(results)
-    assert len(table) == 2 * 4
+    assert len(table) == 2 * 7
     row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
     values = results["top2_overlap"].sel(classifier="B").values
     assert row["mean"] == pytest.approx(values.mean())
@@ -190,6 +204,7 @@ def test_summary_without_classifiers_is_empty(full):
     [
         ({"k": N_CLASSES + 1}, ArgumentError, "k must be a whole number between 1 and .* 12, but 13 was given"),
         ({"k": (1, 0)}, ArgumentError, "k must be .* but 0 was given"),
+        ({"sizes": (1, 13)}, ArgumentError, "sizes must be a whole number between 1 and .* 12, but 13 was given"),
         ({"ties": "best"}, ArgumentError, 'ties must be "order" or "random", but \'best\''),
         ({"risks": [0, 1]}, AnnotationError, "2 risks for 12 classes"),
     ],
@@ -197,6 +212,154 @@ def test_summary_without_classifiers_is_empty(full):
 def test_bad_arguments_are_refused(full, scores, options, error, message):
     with pytest.raises(error, match=message):
         evaluate(full, scores, **options)
+
+
+def brier(predicted, plausibility):
+    return jnp.sum((predicted - plausibility) ** 2)
+
+
+@pytest.mark.parametrize("numbers", [2**22, 40 * N_CLASSES * 4])
+def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores, numbers, monkeypatch):
+    monkeypatch.setattr(totals, "_NUMBERS", numbers)
+    results = evaluate(full, scores, k=1, metrics={"brier": metrics.Metric(brier, better="smaller"), "first": first})
+    draws = dense(full)
+    for name, function in (("brier", brier), ("first", first)):
+        values = np.stack([metrics.per_draw(function, scores[c], draws) for c in "AB"])
+        np.testing.assert_allclose(results[name], values.mean(axis=2), rtol=1e-5)
+        np.testing.assert_allclose(results[f"{name}_by_case"], values.mean(axis=1), rtol=1e-5)
+        at_point = [metrics.per_draw(function, scores[c], dense(make_point(full))[:1]).mean() for c in "AB"]
+        np.testing.assert_allclose(results[f"{name}_point"], at_point, rtol=1e-5)
+    table = summary(results).set_index(["classifier", "metric"])
+    assert table.loc[("A", "brier"), "best"] == float(results["brier"][0].min())
+    assert table.loc[("A", "first"), "best"] == float(results["first"][0].max())
+
+
+def first(predicted, plausibility):
+    return plausibility[jnp.argmax(predicted)]
+
+
+def test_the_users_own_coverage_is_ours(ragged, scores):
+    results = evaluate(ragged, scores, k=1, metrics={"own": first})
+    # Two splits of the remainder: the same law.
+    assert np.abs(results["own"].mean("draw") - results["top1_coverage"].mean("draw")).max() < 0.01
+    np.testing.assert_allclose(results["own"].std("draw"), results["top1_coverage"].std("draw"), rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"top1_accuracy": brier}, "must have a name of its own, but 'top1_accuracy'"),
+        ({"x_by_case": brier}, "must have a name of its own, but 'x_by_case'"),
+        ({"draw": brier}, "must have a name of its own, but 'draw'"),
+        ({"mine": lambda a, b: a}, r"metric 'mine' must return one number, but it returns the shape \(12,\)"),
+    ],
+)
+def test_metrics_that_are_none_are_refused(full, scores, given, message):
+    with pytest.raises(ArgumentError, match=message):
+        evaluate(full, scores, metrics=given)
+
+
+@pytest.mark.parametrize("pairs", [2**19, 40 * 5])
+def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
+    monkeypatch.setattr(evaluation, "PAIRS", pairs)
+    weights = np.random.default_rng(3).random((40, N_CASES)) * (np.arange(N_CASES) != 4)
+    weights[7] = 0
+    results = evaluate(full, scores, k=(1, 3), weights=weights, metrics={"brier": brier})
+    draws = dense(full)
+    assert np.isnan(results["top3_overlap"].values[:, 7]).all()
+    kept = np.arange(40) != 7
+    for k in (1, 3):
+        for name, metric in FUNCTIONS.items():
+            values = np.stack([metric(scores[c], draws, k) for c in "AB"]).astype(float)
+            expected = (values * weights).sum(axis=2)[:, kept] / weights.sum(axis=1)[kept]
+            np.testing.assert_allclose(results[f"top{k}_{name}"].values[:, kept], expected, rtol=1e-5, atol=1e-6)
+            by_case = (values * weights).sum(axis=1)[:, 5:] / weights.sum(axis=0)[5:]
+            np.testing.assert_allclose(results[f"top{k}_{name}_by_case"][:, 5:], by_case, rtol=1e-5, atol=1e-6)
+    assert np.isnan(results["top1_accuracy_by_case"][:, 4]).all()
+    np.testing.assert_allclose(results["case_weight"], weights.mean(axis=0), rtol=1e-5)
+    table = summary(results).set_index(["classifier", "metric"])
+    assert table.loc[("A", "top3_overlap"), "mean"] == pytest.approx(np.nanmean(results["top3_overlap"][0]))
+    point = dense(make_point(full))[:1]
+    expected = np.average(metrics.overlap(scores["A"], point, 3)[0], weights=weights.mean(axis=0))
+    assert float(results["top3_overlap_point"][0]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_of_cases_select_a_subgroup(full, scores):
+    few = np.arange(N_CASES) < 9
+    results = evaluate(full, scores, weights=few)
+    for k in (1, 2, 3):
+        expected = metrics.set_accuracy(scores["B"], dense(full), k)[:, few].mean(axis=1)
+        np.testing.assert_allclose(results[f"top{k}_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
+
+
+def test_equal_weights_change_nothing(ragged, scores):
+    plain, weighted = evaluate(ragged, scores), evaluate(ragged, scores, weights=np.full(N_CASES, 0.3))
+    for name in plain:
+        np.testing.assert_allclose(plain[name], weighted[name], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(3), r"weights must have the shape \(case,\), \(23,\), or \(draw, case\), \(40, 23\), but .* \(3,\)"),
+        (np.full(N_CASES, -1.0), r"not negative, but -1.0 stands at \(0,\)"),
+        (np.full((40, N_CASES), np.nan), r"finite numbers .* but nan stands at \(0, 0\)"),
+        (np.zeros(N_CASES), "weights must not all be 0"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
+    with pytest.raises(ArgumentError, match=message):
+        evaluate(full, scores, weights=weights)
+
+
+def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    path = tmp_path / "posterior.nc"
+    save(ragged, path)
+    in_memory = evaluate(ragged, scores, risks=np.arange(N_CLASSES) % 3)
+    assert evaluate(path, scores, risks=np.arange(N_CLASSES) % 3).identical(in_memory)
+    lazy = load(path, lazy=True)
+    assert not lazy["posterior"]["plausibility"].variable._in_memory
+    assert evaluate(lazy, scores, risks=np.arange(N_CLASSES) % 3).identical(in_memory)
+    assert not lazy["posterior"]["plausibility"].variable._in_memory
+
+
+def test_reading_slices_does_not_read_the_file_again_and_again(ragged, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    path = tmp_path / "posterior.nc"
+    save(ragged, path)
+    read = []
+    original = slices.Source._parts
+    monkeypatch.setattr(
+        slices.Source, "_parts", lambda self, n, get: original(self, n, lambda own: read.append(own) or get(own))
+    )
+    evaluate(path, {})
+    covered = np.concatenate([np.arange(own.start, own.stop) for own in read])
+    assert covered.tolist() == list(range(len(slots_of(ragged))))
+    assert len(read) == 6
+
+
+def test_a_missing_file_is_one_sentence(scores, tmp_path):
+    with pytest.raises(FileError, match=r"none\.nc cannot be read"):
+        evaluate(tmp_path / "none.nc", scores)
+
+
+def test_certainty_of_any_size(full):
+    results = evaluate(full, {}, sizes=(5, N_CLASSES))
+    assert [name for name in results if "certainty" in name] == ["annotation_certainty_5", "annotation_certainty_12"]
+    np.testing.assert_allclose(
+        results["annotation_certainty_5"], metrics.annotation_certainty(dense(full), 5), rtol=1e-6
+    )
+    assert (results["annotation_certainty_12"] == 1).all()
+
+
+def test_draws_know_their_chain_and_metrics_which_way_is_better(full, scores):
+    results = evaluate(full, scores, k=2)
+    assert results["chain"].values.tolist() == [0] * 20 + [1] * 20
+    assert results["top2_kendall_tau"].attrs["better"] == "smaller"
+    assert results["top2_coverage"].attrs["better"] == "greater"
+    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
+    assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
 
 
 def test_bad_predictions_are_refused(full, scores):

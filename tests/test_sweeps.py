@@ -37,11 +37,55 @@ def test_metrics_stack_the_summaries(swept):
     assert list(table.columns) == (
         ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     )
-    assert len(table) == 3 * 2 * 12
+    assert len(table) == 3 * 2 * 21
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
     expected = pb.summary(swept.runs[1].results)
     pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
     assert table.loc[table["model"] == "irn", "reliability"].isna().all()
+
+
+def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
+    arrays, table = swept.dataset, swept.metrics
+    assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 21}
+    assert arrays["reliability"].values.tolist() == [10, 30, np.inf]
+    for row in table.itertuples():
+        at = {"classifier": row.classifier, "model": row.model, "metric": row.metric}
+        if row.model == "prirn":
+            own = arrays.sel(reliability=row.reliability, **at)
+            for name in ("mean", "sd", "lower", "upper", "best", "worst", "point"):
+                assert float(own[name]) == getattr(row, name)
+        limit = arrays.sel(reliability=np.inf, **at)
+        assert float(limit["mean"]) == float(limit["lower"]) == row.point
+        assert float(limit["sd"]) == 0
+    assert np.isnan(arrays["mean"].sel(model="irn", reliability=10)).all()
+
+
+@pytest.mark.parametrize("metric", ["top1_accuracy", "top2_kendall_tau"])
+def test_rankings_say_where_they_change(swept, metric):
+    table = swept.rankings(metric)
+    runs = [["prirn", 10.0], ["prirn", 30.0], ["prirn", np.inf], ["irn", np.inf]]
+    assert table[["model", "reliability"]].values.tolist() == runs
+    before = {}
+    for row in table.itertuples():
+        assert row.changes == (row.model in before and before[row.model] != row.ranking)
+        before[row.model] = row.ranking
+        if np.isinf(row.reliability):
+            assert np.isnan(row.probability)
+            continue
+        run = next(run for run in swept.runs if run.reliability == row.reliability)
+        a, b = run.results[metric].mean("draw").values * (-1 if "tau" in metric else 1)
+        assert row.ranking == ("A = B" if abs(a - b) < 1e-9 else "A > B" if a > b else "B > A")
+        found = pb.rankings(run.results, metric).set_index("ranking")["probability"]
+        assert row.probability == found.get(row.ranking, 0)
+
+
+def test_metrics_ties_and_weights_reach_the_evaluation(annotations):
+    options = {"metrics": {"own": lambda a, b: a @ b}, "weights": np.arange(8.0), "sizes": 2}
+    swept = pb.sweep(annotations, SCORES, {"irn": None}, k=1, break_ties="random", seed=5, progress=False, **options)
+    posterior = pb.aggregate(annotations, "irn", seed=5, progress=False)
+    expected = pb.evaluate(posterior, SCORES, k=1, ties="random", seed=5, **options)
+    xr.testing.assert_equal(swept.runs[0].results, expected)
+    assert set(swept.metrics["metric"]) >= {"own", "top1_coverage"}
 
 
 def test_certainty_has_a_row_per_case_and_run(swept):
@@ -50,8 +94,9 @@ def test_certainty_has_a_row_per_case_and_run(swept):
     assert list(table.columns) == [
         "case", "model", "reliability",
         "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
-        "risk_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
+        "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
         "expected_risk_mean", "expected_risk_min", "expected_risk_max",
+        "annotator_agreement",
         "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
     ]  # fmt: skip
     np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
@@ -102,6 +147,10 @@ def test_lists_are_no_longer_than_there_are_classes():
         ({"mode": "temper"}, ArgumentError, "none of the models has a use for mode='temper'"),
         ({"ties": "half"}, ArgumentError, "ties must be one of split, full"),
         ({"k": (1, 4)}, ArgumentError, "k must be a whole number between 1 and the number of classes, 3"),
+        ({"sizes": (1, 4)}, ArgumentError, "sizes must be a whole number between 1 and the number of classes, 3"),
+        ({"break_ties": "best"}, ArgumentError, "ties must be"),
+        ({"weights": np.ones((5, 8))}, ArgumentError, r"weights of a sweep must have the shape \(case,\), \(8,\)"),
+        ({"metrics": {"own": 3}}, ArgumentError, "a metric must be a function"),
         ({"seed": -1}, ArgumentError, "seed must be a whole number"),
         ({"models": {"prirn": (1,), "dirichlet-categorical": (1,)}}, AnnotationError, "takes one label per annotation"),
         ({"predictions": {"A": np.ones((2, 3))}}, PredictionError, "2 rows for 8 cases"),

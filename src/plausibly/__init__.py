@@ -9,8 +9,9 @@ the class distribution of each case, and classifiers are evaluated against its d
 
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
-:mod:`plausibly.evaluation`, :mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.plots`,
-``plausibly.report`` and the commands (``plausibly --help``).
+:mod:`plausibly.annotators`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`, :mod:`plausibly.comparison`,
+:mod:`plausibly.sweeps`, :mod:`plausibly.plots`, ``plausibly.report`` and the commands
+(``plausibly --help``).
 """
 
 from importlib.metadata import version as _version
@@ -27,8 +28,16 @@ from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks
 from plausibly.annotations import write_rankings as write_rankings
+from plausibly.annotators import agreement_correlation as agreement_correlation
+from plausibly.annotators import annotator_agreement as annotator_agreement
+from plausibly.annotators import annotator_overlap as annotator_overlap
+from plausibly.annotators import classifier_overlap as classifier_overlap
+from plausibly.comparison import differences as differences
 from plausibly.comparison import probabilities_better as probabilities_better
 from plausibly.comparison import probability_better as probability_better
+from plausibly.comparison import rank_probabilities as rank_probabilities
+from plausibly.comparison import rankings as rankings
+from plausibly.comparison import variance_split as variance_split
 from plausibly.diagnostics import diagnose as diagnose
 from plausibly.errors import AnnotationError as AnnotationError
 from plausibly.errors import ArgumentError as ArgumentError
@@ -43,6 +52,8 @@ from plausibly.posterior import save as save
 from plausibly.posterior import top_classes as top_classes
 from plausibly.predictions import read_predictions as read_predictions
 from plausibly.report import report as report
+from plausibly.subgroups import class_weights as class_weights
+from plausibly.subgroups import risk_weights as risk_weights
 from plausibly.sweeps import Sweep as Sweep
 from plausibly.sweeps import sweep as sweep
 

@@ -16,14 +16,13 @@ from functools import partial
 
 import jax
 import numpy as np
-from jax import lax
 from jaxtyping import Float, Int
 
 from plausibly._remainder import largest_share, pieces_above
 from plausibly._streams import Stream, Words, as_key, select
 from plausibly.annotations import Slots
 
-_ROWS = 32768  # Rows ranked by one call: one compilation per number of named classes.
+_PAIRS = 2**16  # Pairs of a case and a draw at a time, so that the processor's cache holds them.
 _CASES = 64  # Cases whose random bits one call makes: one compilation.
 _NOBODY = np.iinfo(np.int32).max // 2  # Pads sorted lists of classes.
 
@@ -60,29 +59,27 @@ def rank_slots(
     ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
     """
-    lists = np.empty((len(plausibility), len(cases), depth), np.int32)
+    by_slot = plausibility.T  # Draws run fastest in all that follows, so that operations run over long rows.
+    n_draws = by_slot.shape[1]
+    lists = np.empty((depth, len(cases), n_draws), np.int32)
     first, end = slots.start[cases], slots.start[cases + 1]
     has_remainder = (end > first) & slots.is_remainder[end - 1]
     n_named = end - first - has_remainder
     for count in np.unique(n_named):
         members = np.flatnonzero(n_named == count)
-        index = first[members, None] + np.arange(count)
-        rest = np.where(has_remainder[members], np.take(plausibility, end[members] - 1, axis=1), 0)
-        bucket = _Bucket(
-            named=slots.class_index[index],
-            words=select(words, members),
-            n_classes=n_classes,
-            rest=rest,
-        )
-        values, classes = bucket.top_named(np.take(plausibility, index, axis=1), depth, ties)
-        bucket.merge_pieces(values, classes, concentration)
-        bucket.fill(values, classes, ties)
-        lists[:, members] = classes
-    return lists
+        for part in np.array_split(members, -(-len(members) * n_draws // _PAIRS)):
+            index = first[part, None] + np.arange(count)
+            rest = np.where(has_remainder[part, None], by_slot[end[part] - 1], 0)
+            bucket = _Bucket(slots.class_index[index], select(words, part), n_classes, rest)
+            values, classes = bucket.top_named(by_slot, index, depth, ties)
+            bucket.merge_pieces(values, classes, concentration)
+            bucket.fill(values, classes, ties)
+            lists[:, part] = classes
+    return lists.transpose(2, 1, 0)
 
 
 class _Bucket:
-    """Cases with one number of named classes; lists are (draw, case, place), empty places have the value 0."""
+    """Cases with one number of named classes; lists are (place, case, draw), empty places have the value 0."""
 
     def __init__(self, named, words, n_classes, rest):
         self.named = named.astype(np.int32)
@@ -91,57 +88,61 @@ class _Bucket:
         self.rest = rest
         self.n_unnamed = n_classes - named.shape[1]
 
-    def top_named(self, plausibility, depth, ties):
-        n_draws, n_cases, count = plausibility.shape
-        values = np.zeros((n_draws, n_cases, depth), np.float32)
-        classes = np.full((n_draws, n_cases, depth), -1, np.int32)
+    def top_named(self, by_slot, index, depth, ties):
+        n_cases, count = index.shape
+        n_draws = by_slot.shape[1]
+        values = np.zeros((depth, n_cases, n_draws), np.float32)
+        classes = np.full(values.shape, -1, np.int32)
         length = min(depth, count)
-        if length:
-            tie_break = None
-            if ties == "random":
-                bits = [_all_bits(self.words[Stream.TIES], number, n_draws) for number in range(count)]
-                tie_break = np.stack(bits, axis=-1).swapaxes(0, 1)
-            values[..., :length], place = _top(plausibility, tie_break, length)
-            classes[..., :length] = self.named[np.arange(n_cases)[:, None], place]
+        if ties == "random" and length:
+            bits = [_all_bits(self.words[Stream.TIES], number, n_draws) for number in range(count)]
+            columns = np.stack([by_slot[index[:, number]] for number in range(count)], axis=-1)
+            place = np.lexsort((np.stack(bits, axis=-1), -columns))[..., :length]
+            values[:length] = np.moveaxis(np.take_along_axis(columns, place, axis=-1), -1, 0)
+            classes[:length] = np.moveaxis(self.named[np.arange(n_cases)[:, None, None], place], -1, 0)
+        else:
+            for number in range(count):
+                _insert(values[:length], classes[:length], by_slot[index[:, number]], self.named[:, number, None])
         classes[values == 0] = -1
         return values, classes
 
     def merge_pieces(self, values, classes, concentration):
         """Put the pieces of the remainder where they rank among the named classes."""
-        depth = values.shape[-1]
+        depth = len(values)
         if not self.n_unnamed or not self.rest.any():
             return
-        n_positive = np.count_nonzero(values, axis=-1)
-        last = np.take_along_axis(values, np.maximum(n_positive - 1, 0)[..., None], axis=-1)[..., 0]
-        draw, case = np.nonzero((n_positive > 0) & (last < largest_share(self.n_unnamed, concentration) * self.rest))
-        step = max(1, 2**22 // self.n_unnamed)  # bounds the nodes that are alive at once
-        for start in range(0, len(draw), step):
-            d, c = draw[start : start + step], case[start : start + step]
-            members = np.full(len(d), self.n_unnamed)
-            pair, position, piece = pieces_above(
-                self.rest[d, c], members, last[d, c], self.words[Stream.SPLIT][c], d, concentration
-            )
-            piece_class = _nth_free(self.named[c[pair]], position)
-            # One sort of all entries, by pair and then by falling plausibility.
-            row = np.concatenate([np.repeat(np.arange(len(d)), depth), pair])
-            value = np.concatenate([values[d, c].ravel(), piece.astype(np.float32)])
-            name = np.concatenate([classes[d, c].ravel(), piece_class])
-            order = np.lexsort((-value, row))
-            begin = np.searchsorted(row[order], np.arange(len(d)))
-            kept = order[begin[:, None] + np.arange(depth)]
-            values[d, c], classes[d, c] = value[kept], name[kept]
+        last = np.where(values > 0, values, np.inf).min(axis=0)
+        case, draw = np.nonzero(last < largest_share(self.n_unnamed, concentration) * self.rest)
+        if not len(case):
+            return
+        members = np.full(len(case), self.n_unnamed)
+        words = self.words[Stream.SPLIT][case]
+        pair, position, piece = pieces_above(
+            self.rest[case, draw], members, last[case, draw], words, draw, concentration, most=depth
+        )
+        name = _nth_free(self.named[case[pair]], position)
+        # The n-th piece of every pair at once, so that no pair is there twice.
+        order = np.argsort(pair, kind="stable")
+        pair, piece, name = pair[order], piece[order].astype(np.float32), name[order].astype(np.int32)
+        nth = np.arange(len(pair)) - np.searchsorted(pair, pair)
+        for number in range(nth.max(initial=-1) + 1):
+            now = nth == number
+            at = slice(None), case[pair[now]], draw[pair[now]]
+            own_values, own_classes = values[at], classes[at]
+            _insert(own_values, own_classes, piece[now], name[now])
+            values[at], classes[at] = own_values, own_classes
 
     def fill(self, values, classes, ties):
         """Fill the empty places with unnamed classes at random, then with those of plausibility zero."""
-        n_draws, _, depth = values.shape
+        depth, _, n_draws = values.shape
         for place in range(depth):
-            draw, case = np.nonzero(classes[..., place] == -1)
+            case, draw = np.nonzero(classes[place] == -1)
             if not len(draw):
                 continue
-            taken = classes[draw, case, :place]
+            taken = classes[:place, case, draw].T
             unnamed = np.where((taken[..., None] == self.named[case, None]).any(-1), _NOBODY, taken)
             n_free = self.n_unnamed - np.count_nonzero(unnamed < _NOBODY, axis=1)
-            from_rest = (self.rest[draw, case] > 0) & (n_free > 0)
+            from_rest = (self.rest[case, draw] > 0) & (n_free > 0)
             # Excluded from the choice: all named classes, or else only those already in the list.
             excluded = np.concatenate([self.named[case], unnamed], axis=1)
             excluded[~from_rest] = _NOBODY
@@ -152,33 +153,25 @@ class _Bucket:
                 bits = _all_bits(self.words[Stream.FILL], place, n_draws)
                 # 32 bits: of 10,000 classes none is favoured by more than 3e-6 of its share.
                 nth = (bits[case, draw].astype(np.int64) * choices) >> 32
-            classes[draw, case, place] = _nth_free(np.sort(excluded, axis=1), nth)
+            classes[place, case, draw] = _nth_free(np.sort(excluded, axis=1), nth)
+
+
+def _insert(values, classes, value, name):
+    """Insert one more class into lists (place, …) of falling values; of equal values the one that was there first."""
+    greater = [value > own for own in values]
+    for place in range(len(values) - 1, -1, -1):
+        if place:
+            moved = np.where(greater[place - 1], classes[place - 1], name)
+            values[place] = np.maximum(np.minimum(value, values[place - 1]), values[place])
+        else:
+            moved = name
+            values[place] = np.maximum(value, values[place])
+        classes[place] = np.where(greater[place], moved, classes[place])
 
 
 def _nth_free(excluded, nth):
     """Find the nth (from 0) whole number not among the sorted excluded ones; rows along the first axis."""
     return nth + np.count_nonzero(excluded - np.arange(excluded.shape[1]) <= nth[:, None], axis=1)
-
-
-def _top(plausibility, tie_break, length):
-    """Values and places of the greatest, in chunks of one shape."""
-    shape = plausibility.shape
-    if tie_break is not None:
-        places = np.lexsort((tie_break, -plausibility))[..., :length]
-        return np.take_along_axis(plausibility, places, axis=-1), places
-    flat = plausibility.reshape(-1, shape[-1])
-    values, places = np.empty((len(flat), length), np.float32), np.empty((len(flat), length), np.int32)
-    for start in range(0, len(flat), _ROWS):
-        rows = slice(start, start + _ROWS)
-        pad = max(0, start + _ROWS - len(flat))
-        best, place = _top_rows(np.pad(flat[rows], ((0, pad), (0, 0))), length)
-        values[rows], places[rows] = np.asarray(best)[: _ROWS - pad], np.asarray(place)[: _ROWS - pad]
-    return values.reshape(*shape[:-1], length), places.reshape(*shape[:-1], length)
-
-
-@partial(jax.jit, static_argnames="length")
-def _top_rows(plausibility, length):
-    return lax.top_k(plausibility, length)
 
 
 def _all_bits(words, number, n_draws):

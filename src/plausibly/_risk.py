@@ -1,23 +1,23 @@
-"""Plausibility of the risk levels: every class has one of a few levels, and a level's classes pool their mass."""
+"""Risk of the cases: every class has one of a few levels, and a level's classes pool their plausibility."""
+
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._remainder import log_shares
-from plausibly._streams import Stream, Words
+from plausibly._remainder import dirichlet
+from plausibly._streams import Stream, Words, generator
 from plausibly.annotations import Slots
+from plausibly.metrics._risk import N_LEVELS
 
 
 def level_plausibility(
-    plausibility: Float[np.ndarray, "draw slot"],
+    by_slot: Float[np.ndarray, "slot draw"],
     slots: Slots,
-    cases: Int[np.ndarray, " case"],
     words: Words,
     risks: Int[np.ndarray, " class"],
-    *,
-    n_levels: int,
     concentration: float,
-) -> Float[np.ndarray, "draw case level"]:
+) -> Float[np.ndarray, "level case draw"]:
     """Sum of the plausibilities of the classes of each risk level.
 
     The remainder's mass falls on the levels as Dirichlet(concentration · number of unnamed classes of the level), which
@@ -25,33 +25,58 @@ def level_plausibility(
 
     Parameters
     ----------
-    plausibility
-        Of all slots.
-    slots
-        Which case and class they belong to.
-    cases
-        Positions of consecutive cases.
+    by_slot, slots
+        Plausibilities, and which case and class they belong to.
     words
-        Random keys of these cases, of every stream.
+        Random keys of the cases, of every stream.
     risks
-        Level of each class, 0 … ``n_levels`` − 1.
-    n_levels
-        Number of levels.
+        Level of each class.
     concentration
         Of the Dirichlet that splits the remainder, for each class.
     """
-    start, end = slots.start[cases], slots.start[cases + 1]
-    own = slice(start[0], end[-1])
-    named = ~slots.is_remainder[own]
-    of_slot = np.where(named, risks[slots.class_index[own]], -1)
-    member = of_slot == np.arange(n_levels)[:, None]
-    n_of_level = np.bincount(risks, minlength=n_levels) - np.add.reduceat(member, start - start[0], axis=1, dtype=int).T
-    out = np.empty((len(plausibility), len(cases), n_levels), np.float32)
-    for level in range(n_levels):
-        masses = np.where(member[level], plausibility[:, own], 0)
-        out[..., level] = np.add.reduceat(masses, start - start[0], axis=1)
-    rest = np.where(slots.is_remainder[end - 1], plausibility[:, end - 1], 0)
-    draw, case = np.nonzero(rest > 0)
-    shares = np.exp(log_shares(words[Stream.RISK][case], draw, np.zeros_like(draw), concentration * n_of_level[case]))
-    out[draw, case] += rest[draw, case, None] * shares
+    start, end = slots.start[:-1], slots.start[1:]
+    of_slot = np.where(slots.is_remainder, -1, risks[slots.class_index])
+    member = of_slot == np.arange(N_LEVELS)[:, None]
+    n_of_level = np.bincount(risks, minlength=N_LEVELS) - np.add.reduceat(member, start, axis=1, dtype=int).T
+    out = np.stack([np.add.reduceat(by_slot * row[:, None], start, axis=0) for row in member])
+    for case in np.flatnonzero(slots.is_remainder[end - 1]):
+        rest = by_slot[end[case] - 1]
+        if rest.any():
+            shares = dirichlet(generator(words[Stream.RISK][case]), concentration * n_of_level[case], len(rest))
+            out[:, case] += rest * shares.T
     return out
+
+
+class RiskTotals:
+    """Risk of each case, slice by slice."""
+
+    def __init__(self, n_cases: int, risks: Int[np.ndarray, " class"]):
+        self._risks = risks
+        self._certainty = np.empty((2, n_cases), np.float32)
+        self._plausibility = np.empty((n_cases, N_LEVELS), np.float32)
+        self._expected = np.empty((3, n_cases), np.float32)
+
+    def add(
+        self,
+        cases: Int[np.ndarray, " case"],
+        best: Int[np.ndarray, "case draw"],
+        levels: Float[np.ndarray, "level case draw"],
+    ) -> None:
+        """Take in a slice: its most plausible classes, and the plausibilities of its levels."""
+        for row, level in enumerate((self._risks[best], levels.argmax(axis=0))):
+            self._certainty[row, cases] = np.max([(level == at).mean(axis=1) for at in range(N_LEVELS)], axis=0)
+        self._plausibility[cases] = levels.mean(axis=2).T
+        expected = np.tensordot(np.arange(N_LEVELS, dtype=np.float32), levels, axes=1)
+        self._expected[:, cases] = expected.mean(axis=1), expected.min(axis=1), expected.max(axis=1)
+
+    def variables(self) -> dict[str, Any]:
+        """Name what was found."""
+        mean, least, greatest = self._expected
+        return {
+            "risk_certainty": (("case",), self._certainty[0]),
+            "risk_level_certainty": (("case",), self._certainty[1]),
+            "risk_plausibility": (("case", "risk_level"), self._plausibility),
+            "expected_risk_mean": (("case",), mean),
+            "expected_risk_min": (("case",), least),
+            "expected_risk_max": (("case",), greatest),
+        }

@@ -1,76 +1,122 @@
 """Evaluating classifiers against a posterior: every metric by draw, by case and at the point estimate."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
+from os import PathLike
 from typing import Any, Literal
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Float, Int
+from jax.typing import ArrayLike
+from jaxtyping import Int
 
 from plausibly._arviz import Posterior
-from plausibly._keys import case_keys
-from plausibly._ranking import rank_slots
-from plausibly._risk import level_plausibility
-from plausibly._streams import Stream, Words, as_key, select, stream_words
+from plausibly._progress import Progress
+from plausibly._risk import RiskTotals, level_plausibility
+from plausibly._sets import mode_share
+from plausibly._slices import PAIRS, Part, Source
+from plausibly._streams import Stream, as_key
+from plausibly._totals import CoverageTotals, ListTotals, UserTotals, Weights
 from plausibly.annotations import read_risks
+from plausibly.annotators import annotator_agreement
+from plausibly.errors import ArgumentError
+from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
-from plausibly.metrics._lists import hits, ranked_classes, set_certainty, shared_counts
-from plausibly.posterior import annotations_of, slots_of, stacked_draws
+from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._risk import N_LEVELS
+from plausibly.metrics._user import Function, as_metric, check_function
+from plausibly.posterior import annotations_of, opened
 from plausibly.predictions import read_predictions
 
-METRICS = ("accuracy", "set_accuracy", "overlap", "average_overlap")
+METRICS = (
+    "accuracy",
+    "set_accuracy",
+    "overlap",
+    "average_overlap",
+    "coverage",
+    "kendall_tau",
+    "spearman_footrule",
+)
+SMALLER = ("kendall_tau", "spearman_footrule")  #: metrics of which less is better
 INTERVAL = 0.94
-RISK_LEVELS = 3
-
-_PAIRS = 2**19  # Pairs of a draw and a case in memory at once.
+SIZES = (1, 2, 3)  #: of the sets whose annotation certainty is reported
 
 
 def evaluate(
-    posterior: Posterior,
+    posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
     *,
     k: int | Sequence[int] = (1, 2, 3),
+    sizes: int | Sequence[int] | None = None,
     risks: Any = None,
+    metrics: Mapping[str, Metric | Function] | None = None,
+    weights: ArrayLike | None = None,
     ties: Literal["order", "random"] = "order",
     seed: int = 0,
+    progress: bool = False,
 ) -> xr.Dataset:
     """Measure classifiers, and the annotations themselves, against draws of the plausibilities.
+
+    Draws are read in slices of cases and never held dense: a posterior that does not fit into memory is given by the
+    name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
+    cases and classifiers.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.posterior.load`.
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`.
     predictions
         Scores of each classifier by its name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. It may be empty.
     k
         Lengths of the lists, each at most the number of classes.
+    sizes
+        Sizes of the sets whose annotation certainty to report; by default 1, 2 and 3, as far as there are so many
+        classes.
     risks
         Risk level of each class, 0 (low), 1 or 2 (high), in any form that :func:`plausibly.read_risks` understands.
+    metrics
+        Metrics of your own by name: functions of one case's scores (class,) and plausibilities (class,), in JAX, to a
+        number; or :class:`plausibly.metrics.Metric`, which says whether less is better. They need the plausibilities of
+        single classes, and so take far longer than the others.
+    weights
+        How much each case counts, (case,), or how much in each draw, (draw, case): not negative. With weights that are
+        the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup; see
+        :func:`plausibly.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a draw in which
+        none has weight; at the point estimate a case weighs what it does on average.
     ties
         Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
         Of the split of the remainder among the unnamed classes, and of random ties.
+    progress
+        Show a bar.
 
     Returns
     -------
     xarray.Dataset
-        For each k, with X one of ``accuracy``, ``set_accuracy``, ``overlap`` and ``average_overlap``:
-        ``top{k}_X`` (classifier, draw), the mean over cases; ``top{k}_X_by_case`` (classifier, case), the mean over
-        draws; ``top{k}_X_point`` (classifier), at the model's point estimate. ``annotation_certainty_1`` to ``_3``
-        (case). With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the risk of the most
-        plausible class; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``,
-        ``_min`` and ``_max`` over draws (case). Draws are those of all chains, one after the other.
+        For each k, with X one of ``accuracy``, ``set_accuracy``, ``overlap``, ``average_overlap``, ``coverage``,
+        ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
+        ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), at the model's
+        point estimate. The attribute ``better`` of the first says which way is better. Your own metrics likewise.
+
+        ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
+        :func:`plausibly.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of draws that agree
+        on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
+        plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
+        and ``_max`` over draws (case). With ``weights``: ``case_weight`` (case), the mean over draws.
+
+        Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the
+        remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
+        other random numbers, of the same law.
 
     Raises
     ------
     ArgumentError
-        If ``k`` or ``ties`` is out of range.
+        If ``k``, ``sizes`` or ``ties`` is out of range, weights do not fit or are negative, or a metric is no function
+        of two vectors to a number or has the name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
@@ -93,55 +139,34 @@ def evaluate(
     >>> results["top1_accuracy"].values.tolist(), results["top1_accuracy_point"].values.tolist()
     ([[0.0, 1.0]], [1.0])
     """
-    annotations = annotations_of(posterior)
-    n_classes, n_cases = annotations.n_classes, annotations.n_cases
-    ks = [check_size("k", size, n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
-    check_ties(ties)
-    words = stream_words(case_keys(seed, annotations.cases))
-    risks = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
-    depth, sizes = max([*ks, 1]), range(1, min(3, n_classes) + 1)
-    names = [str(name) for name in predictions]
-    predicted = [
-        _predicted_lists(read_predictions(source, annotations), depth, words if ties == "random" else None)
-        for source in predictions.values()
-    ]
-
-    draws, point = stacked_draws(posterior), posterior["constant_data"]["point_plausibility"].values[None]
-    totals = [_Totals(len(draws), n_cases, depth) for _ in names]
-    point_totals = [_Totals(1, n_cases, depth) for _ in names]
-    certainty = np.empty((len(sizes), n_cases), np.float32)
-    risk = None if risks is None else _Risk(n_cases, risks)
-    for cases, lists in _ranked_slices(posterior, draws, max(depth, *sizes), ties, words):
-        for total, ranked in zip(totals, predicted, strict=True):
-            total.add(cases, ranked, lists[..., :depth])
-        padded = _pad_cases(lists, _slice_size(len(draws), n_cases))
-        for row, size in enumerate(sizes):
-            found = set_certainty(padded[..., :size], n_classes)
-            certainty[row, cases] = np.asarray(found)[: len(cases)]
-        if risk is not None:
-            risk.add(posterior, draws, cases, lists[..., 0], words)
-    if names:
-        for cases, lists in _ranked_slices(posterior, point, depth, ties, words):
-            for total, ranked in zip(point_totals, predicted, strict=True):
-                total.add(cases, ranked, lists)
-
-    variables = {}
-    for size in dict.fromkeys(ks):
-        for metric in METRICS:
-            at = [total.metric(metric, size) for total in totals]
-            variables[f"top{size}_{metric}"] = ("classifier", "draw"), _stack([a[0] for a in at], len(draws))
-            by_case = _stack([a[1] for a in at], n_cases).astype(np.float32)
-            variables[f"top{size}_{metric}_by_case"] = ("classifier", "case"), by_case
-            at_point = np.array([total.metric(metric, size)[0][0] for total in point_totals], np.float64)
-            variables[f"top{size}_{metric}_point"] = ("classifier",), at_point
-    for size, values in zip(sizes, certainty, strict=True):
-        variables[f"annotation_certainty_{size}"] = ("case",), values
-    coords = {"classifier": np.array(names, dtype=str), "draw": np.arange(len(draws)), "case": annotations.cases}
-    if risk is not None:
-        variables |= risk.variables()
-        coords["risk_level"] = np.arange(RISK_LEVELS)
-    kept = {name: posterior.attrs[name] for name in ("model", "reliability") if name in posterior.attrs}
-    return xr.Dataset(variables, coords=coords, attrs=kept | {"ties": ties, "seed": seed})
+    from_file = isinstance(posterior, str | PathLike)
+    with opened(posterior) if from_file else nullcontext(posterior) as source, Progress(progress) as bars:
+        annotations = annotations_of(source)
+        n_classes = annotations.n_classes
+        ks = list(dict.fromkeys(check_size("k", size, n_classes) for size in _several(k)))
+        sizes = [size for size in SIZES if size <= n_classes] if sizes is None else _several(sizes)
+        sizes = list(dict.fromkeys(check_size("sizes", size, n_classes) for size in sizes))
+        check_ties(ties)
+        own = check_metrics(metrics or {}, n_classes)
+        levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
+        draws = Source(source, seed, PAIRS)
+        weights = None if weights is None else _check_weights(weights, draws.n_draws, draws.n_cases)
+        scores = [read_predictions(given, annotations) for given in predictions.values()]
+        evaluation = _Evaluation(draws, scores, ks, own, ties)
+        advance = bars.task("Evaluating", draws.n_cases, "cases")
+        found = evaluation.run(weights, sizes, levels, advance)
+        agreement = annotator_agreement(annotations)
+        attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
+    variables = found | {"annotator_agreement": (("case",), agreement.astype(np.float32))}
+    coords = {
+        "classifier": np.array([str(name) for name in predictions], dtype=str),
+        "draw": np.arange(draws.n_draws),
+        "chain": ("draw", np.repeat(np.arange(draws.n_chains), draws.draws_per_chain)),
+        "case": annotations.cases,
+    }
+    if levels is not None:
+        coords["risk_level"] = np.arange(N_LEVELS)
+    return xr.Dataset(variables, coords=coords, attrs=attrs | {"ties": ties, "seed": seed})
 
 
 def summary(results: xr.Dataset) -> pd.DataFrame:
@@ -156,7 +181,8 @@ def summary(results: xr.Dataset) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per classifier and metric: ``mean``, ``sd``, equal-tailed 94 % interval (``lower``, ``upper``), greatest
-        and least value (``best``, ``worst``) over the draws, and ``point``, the value at the model's point estimate.
+        and least value (``best``, ``worst``; the other way round where less is better) over the draws, and ``point``,
+        the value at the model's point estimate. Draws in which a subgroup has no case are left out.
 
     Examples
     --------
@@ -172,6 +198,10 @@ def summary(results: xr.Dataset) -> pd.DataFrame:
             if variable.dims != ("classifier", "draw"):
                 continue
             values = variable.values[position]
+            values = values[~np.isnan(values)]
+            least, greatest = values.min(), values.max()
+            if variable.attrs.get("better") == "smaller":
+                least, greatest = greatest, least
             lower, upper = np.quantile(values, [tail, 1 - tail])
             rows.append(
                 {
@@ -181,8 +211,8 @@ def summary(results: xr.Dataset) -> pd.DataFrame:
                     "sd": values.std(ddof=1) if len(values) > 1 else 0.0,
                     "lower": lower,
                     "upper": upper,
-                    "best": values.max(),
-                    "worst": values.min(),
+                    "best": greatest,
+                    "worst": least,
                     "point": float(results[f"{metric}_point"].values[position]),
                 }
             )
@@ -190,130 +220,143 @@ def summary(results: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-class _Totals:
-    """Counts of one classifier, whole numbers throughout, so that slices and their order leave no trace in them."""
+class _Evaluation:
+    """One pass over the draws, and one over the point estimate."""
 
-    def __init__(self, n_draws: int, n_cases: int, depth: int):
-        self.n_draws, self.n_cases = n_draws, n_cases
-        self.by_draw = np.zeros((3, n_draws, depth), np.int64)
-        self.by_case = np.zeros((3, n_cases, depth), np.int64)
+    def __init__(self, source: Source, scores: Sequence[np.ndarray], ks: Sequence[int], own, ties: str):
+        self._source, self._scores, self._ks, self._own, self._ties = source, scores, ks, own, ties
+        self._depth = max(ks) if scores else 1
+        words = source.words[Stream.PREDICTIONS] if ties == "random" else None
+        self._predicted = [_predicted_lists(values, max(ks), words) for values in scores]
 
-    def add(self, cases, predicted, plausible):
-        size = _slice_size(self.n_draws, self.n_cases)
-        by_draw, by_case = _count(
-            np.pad(predicted[cases], ((0, size - len(cases)), (0, 0)), constant_values=-2), _pad_cases(plausible, size)
+    def run(self, weights, sizes, risks, advance):
+        """Compute the variables of the results."""
+        source = self._source
+        certainty = np.empty((len(sizes), source.n_cases), np.float32)
+        risk = None if risks is None else RiskTotals(source.n_cases, risks)
+
+        def of_annotations(part: Part, lists: Int[np.ndarray, "place case draw"]) -> None:
+            for row, size in enumerate(sizes):
+                certainty[row, part.cases] = mode_share(lists[:size], part.n_classes)
+            if risk is not None:
+                levels = level_plausibility(part.by_slot, part.slots, part.words, risks, part.concentration)
+                risk.add(part.cases, lists[0], levels)
+            advance(len(part.cases))
+
+        depth = max([self._depth, *sizes])
+        totals = self._pass(source.draws(), source.n_draws, depth, weights, of_annotations)
+        mean_weight = None if weights is None else weights.mean(axis=1, keepdims=True)
+        at_point = self._pass(source.point(), 1, self._depth, mean_weight) if self._scores else None
+        variables = self._variables(totals, at_point, weights, mean_weight)
+        for size, values in zip(sizes, certainty, strict=True):
+            variables[f"annotation_certainty_{size}"] = ("case",), values
+        if risk is not None:
+            variables |= risk.variables()
+        if mean_weight is not None:
+            variables["case_weight"] = ("case",), mean_weight[:, 0]
+        return variables
+
+    def _pass(self, parts, n_draws, depth, weights, of_annotations=None):
+        source = self._source
+        size = source.size(n_draws)
+        lists_of = [ListTotals(predicted.T, self._ks, n_draws, size) for predicted in self._predicted]
+        listed = [predicted.T for predicted in self._predicted]
+        split = of_annotations is not None
+        covered = CoverageTotals(listed, self._ks, n_draws, source.slots, source.n_classes, split=split)
+        user = UserTotals(self._own, self._scores, n_draws)
+        for part in parts:
+            own = None if weights is None else weights[part.cases]
+            lists = part.lists(depth, self._ties)
+            for totals in lists_of:
+                totals.add(part, lists, own)
+            covered.add(part, own)
+            user.add(part, own)
+            if of_annotations is not None:
+                of_annotations(part, lists)
+        return lists_of, covered, user
+
+    def _variables(self, totals, at_point, weights, mean_weight) -> dict[str, Any]:
+        """From sums to means, in the three forms of a metric."""
+        by_draw, by_case = self._source.n_cases, self._source.n_draws
+        if weights is not None:
+            by_draw, by_case = weights.sum(axis=0, dtype=np.float64), weights.sum(axis=1, dtype=np.float64)
+        total = self._source.n_cases if mean_weight is None else mean_weight.sum(dtype=np.float64)
+        names = {f"top{k}_{metric}": (metric, k) for k in self._ks for metric in METRICS} | dict.fromkeys(self._own)
+        variables = {}
+        with np.errstate(invalid="ignore"):  # 0 / 0 where nothing has weight
+            for name, what in names.items():
+                over_cases, over_draws = _sums(totals, name, what, self._source)
+                point = np.empty(0) if at_point is None else _sums(at_point, name, what, self._source)[0][:, 0]
+                less = self._own[name].better == "smaller" if what is None else what[0] in SMALLER
+                attrs = {"better": "smaller" if less else "greater"}
+                variables[name] = ("classifier", "draw"), over_cases / by_draw, attrs
+                variables[f"{name}_by_case"] = ("classifier", "case"), (over_draws / by_case).astype(np.float32)
+                variables[f"{name}_point"] = ("classifier",), point / total
+        return variables
+
+
+def _sums(totals, name, what, source):
+    """Sums of a metric over cases (classifier, draw), and over draws (classifier, case)."""
+    lists_of, covered, user = totals
+    if not lists_of:
+        return np.empty((0, source.n_draws)), np.empty((0, source.n_cases))
+    if what is None:
+        return user.metric(name)
+    metric, k = what
+    if metric == "coverage":
+        return covered.metric(k)
+    found = [of.metric(metric, k) for of in lists_of]
+    return tuple(np.stack([one[at] for one in found]) for at in (0, 1))
+
+
+def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
+    """Refuse metrics of the user's own that are none, or whose names are taken."""
+    found = {}
+    for name, given in metrics.items():
+        name = str(name)
+        taken = name.startswith(("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk"))
+        if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
+            raise ArgumentError(
+                f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
+            )
+        found[name] = as_metric(given)
+        check_function(found[name].function, n_classes, f"metric {name!r}")
+    return found
+
+
+_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
+
+
+def _check_weights(weights: ArrayLike, n_draws: int, n_cases: int) -> Weights:
+    """Refuse weights that do not fit; draws run fastest in what is returned."""
+    values = np.asarray(weights, np.float32)
+    if values.shape not in ((n_cases,), (n_draws, n_cases)):
+        raise ArgumentError(
+            f"weights must have the shape (case,), {(n_cases,)}, or (draw, case), {(n_draws, n_cases)}, but the shape "
+            f"is {values.shape}: give one weight per case, or per draw and case."
         )
-        self.by_draw += np.asarray(by_draw)
-        self.by_case[:, cases] = np.asarray(by_case)[:, : len(cases)]
-
-    def metric(self, metric, k):
-        return self._of(metric, k, self.by_draw, self.n_cases), self._of(metric, k, self.by_case, self.n_draws)
-
-    @staticmethod
-    def _of(metric, k, counts, n):
-        hit, equal, shared = counts[..., :k]
-        if metric == "accuracy":
-            return hit[:, -1] / n
-        if metric == "set_accuracy":
-            return equal[:, -1] / n
-        if metric == "overlap":
-            return shared[:, -1] / (n * k)
-        return (shared / np.arange(1, k + 1)).sum(axis=1) / (n * k)
-
-
-@jax.jit
-def _count(predicted, plausible):
-    """Hits, equal sets and shared classes at every length, summed over cases and over draws."""
-    shared = shared_counts(predicted, plausible)
-    equal = shared == jnp.arange(1, shared.shape[-1] + 1)
-    hit = hits(predicted, plausible)
-    by_draw = jnp.stack([jnp.sum(counts, axis=1, dtype=jnp.int32) for counts in (hit, equal, shared)])
-    by_case = jnp.stack([jnp.sum(counts, axis=0, dtype=jnp.int32) for counts in (hit, equal, shared)])
-    return by_draw, by_case
-
-
-class _Risk:
-    """Risk of each case, slice by slice."""
-
-    def __init__(self, n_cases: int, risks: Int[np.ndarray, " class"]):
-        self.risks = risks
-        self.certainty = np.empty(n_cases, np.float32)
-        self.plausibility = np.empty((n_cases, RISK_LEVELS), np.float32)
-        self.expected = np.empty((3, n_cases), np.float32)
-
-    def add(self, posterior, draws, cases, best, words):
-        of_best = self.risks[best]
-        frequency = np.stack([(of_best == level).mean(axis=0) for level in range(RISK_LEVELS)])
-        self.certainty[cases] = frequency.max(axis=0)
-        levels = level_plausibility(
-            draws,
-            slots_of(posterior),
-            cases,
-            select(words, cases),
-            self.risks,
-            n_levels=RISK_LEVELS,
-            concentration=float(posterior.attrs["concentration"]),
+    wrong = np.argwhere(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        place = tuple(int(at) for at in wrong[0])
+        raise ArgumentError(
+            f"weights must be finite numbers that are not negative, but {values[place]} stands at {place}: mend it, or "
+            "give 0 to what does not count."
         )
-        self.plausibility[cases] = levels.mean(axis=0)
-        expected = levels @ np.arange(RISK_LEVELS, dtype=np.float32)
-        self.expected[:, cases] = expected.mean(axis=0), expected.min(axis=0), expected.max(axis=0)
-
-    def variables(self):
-        mean, least, greatest = self.expected
-        return {
-            "risk_certainty": (("case",), self.certainty),
-            "risk_plausibility": (("case", "risk_level"), self.plausibility),
-            "expected_risk_mean": (("case",), mean),
-            "expected_risk_min": (("case",), least),
-            "expected_risk_max": (("case",), greatest),
-        }
+    if not values.any():
+        raise ArgumentError("weights must not all be 0, but they are: give weight to at least one case.")
+    return np.ascontiguousarray(np.broadcast_to(values, (n_draws, n_cases)).T)
 
 
-def _ranked_slices(
-    posterior, draws: Float[np.ndarray, "draw slot"], depth: int, ties: str, words: Words
-) -> Iterator[tuple[Int[np.ndarray, " case"], Int[np.ndarray, "draw case place"]]]:
-    """Positions and ranked lists of a few cases at a time."""
-    slots = slots_of(posterior)
-    n_cases = len(slots.start) - 1
-    size = _slice_size(len(draws), n_cases)
-    for first in range(0, n_cases, size):
-        cases = np.arange(first, min(first + size, n_cases))
-        lists = rank_slots(
-            draws,
-            slots,
-            cases,
-            select(words, cases),
-            depth,
-            n_classes=int(posterior.attrs["n_classes"]),
-            concentration=float(posterior.attrs["concentration"]),
-            ties=ties,
-        )
-        yield cases, lists
+def _several(numbers: int | Sequence[int]) -> Sequence[int]:
+    return [numbers] if np.ndim(numbers) == 0 else list(numbers)
 
 
-def _predicted_lists(scores, depth, words):
+def _predicted_lists(scores, depth, words) -> Int[np.ndarray, "case place"]:
     """Rank the scores of a classifier; equal scores give equal lists, also with random ties."""
-    tie_break = None
-    if words is not None:
-        tie_break = np.asarray(_uniform(words[Stream.PREDICTIONS], scores.shape[1]))
+    tie_break = None if words is None else np.asarray(_uniform(words, scores.shape[1]))
     return ranked_classes(scores, depth, tie_break)
 
 
 @partial(jax.jit, static_argnames="n_classes")
 def _uniform(words, n_classes):
     return jax.vmap(lambda word: jax.random.uniform(as_key(word), (n_classes,)))(words)
-
-
-def _slice_size(n_draws: int, n_cases: int) -> int:
-    """Cases per slice: slices of equal size, which compile once and hardly need padding."""
-    n_slices = math.ceil(n_draws * n_cases / _PAIRS)
-    return math.ceil(n_cases / n_slices)
-
-
-def _pad_cases(lists, size):
-    """Fill up with cases whose lists match nothing, so that all slices compile once."""
-    return np.pad(lists, ((0, 0), (0, size - lists.shape[1]), (0, 0)), constant_values=-1)
-
-
-def _stack(rows, length):
-    return np.stack(rows) if rows else np.empty((0, length))

@@ -12,12 +12,11 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
@@ -25,7 +24,8 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._keys import case_keys
 from plausibly._ranking import rank_slots
-from plausibly._streams import Stream, as_key, stream_words
+from plausibly._remainder import dirichlet
+from plausibly._streams import Stream, Words, generator, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Slots
 from plausibly.errors import ArgumentError, FileError
 from plausibly.metrics._inputs import check_size, check_ties
@@ -269,22 +269,35 @@ def dense(
     >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
     [[1.0], [1.0]]
     """
-    slots, draws = slots_of(posterior), stacked_draws(posterior)
-    n_classes, concentration = int(posterior.attrs["n_classes"]), float(posterior.attrs["concentration"])
     positions, names = _positions(posterior, cases)
-    words = stream_words(case_keys(seed, names))[Stream.DENSE]
-    out = np.zeros((len(draws), len(positions), n_classes), np.float32)
-    for row, case in enumerate(positions):
+    return dense_slots(
+        stacked_draws(posterior),
+        slots_of(posterior),
+        positions,
+        stream_words(case_keys(seed, names)),
+        int(posterior.attrs["n_classes"]),
+        float(posterior.attrs["concentration"]),
+    )
+
+
+def dense_slots(
+    draws: Float[np.ndarray, "draw slot"],
+    slots: Slots,
+    cases: Int[np.ndarray, " chosen"],
+    words: Words,
+    n_classes: int,
+    concentration: float,
+) -> Float[np.ndarray, "draw chosen class"]:
+    """Split the remainders of the cases at these positions; ``words`` are their random keys."""
+    out = np.zeros((len(draws), len(cases), n_classes), np.float32)
+    for row, case in enumerate(cases):
         own = slice(slots.start[case], slots.start[case + 1])
         named = slots.class_index[own][~slots.is_remainder[own]]
         out[:, row, named] = draws[:, own][:, : len(named)]
         if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
-            # All classes get a share, so that one shape serves all cases, and only the unnamed ones keep theirs.
-            log_gamma = np.array(_log_gammas(words[row], concentration, len(draws) * n_classes))
-            log_gamma = log_gamma.reshape(len(draws), n_classes)
-            log_gamma[:, named] = -np.inf
-            shares = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
-            out[:, row] += draws[:, own.stop - 1, None] * (shares / shares.sum(axis=1, keepdims=True))
+            unnamed = np.setdiff1d(np.arange(n_classes), named)
+            shares = dirichlet(generator(words[Stream.DENSE][row]), np.full(len(unnamed), concentration), len(draws))
+            out[:, row, unnamed] = draws[:, own.stop - 1, None] * shares
     return out
 
 
@@ -319,30 +332,64 @@ def save(posterior: Posterior, path: str | Path) -> None:
         raise FileError(f"{path} cannot be written ({_reason(error)}): choose another place.") from error
 
 
-def load(path: str | Path) -> Posterior:
+def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     """Read a posterior that :func:`save` wrote.
 
     Parameters
     ----------
     path
         Name of the file.
+    lazy
+        Leave the draws in the file, which stays open, until somebody asks for them; :func:`plausibly.evaluate` asks for
+        a few cases at a time.
 
     Raises
     ------
     FileError
         If the file is missing, truncated, not netCDF or not a posterior.
     """
+    tree = _open_tree(path)
     try:
-        with xr.open_datatree(path, engine="h5netcdf") as tree:
-            loaded = tree.load()
+        return _check_groups(tree if lazy else tree.load(), path)
+    except (OSError, KeyError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
+    finally:
+        if not lazy:
+            tree.close()
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Posterior]:
+    """Open a posterior's file for as long as it takes to read from it.
+
+    Raises
+    ------
+    FileError
+        As :func:`load` does.
+    """
+    tree = _open_tree(path)
+    try:
+        yield _check_groups(tree, path)
+    finally:
+        tree.close()
+
+
+def _open_tree(path):
+    try:
+        return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist: check the path.") from error
     except (OSError, KeyError, ValueError) as error:
         raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
-    groups = {name: node.to_dataset() for name, node in loaded.children.items()}
+
+
+def _check_groups(tree, path):
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
     if not {"posterior", "constant_data", "observed_data"} <= groups.keys():
         raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
-    return from_groups(groups, loaded.attrs)
+    return from_groups(groups, tree.attrs)
 
 
 def _reason(error: Exception) -> str:
@@ -392,9 +439,3 @@ def _positions(posterior, cases):
     if unknown:
         raise ArgumentError(f"there is no case {unknown[0]!r} in this posterior: its cases are {str(names[0])!r}, ….")
     return np.array([place[case] for case in wanted], np.int64), wanted
-
-
-@partial(jax.jit, static_argnames="size")
-def _log_gammas(words, concentration, size):
-    keys = jax.random.split(as_key(words), size)
-    return jax.vmap(lambda key: jax.random.loggamma(key, concentration))(keys)

@@ -12,15 +12,19 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
+from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Slots, read_risks
+from plausibly.comparison import rankings
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate, summary
-from plausibly.metrics._inputs import check_size
+from plausibly.evaluation import METRICS, check_metrics, evaluate, summary
+from plausibly.metrics import Metric
+from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._user import Function
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.predictions import read_predictions
 
@@ -119,6 +123,70 @@ class Sweep:
         return pd.concat([run.metrics() for run in self.runs], ignore_index=True)
 
     @property
+    def dataset(self) -> xr.Dataset:
+        """The table ``metrics`` as arrays over (model, reliability, classifier, metric).
+
+        At the reliability ``inf`` stands the limit, the value at the point estimate, with no spread. What was not asked
+        for is NaN.
+        """
+        table = self.metrics
+        limits = []
+        for model, runs in self.models.items():
+            last = max(runs, key=lambda run: -np.inf if np.isnan(run.reliability) else run.reliability)
+            own = table[(table["model"] == model) & (table["reliability"].eq(last.reliability) | (len(runs) == 1))]
+            at_point = {name: own["point"] for name in ("mean", "lower", "upper", "best", "worst")}
+            limits.append(own.assign(reliability=np.inf, sd=0.0, **at_point))
+        table = pd.concat([table.dropna(subset="reliability"), *limits], ignore_index=True)
+        names = ["model", "reliability", "classifier", "metric"]
+        order = {name: list(dict.fromkeys(table[name])) for name in names}
+        order["reliability"] = sorted(order["reliability"])
+        return table.set_index(names).to_xarray().reindex(order)
+
+    def rankings(self, metric: str) -> pd.DataFrame:
+        """Tabulate how each run ranks the classifiers, and where that changes with the reliability.
+
+        Parameters
+        ----------
+        metric
+            One of the metrics, such as ``"top3_accuracy"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``model``, ``reliability`` in rising order (``inf`` for the point estimate), ``ranking`` by the mean over
+            draws, such as ``"B > A"``, its ``probability``, the share of draws with the same ranking (NaN for the point
+            estimate), and whether it ``changes`` from the row before.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such metric.
+        """
+        rows = []
+        for model, runs in self.models.items():
+            ordered = sorted(runs, key=lambda run: run.reliability)
+            before = None
+            for run in [*(run for run in ordered if not np.isnan(run.reliability)), None]:
+                results = ordered[-1].results if run is None else run.results
+                found = rankings(results, metric).set_index("ranking")["probability"]
+                if not len(found):
+                    continue
+                over = results[f"{metric}_point"] if run is None else results[metric].mean("draw")
+                single = over.expand_dims(draw=1).assign_attrs(results[metric].attrs)
+                ranking = rankings(xr.Dataset({metric: single}), metric)["ranking"].iloc[0]
+                rows.append(
+                    {
+                        "model": model,
+                        "reliability": np.inf if run is None else run.reliability,
+                        "ranking": ranking,
+                        "probability": np.nan if run is None else found.get(ranking, 0.0),
+                        "changes": before is not None and ranking != before,
+                    }
+                )
+                before = ranking
+        return pd.DataFrame(rows, columns=["model", "reliability", "ranking", "probability", "changes"])
+
+    @property
     def certainty(self) -> pd.DataFrame:
         """One row per case, model and reliability: annotation certainties, risks, and convergence."""
         return pd.concat([run.certainty() for run in self.runs], ignore_index=True)
@@ -199,7 +267,11 @@ def sweep(
     models: Models,
     *,
     k: int | Sequence[int] | None = None,
+    sizes: int | Sequence[int] | None = None,
     risks: Any = None,
+    metrics: Mapping[str, Metric | Function] | None = None,
+    weights: ArrayLike | None = None,
+    break_ties: Literal["order", "random"] = "order",
     ties: Literal["split", "full"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
@@ -225,8 +297,17 @@ def sweep(
         usual ones, or for a model that has none. A model is a name or a NumPyro program.
     k
         Lengths of the classifiers' lists; by default 1, 2 and 3, as far as there are so many classes.
+    sizes
+        Sizes of the sets whose annotation certainty to report, as for :func:`plausibly.evaluate`.
     risks
         Risk level of each class, see :func:`plausibly.read_risks`.
+    metrics
+        Metrics of your own by name, as for :func:`plausibly.evaluate`.
+    weights
+        How much each case counts, (case,), as for :func:`plausibly.evaluate`.
+    break_ties
+        Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``): what
+        :func:`plausibly.evaluate` calls ``ties``.
     ties, mode, unranked, concentration, draws, chains, warmup
         As for :func:`plausibly.aggregate`; each goes to those of the models that have a use for it.
     seed
@@ -237,7 +318,8 @@ def sweep(
     Returns
     -------
     Sweep
-        Its ``metrics`` and ``certainty`` are tidy tables, ``runs`` hold the rest.
+        Its ``metrics`` and ``certainty`` are tidy tables, ``dataset`` has the metrics as arrays, ``rankings`` says
+        where the order of the classifiers changes, ``runs`` hold the rest.
 
     Raises
     ------
@@ -261,7 +343,8 @@ def sweep(
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
-    plan = Plan.of(annotations, predictions, models, k=k, risks=risks, seed=seed, **given)
+    asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
+    plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     return Sweep(annotations, tuple(run for run, _ in plan.runs(progress=progress)))
 
 
@@ -272,8 +355,7 @@ class Plan:
     annotations: Annotations
     predictions: Mapping[str, np.ndarray]
     steps: Sequence[tuple[str | Callable[..., None], str, float, Mapping[str, Any]]]  #: model, name, reliability, rest
-    k: Sequence[int]
-    risks: np.ndarray | None
+    options: Mapping[str, Any]  #: of evaluate
     seed: int
 
     @classmethod
@@ -284,7 +366,11 @@ class Plan:
         models: Models,
         *,
         k: int | Sequence[int] | None = None,
+        sizes: int | Sequence[int] | None = None,
         risks: Any = None,
+        metrics: Mapping[str, Metric | Function] | None = None,
+        weights: ArrayLike | None = None,
+        break_ties: str = "order",
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
@@ -311,15 +397,35 @@ class Plan:
                 raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
         if k is None:
             k = [size for size in DEPTHS if size <= annotations.n_classes]
-        sizes = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        check_ties(break_ties)
+        if sizes is not None:
+            sizes = [check_size("sizes", n, annotations.n_classes) for n in ([sizes] if np.ndim(sizes) == 0 else sizes)]
+        if weights is not None and np.shape(weights) != (annotations.n_cases,):
+            raise ArgumentError(
+                f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
+                f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
+            )
+        evaluated = {
+            "k": list(dict.fromkeys(ks)),
+            "sizes": sizes,
+            "risks": None if risks is None else read_risks(risks, annotations.classes),
+            "metrics": check_metrics(metrics or {}, annotations.n_classes),
+            "weights": weights,
+            "ties": break_ties,
+        }
         return cls(
             annotations,
             {str(name): read_predictions(source, annotations) for name, source in predictions.items()},
             steps,
-            list(dict.fromkeys(sizes)),
-            None if risks is None else read_risks(risks, annotations.classes),
+            evaluated,
             seed,
         )
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, the user's own last."""
+        return [f"top{k}_{metric}" for k in self.options["k"] for metric in METRICS] + list(self.options["metrics"])
 
     @property
     def labels(self) -> list[str]:
@@ -341,8 +447,9 @@ class Plan:
         for number, (model, name, reliability, arguments) in enumerate(self.steps):
             before(number, self.labels[number])
             posterior = aggregate(self.annotations, model, seed=self.seed, progress=progress, **arguments)
-            results = evaluate(posterior, self.predictions, k=self.k, risks=self.risks, seed=self.seed)
-            order = np.argsort(results["annotation_certainty_1"].values, kind="stable")[:KEPT_CASES]
+            results = evaluate(posterior, self.predictions, **self.options, seed=self.seed, progress=progress)
+            certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
+            order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
             kept = _excerpt(self.annotations, posterior, order)
             release_memory()
             yield Run(name, reliability, results, diagnose(posterior), kept, dict(posterior.attrs)), posterior

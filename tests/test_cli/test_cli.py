@@ -16,7 +16,7 @@ import plausibly as pb
 from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
-COMMANDS = ("demo", "evaluate", "aggregate", "simulate")
+COMMANDS = ("demo", "evaluate", "aggregate", "sweep", "compare", "simulate")
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
 
 
@@ -260,6 +260,94 @@ def test_aggregate_refuses_what_it_has_no_use_for(data, words, sentence):
     result = plausibly("aggregate", data / "annotations.json", *words)
     assert result.exit_code == 2
     assert sentence in result.stderr
+
+
+def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
+    words = ["sweep", data / "annotations.json", *predictions, "--model", "prirn@1,30", "--model", "irn", "--draws", 20]
+    out = tmp_path / "out"
+    result = plausibly(*words, "--metric", "top2_kendall_tau", "--top", "1,2", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == {"sweep.csv", "sweep.nc", "rankings.csv", "rankings.svg"}
+    annotations = pb.read_annotations(data / "annotations.json")
+    scores = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
+    swept = pb.sweep(annotations, scores, {"prirn": (1, 30), "irn": None}, k=(1, 2), draws=20, progress=False)
+    pd.testing.assert_frame_equal(pd.read_csv(out / "sweep.csv"), swept.metrics, check_dtype=False)
+    found = pd.read_csv(out / "rankings.csv").drop(columns="metric")
+    pd.testing.assert_frame_equal(found, swept.rankings("top2_kendall_tau"), check_dtype=False)
+    xr.testing.assert_equal(xr.load_dataset(out / "sweep.nc", engine="h5netcdf"), swept.dataset)
+    assert "The ranking by top2_kendall_tau" in result.stdout
+    assert (out / "rankings.svg").read_text(encoding="utf-8").count("<svg") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "a sweep ranks classifiers, but no --predictions were given"),
+        (["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, .* 'top9_accuracy'"),
+    ],
+)
+def test_sweep_refuses(data, predictions, tmp_path, words, sentence):
+    words = [word for given in words for word in (predictions if given == "AB" else [given])]
+    result = plausibly("sweep", data / "annotations.json", "--model", "irn", *words, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert re.search(sentence, result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def saved(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("saved") / "posterior.nc"
+    result = plausibly("aggregate", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--out", out)
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
+    words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--resamples", 50]
+    words += ["--risks", data / "risks.txt", "--risk", 0]
+    result = plausibly(*words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    posterior = pb.load(saved)
+    weights = pb.risk_weights(posterior, data / "risks.txt", 0, seed=3)
+    scores = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
+    results = pb.evaluate(posterior, scores, weights=weights, seed=3)
+    tables = {
+        "differences": pb.differences(results, "top2_overlap"),
+        "rankings": pb.rankings(results, "top2_overlap"),
+        "variances": pb.variance_split(results, "top2_overlap", resamples=50, seed=3),
+    }
+    for name, table in tables.items():
+        found = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"mean": [""]})
+        pd.testing.assert_frame_equal(found, table, check_dtype=False)
+    for heading in ("Differences in top2_overlap", "Posterior over rankings", "What kind of noise"):
+        assert heading in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
+    assert plausibly(*words, "--quiet").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["A"], "a comparison needs two classifiers, but 1 were given"),
+        (["A", "B", "--risk", 2], "--risk 2 needs the risks of the classes, but none were given"),
+        (["A", "B", "--metric", "top9_accuracy"], "there is no metric 'top9_accuracy' by draw"),
+    ],
+)
+def test_compare_refuses(data, saved, words, sentence):
+    given = [word for name in words[:2] if name in ("A", "B") for word in named(data, name)]
+    result = plausibly("compare", saved, *given, *(word for word in words if word not in ("A", "B")))
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def named(data, name):
+    return ["--predictions", f"{name}={data / f'predictions-{name}.csv'}"]
+
+
+def test_compare_without_a_posterior(data, predictions):
+    result = plausibly("compare", data / "none.nc", *predictions)
+    assert result.exit_code == 2
+    assert "none.nc cannot be read" in result.stderr
 
 
 def test_simulate_writes_what_the_simulators_give(data):

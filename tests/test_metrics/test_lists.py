@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plausibly._sets import mode_share
 from plausibly.metrics import ranked_classes
-from plausibly.metrics._lists import hits, set_certainty, shared_counts
+from plausibly.metrics._counts import count
+from plausibly.metrics._lists import set_certainty
 
 
 @given(
@@ -43,9 +45,10 @@ lists = st.permutations(range(7))
 @given(predicted=lists, plausible=lists, depth=st.integers(1, 7))
 def test_counts_of_shared_classes_are_those_of_sets(predicted, plausible, depth):
     a, b = predicted[:depth], plausible[:depth]
-    shared = [len(set(a[:j]) & set(b[:j])) for j in range(1, depth + 1)]
-    assert shared_counts(jnp.array([a]), jnp.array([[b]])).tolist() == [[shared]]
-    assert hits(jnp.array([a]), jnp.array([[b]])).tolist() == [[[b[0] in a[:j] for j in range(1, depth + 1)]]]
+    first, second = jnp.array(a), jnp.array(b)
+    for j in range(1, depth + 1):
+        assert int(count("overlap", first, second, j)) == len(set(a[:j]) & set(b[:j]))
+        assert int(count("accuracy", first, second, j)) == (b[0] in a[:j])
 
 
 @pytest.mark.parametrize("n_classes", [3, 419, 10_000, 70_000])
@@ -59,3 +62,16 @@ def test_set_certainty_is_the_frequency_of_the_commonest_set(n_classes):
             max(sum(set(a) == set(b) for b in drawn[:, case]) for a in drawn[:, case]) / 12 for case in range(5)
         ]
         np.testing.assert_allclose(set_certainty(jnp.array(drawn), n_classes), expected, rtol=1e-6)
+        np.testing.assert_allclose(mode_share(drawn.transpose(2, 1, 0), n_classes), expected, rtol=1e-6)
+
+
+def test_sets_too_large_for_one_number():
+    rng = np.random.default_rng(1)
+    drawn = np.stack(
+        [np.stack([rng.permutation(60_000)[:9] for _ in range(4)]) for _ in range(5)]
+    )  # (draw, case, place)
+    drawn[2, 1], drawn[4, 1], drawn[3, 2] = drawn[0, 1][::-1], np.roll(drawn[0, 1], 2), drawn[0, 2][::-1]
+    # Sets that differ in their last class only are different ones.
+    drawn[1, 3] = drawn[0, 3]
+    drawn[1, 3, 8] = 59_999 if 59_999 not in drawn[0, 3] else 0
+    np.testing.assert_allclose(mode_share(drawn.transpose(2, 1, 0), 60_000), [0.2, 0.6, 0.4, 0.2])

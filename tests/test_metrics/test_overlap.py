@@ -1,11 +1,14 @@
 """Metrics on plain arrays against SPEC 3 written as loops, and against scikit-learn where there is one draw."""
 
+from itertools import combinations
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 from sklearn.metrics import top_k_accuracy_score
 
 from plausibly import metrics
@@ -21,7 +24,40 @@ def one_overlap(scores, draw, k):
     return len(set(top(scores, k)) & set(top(draw, k))) / k
 
 
+def fagin_kendall(a, b):
+    """Kendall's distance with penalty 1/2 over all pairs of classes in either list, case by case as in the paper."""
+    total = 0.0
+    for x, y in combinations(sorted({*a, *b}), 2):
+        if all(c in one for one in (a, b) for c in (x, y)):
+            total += (a.index(x) < a.index(y)) != (b.index(x) < b.index(y))
+        elif (x in a and y in a and not (x in b or y in b)) or (x in b and y in b and not (x in a or y in a)):
+            total += 0.5
+        elif (x in a and y in a) or (x in b and y in b):
+            one, other = (a, b) if x in a and y in a else (b, a)
+            absent, present = (x, y) if x not in other else (y, x)
+            total += one.index(absent) < one.index(present)
+        else:
+            total += 1
+    return total
+
+
+def fagin_footrule(a, b):
+    """Footrule with absent classes at place k + 1, over all classes in either list."""
+    place = [{c: one.index(c) + 1 if c in one else len(a) + 1 for c in {*a, *b}} for one in (a, b)]
+    return sum(abs(place[0][c] - place[1][c]) for c in place[0])
+
+
+def apart(k):
+    """Two lists without a common class, whose distance is the greatest."""
+    return list(range(k)), list(range(k, 2 * k))
+
+
 LITERAL = {
+    "kendall_tau": lambda scores, draw, k: fagin_kendall(top(scores, k), top(draw, k)) / fagin_kendall(*apart(k)),
+    "spearman_footrule": (
+        lambda scores, draw, k: fagin_footrule(top(scores, k), top(draw, k)) / fagin_footrule(*apart(k))
+    ),
+    "coverage": lambda scores, draw, k: sum(draw[c] for c in top(scores, k)),
     "top_k_accuracy": lambda scores, draw, k: top(draw, 1)[0] in top(scores, k),
     "set_accuracy": lambda scores, draw, k: set(top(draw, k)) == set(top(scores, k)),
     "overlap": one_overlap,
@@ -63,6 +99,42 @@ def test_one_draw_gives_the_standard_metric(k):
     assert float(ours.mean()) == pytest.approx(top_k_accuracy_score(labels, scores, k=k), abs=1e-6)
 
 
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_distances_of_one_draw_are_those_of_full_rankings(k):
+    rng = np.random.default_rng(4)
+    scores, draw = rng.random((30, 5)), rng.random((30, 5))
+    # On lists of all classes Kendall's distance counts discordant pairs, and the footrule sums displacements.
+    tau = [kendalltau(a, b).statistic for a, b in zip(scores, draw, strict=True)]
+    discordant = (1 - np.array(tau)) / 2 * 10
+    np.testing.assert_allclose(metrics.kendall_tau(scores, draw[None], 5)[0], discordant / 35, atol=1e-6)
+    ranks = [(-np.asarray(x)).argsort(axis=1).argsort(axis=1) for x in (scores, draw)]
+    displaced = np.abs(ranks[0] - ranks[1]).sum(axis=1)
+    np.testing.assert_allclose(metrics.spearman_footrule(scores, draw[None], 5)[0], displaced / 30, atol=1e-6)
+    for metric in (metrics.kendall_tau, metrics.spearman_footrule):
+        assert (metric(scores, scores[None], k) == 0).all()
+        np.testing.assert_allclose(metric(scores, draw[None], k), metric(draw, scores[None], k), atol=1e-7)
+
+
+def test_lists_without_a_common_class_are_one_apart():
+    scores, draw = np.arange(8.0)[None], np.arange(8.0)[None, None, ::-1]
+    for k in (1, 2, 4):
+        assert float(metrics.kendall_tau(scores, draw, k)[0, 0]) == 1
+        assert float(metrics.spearman_footrule(scores, draw, k)[0, 0]) == 1
+
+
+def test_the_treatment_of_ties_matters_as_much_as_it_should():
+    # Two classes tie for the first place of every draw; the classifier names the first of them, or the second.
+    plausibilities = np.tile([0.4, 0.4, 0.2], (2000, 1, 1))
+    for scores, in_order in (([[1.0, 0.5, 0]], 1.0), ([[0.5, 1.0, 0]], 0.0)):
+        assert float(metrics.top_k_accuracy(scores, plausibilities, 1).mean()) == in_order
+        random = metrics.top_k_accuracy(scores, plausibilities, 1, ties="random", seed=1)
+        # Five standard deviations: a false alarm in two million seeds.
+        assert abs(float(random.mean()) - 0.5) < 5 * np.sqrt(0.25 / 2000)
+        # A list of two holds both of the tied classes.
+        for ties in ("order", "random"):
+            assert float(metrics.top_k_accuracy(scores, plausibilities, 2, ties=ties).mean()) == 1
+
+
 def test_metrics_agree_where_they_must():
     rng = np.random.default_rng(2)
     predictions, plausibilities = rng.random((20, 5)), rng.dirichlet(np.ones(5), (30, 20))
@@ -78,7 +150,7 @@ def test_metrics_work_inside_jit(name):
     metric = getattr(metrics, name)
     predictions, plausibilities = jnp.array([[0.2, 0.5, 0.3]]), jnp.array([[[0.2, 0.3, 0.5]], [[0.5, 0.2, 0.3]]])
     jitted = jax.jit(lambda a, b: metric(a, b, 2))(predictions, plausibilities)
-    np.testing.assert_array_equal(jitted, metric(predictions, plausibilities, 2))
+    np.testing.assert_allclose(jitted, metric(predictions, plausibilities, 2), rtol=1e-6)
 
 
 def test_random_ties_are_seeded_and_fair():

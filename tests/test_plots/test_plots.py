@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+import plausibly as pb
 from plausibly import plots
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError
@@ -198,3 +199,60 @@ def test_spread_labels_keep_their_order_and_distance(values):
     order = np.argsort(values, kind="stable")
     assert (np.diff(placed[order]) >= 0.05 - 1e-12).all()
     assert np.mean(placed) == pytest.approx(np.mean(values))
+
+
+@pytest.fixture(scope="module")
+def swept():
+    """Two classifiers, of which A follows the first annotator of most cases and B the others."""
+    rankings = [[[["a"], ["b"]], [["b"], ["a"]], [["b"], ["c"]]]] * 5 + [[[["c"]], [["a"], ["c"]]]] * 4
+    annotations = Annotations.from_rankings(rankings, classes=["a", "b", "c"])
+    scores = {"A": np.tile([0.5, 0.4, 0.1], (9, 1)), "B": np.tile([0.3, 0.5, 0.2], (9, 1))}
+    return pb.sweep(annotations, scores, {"prirn": (100, 1), "irn": None}, k=(1, 2), draws=40, progress=False)
+
+
+def test_places_are_those_of_the_means_and_areas_the_share_of_draws(ax, swept):
+    plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
+    runs = sorted(swept.models["prirn"], key=lambda run: run.reliability)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "100", "point\nestimate"]
+    lines = [line for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) == 2]
+    means = [run.results["top1_accuracy"].mean("draw").values for run in runs]
+    for position, line in enumerate(lines):
+        expected = [1 + (mean > mean[position]).sum() + ((mean == mean[position]).sum() - 1) / 2 for mean in means]
+        assert line.get_ydata().tolist() == expected
+    assert len(lines) == 2
+    first = next(line for line in ax.lines if len(line.get_xdata()) == 1 and line.get_xdata()[0] == 0)
+    share = pb.rank_probabilities(runs[0].results, "top1_accuracy").values[0, int(first.get_ydata()[0]) - 1]
+    assert first.get_markersize() == pytest.approx(max(2.5, 15 * np.sqrt(share)))
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+
+def test_steps_are_shaded_where_the_ranking_changes(ax, swept):
+    plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
+    table = swept.rankings("top1_accuracy")
+    changes = np.flatnonzero(table.loc[table["model"] == "prirn", "changes"])
+    assert [text.get_text() for text in ax.texts].count("changes") == len(changes)
+    assert sorted(patch.get_x() + patch.get_width() / 2 for patch in ax.patches) == pytest.approx(changes - 0.5)
+
+
+def test_a_model_without_reliability_has_its_limit_alone(ax, swept):
+    plots.ranking_by_reliability(swept, "top1_accuracy", "irn", ax=ax)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["point\nestimate"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("top1_accuracy",), "has 2 models, but none was chosen"),
+        (("top1_accuracy", "plackett-luce"), "no model 'plackett-luce': choose from prirn, irn"),
+        (("top9_accuracy", "prirn"), "no metric 'top9_accuracy'"),
+    ],
+)
+def test_rankings_of_what_is_not_there(ax, swept, arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        plots.ranking_by_reliability(swept, *arguments, ax=ax)
+
+
+def test_nobody_to_rank(ax, swept):
+    empty = pb.sweep(swept.annotations, {}, {"irn": None}, k=1, progress=False)
+    with pytest.raises(ArgumentError, match="no classifier to rank"):
+        plots.ranking_by_reliability(empty, "top1_accuracy", ax=ax)

@@ -132,8 +132,8 @@ def test_nothing_is_fetched(text, page):
 
 def test_every_figure_has_a_caption_and_an_alternative(page):
     tags = [tag for tag, _ in page.tags]
-    # Certainty of 3 sizes, 9 metrics by reliability, 2 histograms, 2 comparisons, the least certain cases.
-    assert tags.count("figure") == tags.count("figcaption") == 3 + 9 + 2 + 2 + 1
+    # Certainty of 3 sizes, 16 metrics by reliability, 2 rankings, 2 histograms, 2 comparisons, least certain cases.
+    assert tags.count("figure") == tags.count("figcaption") == 3 + 16 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 

@@ -15,7 +15,6 @@ from plausibly.report import report
 from plausibly.sweeps import Plan, Sweep
 
 METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
-DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 
 
 @example(
@@ -31,23 +30,8 @@ def evaluate(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Scores of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
-            rich_help_panel="Data",
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME@R1,R2",
-            help=f"Aggregation model and its reliabilities; without @ its usual ones. One of {options.MODEL_NAMES}. "
-            f"By default {' and '.join(DEFAULT_MODELS)}.",
-            rich_help_panel="Models",
-        ),
-    ] = None,
+    predictions: options.PredictionFiles = None,
+    model: options.ModelNames = None,
     ties: options.TiesOption = None,
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
@@ -55,9 +39,8 @@ def evaluate(
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
-    top: Annotated[
-        str | None, typer.Option(metavar="K1,K2", help="Lengths of the classifiers' lists, by default 1,2,3.")
-    ] = None,
+    top: options.Top = None,
+    break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
@@ -76,10 +59,11 @@ def evaluate(
         classes,
         risks,
         options.parse_predictions(predictions or ()),
-        model or DEFAULT_MODELS,
+        model or options.DEFAULT_MODELS,
         out,
         quiet=quiet,
         k=options.parse_top(top),
+        break_ties=break_ties.value,
         ties=options.value(ties),
         mode=options.value(mode),
         unranked=options.value(unranked),

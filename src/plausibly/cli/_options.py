@@ -33,7 +33,15 @@ class Unranked(StrEnum):
     ignore = "ignore"
 
 
+class BreakTies(StrEnum):
+    """Order of equal scores, and of equal plausibilities."""
+
+    order = "order"
+    random = "random"
+
+
 _DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
+DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 
 AnnotationsFile = Annotated[
     Path, typer.Argument(metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy).")
@@ -63,6 +71,30 @@ UnrankedOption = Annotated[
 Concentration = Annotated[
     float | None,
     typer.Option(help="Prior shape of each class. By default 0.01 for PrIRN, else 1.", rich_help_panel=_MODEL),
+]
+PredictionFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--predictions",
+        metavar="NAME=FILE",
+        help="Scores of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
+        rich_help_panel=_DATA,
+    ),
+]
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME@R1,R2",
+        help=f"Aggregation model and its reliabilities; without @ its usual ones. One of {', '.join(MODELS)}. "
+        f"By default {' and '.join(DEFAULT_MODELS)}.",
+        rich_help_panel=_MODEL,
+    ),
+]
+Top = Annotated[str | None, typer.Option(metavar="K1,K2", help="Lengths of the classifiers' lists, by default 1,2,3.")]
+BreakTiesOption = Annotated[
+    BreakTies,
+    typer.Option("--break-ties", help="Equal scores and equal plausibilities: in class order, or at random."),
 ]
 Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default 250.", rich_help_panel=_SAMPLING)]
 Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]

@@ -5,19 +5,39 @@ that a classifier scores highest. Then, per draw and case,
 
 * ``top_k_accuracy``: is Y_1(λ) in C_k?
 * ``set_accuracy``: is Y_k(λ) = C_k?
-* ``overlap``: |C_k ∩ Y_k(λ)| / k,
-* ``average_overlap``: the mean of the overlaps at 1 … k,
+* ``overlap``: |C_k ∩ Y_k(λ)| / k, and ``average_overlap``: the mean of the overlaps at 1 … k,
+* ``kendall_tau``, ``spearman_footrule``: how far the two lists of k are apart, from 0 to 1, less being better,
+* ``coverage``: the plausibility of C_k,
+* ``per_draw``: any other function of scores and plausibilities.
 
-and ``annotation_certainty``, per case, is the share of draws in which Y_k(λ) is its most frequent value. Averaged over
-cases they are a data set's metric, one number per draw; averaged over draws too, the uncertainty-adjusted metric.
+Averaged over cases they are a data set's metric, one number per draw; averaged over draws too, the uncertainty-adjusted
+metric. Of the annotations alone, per case: ``certainty``, the share of draws in which given classes are Y_k(λ), and
+``annotation_certainty``, that of the most frequent set; ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``
+for classes that have risk levels. ``mean_average_overlap`` compares partial rankings without draws.
 
-All depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists without ever
-holding draws × cases × classes numbers; the functions here are for arrays small enough to hold.
+**Ties.** Equal scores, and equal plausibilities, go in class order (``ties="order"``), the lower index first; or at
+random (``ties="random"`` with a ``seed``), independently for scores and plausibilities, for every draw and case. How
+much that matters is the difference between the two.
+
+Most depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists without
+ever holding draws × cases × classes numbers; the functions here are for arrays small enough to hold. They work inside
+``jax.jit`` and on any device; checks of values need values, so under ``jit`` only shapes are checked.
 """
 
 from plausibly.metrics._certainty import annotation_certainty as annotation_certainty
+from plausibly.metrics._certainty import certainty as certainty
+from plausibly.metrics._coverage import coverage as coverage
+from plausibly.metrics._distances import kendall_tau as kendall_tau
+from plausibly.metrics._distances import spearman_footrule as spearman_footrule
 from plausibly.metrics._lists import ranked_classes as ranked_classes
 from plausibly.metrics._overlap import average_overlap as average_overlap
 from plausibly.metrics._overlap import overlap as overlap
 from plausibly.metrics._overlap import set_accuracy as set_accuracy
 from plausibly.metrics._overlap import top_k_accuracy as top_k_accuracy
+from plausibly.metrics._partial import mean_average_overlap as mean_average_overlap
+from plausibly.metrics._partial import soft_permutation as soft_permutation
+from plausibly.metrics._risk import expected_risk as expected_risk
+from plausibly.metrics._risk import risk_certainty as risk_certainty
+from plausibly.metrics._risk import risk_plausibility as risk_plausibility
+from plausibly.metrics._user import Metric as Metric
+from plausibly.metrics._user import per_draw as per_draw

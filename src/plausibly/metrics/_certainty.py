@@ -1,9 +1,14 @@
 """Annotation certainty on plain arrays."""
 
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from plausibly.metrics._inputs import Ties, check_plausibilities, check_size
+from plausibly.errors import ArgumentError
+from plausibly.metrics._inputs import Ties, as_array, check_plausibilities, check_size
 from plausibly.metrics._lists import ranked, set_certainty
 
 
@@ -50,3 +55,63 @@ def annotation_certainty(
     n_classes = plausibilities.shape[2]
     size = check_size("size", size, n_classes)
     return set_certainty(ranked(plausibilities, size, ties, seed, 1), n_classes)
+
+
+def certainty(
+    plausibilities: Float[ArrayLike, "draw case class"],
+    sets: Int[ArrayLike, "case size"],
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, " case"]:
+    """Share of the draws in which given classes are the most plausible ones.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of the class distributions; finite, not negative.
+    sets
+        For each case the indices of ``size`` different classes, in any order.
+    ties
+        Equal plausibilities in class order (``"order"``) or in random order (``"random"``).
+    seed
+        Of the random order.
+
+    Returns
+    -------
+    Numbers between 0 and 1; no more than the annotation certainty of that size.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, a plausibility is not finite or negative, or a set has a class twice or one that there is
+        not.
+
+    References
+    ----------
+    Stutz et al. (2025), section 2.4, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> draws = [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]], [[0.1, 0.3, 0.6]], [[0.5, 0.4, 0.1]]]
+    >>> certainty(draws, [[0]]).tolist(), certainty(draws, [[1, 0]]).tolist()
+    ([0.5], [0.75])
+    """
+    plausibilities, sets = check_plausibilities(plausibilities), as_array(sets)
+    _, n_cases, n_classes = plausibilities.shape
+    if sets.ndim != 2 or len(sets) != n_cases or sets.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"sets must be whole numbers of shape (case, size) for {n_cases} cases, but the shape is {sets.shape} and "
+            f"the type {sets.dtype}: give one row of class indices per case."
+        )
+    check_size("size", sets.shape[1], n_classes)
+    if not isinstance(sets, jax.core.Tracer):
+        members = np.sort(np.asarray(sets), axis=1)
+        wrong = (members < 0).any(1) | (members >= n_classes).any(1) | (np.diff(members) == 0).any(1)
+        for case in np.flatnonzero(wrong)[:1]:
+            raise ArgumentError(
+                f"sets must hold different classes from 0 to {n_classes - 1}, but that of case {case} is "
+                f"{np.asarray(sets)[case].tolist()}: name each class once."
+            )
+    plausible = jnp.sort(ranked(plausibilities, sets.shape[1], ties, seed, 1), axis=-1)
+    return jnp.mean(jnp.all(plausible == jnp.sort(jnp.asarray(sets), axis=-1), axis=-1), axis=0)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from plausibly.metrics._inputs import Ties, as_array, check_ties
 
@@ -79,40 +79,6 @@ def ranked(scores: ArrayLike, k: int, ties: Ties, seed: int, stream: int) -> Arr
         tie_break = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), stream), scores.shape)
         tie_break = tie_break if isinstance(scores, jax.Array) else np.asarray(tie_break)
     return jnp.asarray(ranked_classes(scores, k, tie_break))
-
-
-@jax.jit
-def shared_counts(
-    predicted: Int[Array, "case place"], plausible: Int[Array, "draw case place"]
-) -> Int[Array, "draw case place"]:
-    """How many classes the first j places of two lists share, for j = 1 … length.
-
-    Examples
-    --------
-    >>> shared_counts(jnp.array([[4, 2, 7]]), jnp.array([[[2, 4, 5]]])).tolist()
-    [[[0, 2, 2]]]
-    """
-    depth = predicted.shape[-1]
-    places = jnp.arange(depth)
-    same = predicted[..., :, None] == plausible[..., None, :]
-    place = jnp.min(jnp.where(same, places, depth), axis=-1)
-    # A class is shared from the later of its two places onwards.
-    shared_from = jnp.maximum(place, places)
-    return jnp.sum(shared_from[..., :, None] <= places, axis=-2, dtype=jnp.int32)
-
-
-@jax.jit
-def hits(
-    predicted: Int[Array, "case place"], plausible: Int[Array, "draw case place2"]
-) -> Bool[Array, "draw case place"]:
-    """Whether the most plausible class is among the first j predicted ones, for j = 1 … length.
-
-    Examples
-    --------
-    >>> hits(jnp.array([[4, 2, 7]]), jnp.array([[[2]]])).tolist()
-    [[[False, True, True]]]
-    """
-    return jnp.cumsum(predicted == plausible[..., :1], axis=-1) > 0
 
 
 @partial(jax.jit, static_argnames="n_classes")

@@ -4,8 +4,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from plausibly.metrics._inputs import Ties, check_plausibilities, check_predictions, check_size
-from plausibly.metrics._lists import hits, ranked, shared_counts
+from plausibly.metrics._counts import count
+from plausibly.metrics._inputs import Ties
+from plausibly.metrics._rankings import list_metric, place_lists
 
 
 def top_k_accuracy(
@@ -53,8 +54,7 @@ def top_k_accuracy(
     >>> top_k_accuracy(predictions, draws, 1).tolist(), top_k_accuracy(predictions, draws, 2).tolist()
     ([[1.0], [0.0]], [[1.0], [1.0]])
     """
-    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
-    return hits(predicted, plausible)[..., -1].astype(jnp.float32)
+    return list_metric("accuracy", predictions, plausibilities, k, ties, seed)
 
 
 def set_accuracy(
@@ -82,8 +82,7 @@ def set_accuracy(
     >>> set_accuracy([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[1.0], [0.0]]
     """
-    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
-    return (shared_counts(predicted, plausible)[..., -1] == k).astype(jnp.float32)
+    return list_metric("set_accuracy", predictions, plausibilities, k, ties, seed)
 
 
 def overlap(
@@ -111,8 +110,7 @@ def overlap(
     >>> overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[1.0], [0.5]]
     """
-    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
-    return shared_counts(predicted, plausible)[..., -1] / jnp.float32(k)
+    return list_metric("overlap", predictions, plausibilities, k, ties, seed)
 
 
 def average_overlap(
@@ -140,12 +138,5 @@ def average_overlap(
     >>> average_overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[0.5], [0.75]]
     """
-    predicted, plausible = _ranked_lists(predictions, plausibilities, k, ties, seed)
-    return jnp.mean(shared_counts(predicted, plausible) / jnp.arange(1, k + 1, dtype=jnp.float32), axis=-1)
-
-
-def _ranked_lists(predictions, plausibilities, k, ties, seed):
-    plausibilities = check_plausibilities(plausibilities)
-    predictions = check_predictions(predictions, plausibilities.shape[1:])
-    k = check_size("k", k, plausibilities.shape[2])
-    return ranked(predictions, k, ties, seed, 0), ranked(plausibilities, k, ties, seed, 1)
+    predicted, plausible = place_lists(predictions, plausibilities, k, ties, seed)
+    return sum(count("overlap", predicted, plausible, j) / jnp.float32(j) for j in range(1, k + 1)) / jnp.float32(k)

@@ -63,6 +63,8 @@ def pictures(swept: Sweep) -> Iterator[Picture]:
     yield from _certainty(swept)
     if swept.classifiers:
         yield from _by_reliability(swept)
+        if len(swept.classifiers) > 1:
+            yield from _rankings(swept)
         yield from _histograms(swept)
         if len(swept.classifiers) > 1:
             yield from _better(swept)
@@ -148,6 +150,25 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
             "of them. Hollow markers at the right are the value at the point estimate, which takes the annotations at "
             "their word; the distance to them is what a single reference label hides.",
             folded=metric not in main and not metric.startswith(f"{longest}_"),
+        )
+
+
+def _rankings(swept: Sweep) -> Iterator[Picture]:
+    models = [name for name, runs in _sampled(swept).items() if not np.isnan(runs[0].reliability)]
+    if not models:
+        return
+    for metric in headline_metrics(swept.runs[0]):
+
+        def draw(at: int, ax: Axes, metric: str = metric) -> None:
+            plots.ranking_by_reliability(swept, metric, models[at], ax=ax)
+
+        yield _picture(
+            _panels(len(models), draw, 1.4 + 0.5 * len(swept.classifiers)),
+            "Classifiers against reliability",
+            f"Place of each classifier by {metric_name(metric)} against reliability",
+            f"Place of each classifier by its mean {metric_name(metric)}; hollow markers are by the point estimate. "
+            "The larger a marker, the more draws give the classifier that place. The ranking changes where a step is "
+            "shaded: there, which classifier is better depends on how far the annotators are trusted.",
         )
 
 

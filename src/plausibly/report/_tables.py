@@ -10,6 +10,7 @@ from plausibly.comparison import probability_better
 from plausibly.evaluation import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
+CERTAINTIES = ("annotation_certainty", "risk_certainty", "risk_level_certainty")
 MOST_ROWS = 200  #: of cases that did not converge; certainty.csv has all
 
 
@@ -86,7 +87,7 @@ def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
     for run in runs:
         row: dict[str, Any] = {"run": run.label}
         for name, variable in run.results.data_vars.items():
-            if variable.dims == ("case",) and str(name).startswith(("annotation_certainty", "risk_certainty")):
+            if variable.dims == ("case",) and str(name).startswith(CERTAINTIES):
                 row[str(name)] = float(variable.mean())
         rows.append(row)
     return pd.DataFrame(rows)
@@ -128,6 +129,8 @@ def distinct_metrics(found: Sequence[int]) -> list[str]:
     Examples
     --------
     >>> distinct_metrics([1, 2])
-    ['top1_accuracy', 'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap']
+    ['top1_accuracy', 'top1_coverage',
+     'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap',
+     'top2_coverage', 'top2_kendall_tau', 'top2_spearman_footrule']
     """
-    return [f"top{size}_{metric}" for size in found for metric in (METRICS if size > 1 else METRICS[:1])]
+    return [f"top{size}_{metric}" for size in found for metric in (METRICS if size > 1 else ("accuracy", "coverage"))]

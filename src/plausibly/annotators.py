@@ -1,0 +1,312 @@
+"""Annotators among themselves, and beside classifiers: before any model, from the rankings alone."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+from scipy.stats import rankdata
+
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import ArgumentError
+from plausibly.metrics import ranked_classes
+from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._partial import normalised_overlap
+from plausibly.predictions import read_predictions
+
+_NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
+
+
+def annotator_agreement(
+    annotations: Annotations,
+    *,
+    ties: Literal["split", "full"] = "split",
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> Float[np.ndarray, " case"]:
+    """Share of a case's annotators who name the class that the others put first.
+
+    The others' first class is that of the greatest inverse rank normalisation (IRN) of their rankings, the annotator's
+    own left out.
+
+    Parameters
+    ----------
+    annotations
+        N cases.
+    ties
+        Weight of tied classes in the IRN: shared (``"split"``), or in full to each (``"full"``).
+    break_ties
+        Of classes that the others weigh equally, the one that comes first in the order of the classes (``"order"``), or
+        any (``"random"``).
+    seed
+        Of the random choice.
+
+    Returns
+    -------
+    (N,) numbers between 0 and 1; NaN for a case with a single annotator, who has no others.
+
+    Raises
+    ------
+    ArgumentError
+        If ``ties`` or ``break_ties`` is none of the two.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> rankings = [[[["a"], ["b"]], [["b"]], [["c"], ["b"]]], [[["a"]]]]
+    >>> annotator_agreement(Annotations.from_rankings(rankings)).round(3).tolist()
+    [0.667, nan]
+    """
+    if ties not in ("split", "full"):
+        raise ArgumentError(f'ties must be "split" or "full", but {ties!r} was given: choose one of the two.')
+    check_ties(break_ties)
+    slots = Slots.of(annotations, remainder=False)
+    entry_slot = slots.find(annotations.entry_case, annotations.entry_class)
+    sizes = _block_sizes(annotations)
+    weight = 1 / ((annotations.entry_block + 1.0) * (sizes if ties == "split" else 1))
+    total = np.bincount(entry_slot, weight, minlength=len(slots))
+    # One row of a ragged table for each annotation, over the slots of its case.
+    width = np.diff(slots.start)[annotations.annotation_case]
+    begin = np.concatenate([[0], np.cumsum(width)])
+    row = np.repeat(np.arange(len(width)), width)
+    slot = slots.start[annotations.annotation_case][row] + np.arange(begin[-1]) - begin[row]
+    cell = begin[annotations.entry_annotation] + entry_slot - slots.start[annotations.entry_case]
+    others, own = total[slot], np.zeros(len(slot), bool)
+    others[cell] -= weight
+    own[cell] = True
+    # Sums in another order differ by rounding: what is as good as equal is a tie.
+    best = others >= np.maximum.reduceat(others, begin[:-1])[row] - 1e-9
+    preference = np.random.default_rng(seed).random(len(slot)) if break_ties == "random" else -np.arange(len(slot))
+    chosen = np.lexsort((-preference, ~best, row))[begin[:-1]]
+    agrees = np.bincount(annotations.annotation_case, own[chosen], minlength=annotations.n_cases)
+    n_annotators = np.diff(annotations.case_start)
+    return np.where(n_annotators > 1, agrees / n_annotators, np.nan)
+
+
+def annotator_overlap(annotations: Annotations, depth: int = 3) -> Float[np.ndarray, " case"]:
+    """Mean average overlap of the annotators of each case with each other.
+
+    Parameters
+    ----------
+    annotations
+        N cases. Classes that an annotator does not name are tied in the last place.
+    depth
+        How many places of the rankings to compare, at most the number of classes.
+
+    Returns
+    -------
+    (N,) mean over pairs of annotators, between 0 and 1; NaN for a case with a single one.
+
+    Raises
+    ------
+    ArgumentError
+        If ``depth`` is out of range.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix C, arXiv 2307.02191 (meanAO).
+
+    Examples
+    --------
+    >>> rankings = [[[["a"], ["b"]], [["a"], ["b"]]], [[["a"]]]]
+    >>> annotator_overlap(Annotations.from_rankings(rankings, classes="abc"), depth=2).tolist()
+    [1.0, nan]
+    """
+    depth = check_size("depth", depth, annotations.n_classes)
+    places = _Places(annotations)
+    n = np.diff(annotations.case_start)
+    out = np.full(annotations.n_cases, np.nan)
+    for count in np.unique(n[n > 1]):
+        one, other = np.triu_indices(count, 1)
+        for cases in places.slices(np.flatnonzero(n == count), len(one)):
+            rankings = annotations.case_start[cases, None]
+            before, size, weight = places.of(cases, rankings + one)
+            other_before, other_size, _ = places.of(cases, rankings + other)
+            found = normalised_overlap(before, size, other_before, other_size, weight, depth)
+            out[cases] = found.mean(axis=1)
+    return out
+
+
+def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any], depth: int = 3) -> xr.DataArray:
+    """Mean average overlap of each classifier with the annotators of each case.
+
+    The same measure as :func:`annotator_overlap`, so that classifiers stand beside annotators; a classifier's ranking
+    has no ties but those of equal scores.
+
+    Parameters
+    ----------
+    annotations
+        N cases.
+    predictions
+        Scores of each classifier by its name, as for :func:`plausibly.evaluate`. Equal scores are in class order.
+    depth
+        How many places of the rankings to compare, at most the number of classes.
+
+    Returns
+    -------
+    xarray.DataArray
+        (classifier, case), between 0 and 1.
+
+    Raises
+    ------
+    ArgumentError
+        If ``depth`` is out of range.
+    PredictionError
+        If predictions do not fit the cases or classes.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix C, arXiv 2307.02191 (meanAO).
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
+    >>> classifier_overlap(annotations, {"A": [[0.6, 0.3, 0.1]], "B": [[0.1, 0.2, 0.7]]}, depth=1).values.tolist()
+    [[1.0], [0.0]]
+    """
+    depth = check_size("depth", depth, annotations.n_classes)
+    places = _Places(annotations)
+    n = np.diff(annotations.case_start)
+    out = np.empty((len(predictions), annotations.n_cases))
+    for row, source in enumerate(predictions.values()):
+        listed = ranked_classes(read_predictions(source, annotations), depth)
+        for count in np.unique(n):
+            for cases in places.slices(np.flatnonzero(n == count), int(count)):
+                before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))
+                theirs, overlap = places.listed(cases, listed[cases], before, size, weight)
+                out[row, cases] = normalised_overlap(*theirs, *overlap, depth).mean(axis=1)
+    names = [str(name) for name in predictions]
+    coords = {"classifier": names, "case": annotations.cases}
+    return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{depth}")
+
+
+def agreement_correlation(
+    results: xr.Dataset,
+    certainty: str = "annotation_certainty_1",
+    *,
+    method: Literal["pearson", "spearman"] = "pearson",
+) -> float:
+    """Correlation over cases of the annotators' agreement with the certainty that a model derives from them.
+
+    Parameters
+    ----------
+    results
+        From :func:`plausibly.evaluate`.
+    certainty
+        One of its variables by case.
+    method
+        Of the values (``"pearson"``) or of their ranks (``"spearman"``).
+
+    Returns
+    -------
+    float
+        Between −1 and 1, over the cases of two annotators and more; NaN where either never varies.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such variable, or ``method`` is neither.
+
+    References
+    ----------
+    Stutz et al. (2025), appendix E, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> values = {"annotation_certainty_1": [0.4, 0.9, 1.0, 1.0], "annotator_agreement": [0.2, 0.7, 0.8, np.nan]}
+    >>> round(agreement_correlation(xr.Dataset({name: ("case", column) for name, column in values.items()})), 3)
+    1.0
+    """
+    known = [str(name) for name, variable in results.data_vars.items() if variable.dims == ("case",)]
+    for name in (certainty, "annotator_agreement"):
+        if name not in known:
+            raise ArgumentError(f"there is no {name!r} by case in these results: choose from {', '.join(known)}.")
+    if method not in ("pearson", "spearman"):
+        raise ArgumentError(f'method must be "pearson" or "spearman", but {method!r} was given: choose one of the two.')
+    columns = np.stack([results[name].values.astype(float) for name in (certainty, "annotator_agreement")])
+    columns = columns[:, np.isfinite(columns).all(axis=0)]
+    if method == "spearman":
+        columns = rankdata(columns, axis=1)
+    if columns.shape[1] < 2 or (np.ptp(columns, axis=1) == 0).any():
+        return float("nan")
+    return float(np.corrcoef(columns)[0, 1])
+
+
+class _Places:
+    """Which places the classes of a case may take in its rankings, padded to the case of the most classes."""
+
+    def __init__(self, annotations: Annotations):
+        self._annotations = annotations
+        self._slots = Slots.of(annotations, remainder=False)
+        block = np.diff(annotations.entry_block, prepend=-1) != 0
+        block |= np.diff(annotations.entry_annotation, prepend=-1) != 0
+        starts = np.flatnonzero(block)
+        first = starts[np.cumsum(block) - 1]
+        self._before = (first - annotations.annotation_start[annotations.entry_annotation]).astype(float)
+        self._size = _block_sizes(annotations).astype(float)
+        self._slot = self._slots.find(annotations.entry_case, annotations.entry_class)
+        self._named = np.diff(annotations.annotation_start)
+
+    def slices(self, cases, pairs):
+        """Cut cases so that their pairs of rankings fit into memory."""
+        if not len(cases):
+            return []
+        width = np.diff(self._slots.start)[cases].max() + 1
+        return np.array_split(cases, max(1, -(-len(cases) * pairs * int(width) // _NUMBERS)))
+
+    def of(self, cases, annotation):
+        """Classes before, and in, the block of each slot in each annotation (case, annotation, slot), and weights.
+
+        The last column stands for the classes that nobody named in the case.
+        """
+        a, slots = self._annotations, self._slots
+        n_slots = np.diff(slots.start)[cases]
+        width = int(n_slots.max()) + 1
+        used = np.unique(annotation)
+        named = self._named[used].astype(float)
+        table = np.empty((2, len(used), width))
+        table[0], table[1] = named[:, None], np.maximum(a.n_classes - named, 1)[:, None]
+        entries = np.flatnonzero(np.isin(a.entry_annotation, used))
+        row = np.searchsorted(used, a.entry_annotation[entries])
+        column = self._slot[entries] - slots.start[a.entry_case[entries]]
+        table[0, row, column], table[1, row, column] = self._before[entries], self._size[entries]
+        before, size = table[:, np.searchsorted(used, annotation)]
+        weight = (np.arange(width) < n_slots[:, None]).astype(float)
+        weight[:, -1] = a.n_classes - n_slots
+        return before, size, weight[:, None]
+
+    def listed(self, cases, listed, before, size, weight):
+        """Put a classifier's list beside rankings: columns for the listed classes that nobody named are added."""
+        a, slots = self._annotations, self._slots
+        depth = listed.shape[1]
+        n_slots = np.diff(slots.start)[cases]
+        width = before.shape[-1]
+        own = np.arange(width - 1)
+        index = np.minimum(slots.start[cases, None] + own, len(slots) - 1)
+        names = np.where(own < n_slots[:, None], slots.class_index[index], -1)
+        same = listed[:, :, None] == names[:, None]
+        place = np.where(same.any(1), same.argmax(1), depth).astype(float)
+        new = ~same.any(2)  # listed, but nobody named it
+        last = max(a.n_classes - depth, 1)
+        mine_before = np.concatenate(
+            [place, np.full((len(cases), 1), depth), np.tile(np.arange(depth), (len(cases), 1))], 1
+        )
+        mine_size = np.where(mine_before == depth, last, 1.0)
+        rest = ((0, 0), (0, 0), (0, depth))
+        wider = [np.pad(values, rest, mode="edge") for values in (before, size)]
+        # The column of the others, which the added ones are taken from, is the last but them: pad copies it.
+        others = weight[:, 0, -1] - new.sum(1)
+        full = np.concatenate([weight[:, 0, :-1], others[:, None], new], axis=1)[:, None]
+        return (mine_before[:, None], mine_size[:, None]), (*wider, full)
+
+
+def _block_sizes(annotations):
+    """How many classes are tied with each entry."""
+    key = annotations.entry_annotation.astype(np.int64) * (int(annotations.entry_block.max()) + 1)
+    key += annotations.entry_block
+    _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)
+    return counts[inverse]

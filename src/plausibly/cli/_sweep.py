@@ -1,0 +1,121 @@
+"""``plausibly sweep``: every metric over models and reliabilities, and where the ranking of classifiers changes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from matplotlib.figure import Figure
+
+from plausibly import annotations as annotated
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import console, main_table, make_folder, say, write_table, writing
+from plausibly.errors import ArgumentError
+from plausibly.plots import ranking_by_reliability
+from plausibly.sweeps import Plan, Sweep
+
+TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
+_PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
+
+
+@example(
+    """
+    plausibly sweep annotations.json --classes conditions.txt \\
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@1,2,3,5,10 --model prirn \\
+        --metric top3_accuracy --seed 0 --out results/
+    """
+)
+def sweep(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    risks: options.RisksFile = None,
+    predictions: options.PredictionFiles = None,
+    model: options.ModelNames = None,
+    ties: options.TiesOption = None,
+    mode: options.ModeOption = None,
+    unranked: options.UnrankedOption = None,
+    concentration: options.Concentration = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    top: options.Top = None,
+    metric: Annotated[
+        str, typer.Option(metavar="METRIC", help="By which to rank the classifiers, such as top3_average_overlap.")
+    ] = "top1_accuracy",
+    break_ties: options.BreakTiesOption = options.BreakTies.order,
+    seed: options.Seed = 0,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
+        "results"
+    ),
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Sweep metrics over models and reliabilities, to see where the ranking of classifiers changes.
+
+    Writes sweep.csv (a row per classifier, model, reliability and metric), sweep.nc (the same as arrays, the point
+    estimates at infinite reliability), rankings.csv (how each run ranks the classifiers by one metric, and where that
+    changes) and rankings.svg (the same as a figure). Posteriors are not kept.
+    """
+    read = annotated.read_annotations(annotations, classes)
+    named = options.parse_predictions(predictions or ())
+    if not named:
+        raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
+    plan = Plan.of(
+        read,
+        named,
+        options.parse_models(model or options.DEFAULT_MODELS),
+        risks=None if risks is None else str(risks),
+        k=options.parse_top(top),
+        break_ties=break_ties.value,
+        ties=options.value(ties),
+        mode=options.value(mode),
+        unranked=options.value(unranked),
+        concentration=concentration,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+    )
+    if metric not in plan.metrics:
+        raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
+    make_folder(out)
+    runs = []
+    for done, _ in plan.runs(
+        progress=not quiet,
+        before=lambda number, label: (
+            None if quiet else say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
+        ),
+    ):
+        write_table(done.metrics(), out / TABLE, append=bool(runs))
+        runs.append(done)
+    swept = Sweep(read, tuple(runs))
+    table = swept.rankings(metric)
+    write_table(table.assign(metric=metric), out / RANKINGS)
+    with writing(out / ARRAYS):
+        swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
+    with writing(out / FIGURE):
+        figure(swept, metric).savefig(out / FIGURE, metadata={"Date": None})
+    if not quiet:
+        terminal = console()
+        terminal.print(main_table(swept, terminal.width))
+        say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS} and {FIGURE} to {out}")
+    changes = [f"{row.model}@{row.reliability:g}: {row.ranking}" for row in table.itertuples() if row.changes]
+    if changes:
+        say(f"The ranking by {metric} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
+    else:
+        say(f"The ranking by {metric} is the same at every reliability of each model.")
+    say(swept.verdict())
+    if strict and not swept.converged:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def figure(swept: Sweep, metric: str) -> Figure:
+    """Draw the rankings of all models one below the other."""
+    models = list(swept.models)
+    width, height, per_classifier = _PANEL
+    size = (width, (height + per_classifier * len(swept.classifiers)) * len(models))
+    drawn = Figure(figsize=size, layout="constrained")
+    for ax, model in zip(drawn.subplots(len(models), squeeze=False)[:, 0], models, strict=True):
+        ranking_by_reliability(swept, metric, model, ax=ax)
+    return drawn

@@ -1,0 +1,143 @@
+"""Metrics of risk on plain arrays: every class has a level, and what a case risks follows from its plausibilities."""
+
+from typing import Literal
+
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
+
+from plausibly.errors import ArgumentError
+from plausibly.metrics._inputs import Ties, as_array, check_plausibilities
+from plausibly.metrics._lists import ranked
+
+N_LEVELS = 3
+"""Low, medium and high."""
+
+
+def risk_plausibility(
+    plausibilities: Float[ArrayLike, "draw case class"], risks: Int[ArrayLike, " class"]
+) -> Float[Array, "draw case level"]:
+    """Sum of the plausibilities of the classes of each risk level.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of the class distributions; finite, not negative.
+    risks
+        Level of each class: 0 (low), 1 (medium) or 2 (high).
+
+    Returns
+    -------
+    Plausibilities of the three levels; one that no class has gets 0.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, a plausibility is not finite or negative, or a level is none of the three.
+
+    References
+    ----------
+    Stutz et al. (2025), section 3.3, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> risk_plausibility([[[0.5, 0.25, 0.25]]], [0, 2, 0]).tolist()
+    [[[0.75, 0.0, 0.25]]]
+    """
+    plausibilities = check_plausibilities(plausibilities)
+    risks = _check_risks(risks, plausibilities.shape[2])
+    return jnp.asarray(plausibilities) @ jax.nn.one_hot(risks, N_LEVELS)
+
+
+def expected_risk(
+    plausibilities: Float[ArrayLike, "draw case class"], risks: Int[ArrayLike, " class"]
+) -> Float[Array, "draw case"]:
+    """Risk to expect of each draw: the mean level, weighted by plausibility.
+
+    Arguments and errors are those of :func:`risk_plausibility`. Its mean over draws is a case's expected risk, its
+    range what the annotations leave open.
+
+    Returns
+    -------
+    Numbers between 0 and 2, where plausibilities sum to one.
+
+    References
+    ----------
+    Stutz et al. (2025), section 3.3, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> expected_risk([[[0.5, 0.25, 0.25]]], [0, 2, 0]).tolist()
+    [[0.5]]
+    """
+    return risk_plausibility(plausibilities, risks) @ jnp.arange(N_LEVELS, dtype=jnp.float32)
+
+
+def risk_certainty(
+    plausibilities: Float[ArrayLike, "draw case class"],
+    risks: Int[ArrayLike, " class"],
+    of: Literal["class", "level"] = "class",
+    *,
+    ties: Ties = "order",
+    seed: int = 0,
+) -> Float[Array, " case"]:
+    """Share of the draws that agree on a case's risk level.
+
+    Parameters
+    ----------
+    plausibilities, risks
+        As for :func:`risk_plausibility`.
+    of
+        The level of a draw is that of its most plausible class (``"class"``), or the level whose classes together are
+        most plausible (``"level"``).
+    ties
+        Equal plausibilities of classes, or of levels, in their order (``"order"``) or in random order (``"random"``).
+    seed
+        Of the random order.
+
+    Returns
+    -------
+    Numbers between 1/3 and 1, or 1/draws where there are fewer than three draws.
+
+    Raises
+    ------
+    ArgumentError
+        As for :func:`risk_plausibility`, or if ``of`` is neither.
+
+    References
+    ----------
+    Stutz et al. (2025), section 3.3, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> draws = [[[0.4, 0.35, 0.25]], [[0.3, 0.4, 0.3]]]
+    >>> risk_certainty(draws, [0, 2, 2]).tolist(), risk_certainty(draws, [0, 2, 2], of="level").tolist()
+    ([0.5], [1.0])
+    """
+    if of not in ("class", "level"):
+        raise ArgumentError(f'of must be "class" or "level", but {of!r} was given: choose one of the two.')
+    if of == "level":
+        values = risk_plausibility(plausibilities, risks)
+        level = ranked(values, 1, ties, seed, 1)[..., 0]
+    else:
+        plausibilities = check_plausibilities(plausibilities)
+        risks = _check_risks(risks, plausibilities.shape[2])
+        level = jnp.asarray(risks)[ranked(plausibilities, 1, ties, seed, 1)[..., 0]]
+    return jnp.max(jnp.mean(jax.nn.one_hot(level, N_LEVELS), axis=0), axis=-1)
+
+
+def _check_risks(risks, n_classes):
+    risks = as_array(risks)
+    if risks.shape != (n_classes,):
+        raise ArgumentError(
+            f"risks must have one level for each of the {n_classes} classes, but the shape is {risks.shape}: give as "
+            "many levels as there are classes."
+        )
+    if not isinstance(risks, jax.core.Tracer):
+        wrong = np.asarray(risks)[~np.isin(np.asarray(risks), np.arange(N_LEVELS))]
+        if len(wrong):
+            raise ArgumentError(f"risks must be 0, 1 or 2, but {wrong[0]} was given: write low, medium or high so.")
+    return risks.astype(jnp.int32)

@@ -1,0 +1,121 @@
+"""Annotators among themselves against loops over annotators and pairs of them."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausibly as pb
+from plausibly.errors import ArgumentError
+from plausibly.metrics import mean_average_overlap
+
+CLASSES = list("abcdefg")
+
+
+@st.composite
+def data(draw):
+    """Rankings of up to four annotators in each of a few cases."""
+    cases = []
+    for _ in range(draw(st.integers(1, 4))):
+        rankings = []
+        for _ in range(draw(st.integers(1, 4))):
+            named = draw(st.permutations(CLASSES))[: draw(st.integers(1, 4))]
+            cuts = [0, *sorted(draw(st.sets(st.integers(1, max(1, len(named) - 1)), max_size=2))), len(named)]
+            rankings.append([named[a:b] for a, b in pairwise(cuts) if b > a])
+        cases.append(rankings)
+    return cases
+
+
+@settings(max_examples=40)
+@given(cases=data(), ties=st.sampled_from(["split", "full"]))
+def test_agreement_leaves_each_annotator_out(cases, ties):
+    expected = []
+    for rankings in cases:
+        hits = []
+        for r, own in enumerate(rankings):
+            weight = dict.fromkeys(CLASSES, 0.0)
+            for other in rankings[:r] + rankings[r + 1 :]:
+                for place, block in enumerate(other, start=1):
+                    for name in block:
+                        weight[name] += 1 / (place * (len(block) if ties == "split" else 1))
+            best = max(CLASSES, key=lambda name, weight=weight: (round(weight[name], 9), -CLASSES.index(name)))
+            hits.append(any(best in block for block in own))
+        expected.append(np.mean(hits) if len(rankings) > 1 else np.nan)
+    annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
+    np.testing.assert_allclose(pb.annotator_agreement(annotations, ties=ties), expected)
+
+
+@settings(max_examples=25)
+@given(cases=data(), depth=st.integers(1, 7), seed=st.integers(0, 1000))
+def test_overlaps_are_means_over_pairs(cases, depth, seed):
+    annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
+    pairs = [[mean_average_overlap(a, b, depth, 7) for a, b in combinations(case, 2)] for case in cases]
+    expected = [np.mean(found) if found else np.nan for found in pairs]
+    np.testing.assert_allclose(pb.annotator_overlap(annotations, depth), expected)
+    scores = np.random.default_rng(seed).integers(0, 4, (len(cases), 7)).astype(float)
+    orders = [sorted(range(7), key=lambda c, row=row: (-row[c], c))[:depth] for row in scores]
+    theirs = [
+        np.mean([mean_average_overlap([[CLASSES[c]] for c in order], own, depth, 7) for own in case])
+        for order, case in zip(orders, cases, strict=True)
+    ]
+    found = pb.classifier_overlap(annotations, {"A": scores}, depth)
+    np.testing.assert_allclose(found.sel(classifier="A"), theirs)
+    assert found["case"].values.tolist() == annotations.cases.tolist()
+
+
+def test_ties_of_the_others_can_be_broken_at_random():
+    # Of the first annotator the others weigh a and b equally, and so on: order makes it a.
+    cases = [[[["a"]], [["a"]], [["b"]]]] * 600
+    annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
+    in_order = pb.annotator_agreement(annotations)
+    assert np.unique(in_order).tolist() == [2 / 3]
+    random = pb.annotator_agreement(annotations, break_ties="random", seed=1)
+    np.testing.assert_array_equal(random, pb.annotator_agreement(annotations, break_ties="random", seed=1))
+    # The two a have a tie of a and b before them and hit it half of the time; the b faces two a and misses.
+    assert abs(random.mean() - 1 / 3) < 5 * np.sqrt(2 * 0.25 / 9 / 600)
+
+
+def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
+    annotations = pb.datasets.simulate_differentials(60, seed=0).annotations
+    posterior = pb.aggregate(annotations, "prirn", reliability=30, draws=100, progress=False)
+    results = pb.evaluate(posterior, {})
+    agreement = pb.annotator_agreement(annotations)
+    np.testing.assert_allclose(results["annotator_agreement"], agreement, rtol=1e-6)
+    kept = ~np.isnan(agreement)
+    expected = np.corrcoef(results["annotation_certainty_1"].values[kept], agreement[kept])[0, 1]
+    assert pb.agreement_correlation(results) == pytest.approx(expected, rel=1e-5)
+    ranks = results.assign(annotation_certainty_1=results["annotation_certainty_1"] ** 3)
+    spearman = pb.agreement_correlation(results, method="spearman")
+    assert pb.agreement_correlation(ranks, method="spearman") == pytest.approx(spearman)
+    assert 0 < spearman != pytest.approx(expected, abs=1e-6)
+
+
+def test_there_is_no_correlation_of_what_never_varies():
+    constant = {"annotation_certainty_1": ("case", [1.0, 1.0]), "annotator_agreement": ("case", [0.5, 1.0])}
+    assert np.isnan(pb.agreement_correlation(xr.Dataset(constant)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: pb.annotator_agreement(a, ties="half"), 'ties must be "split" or "full", but \'half\''),
+        (lambda a: pb.annotator_agreement(a, break_ties="half"), "ties must be .* but 'half' was given"),
+        (lambda a: pb.annotator_overlap(a, 8), "depth must be a whole number between 1 and .* 7, but 8"),
+        (lambda a: pb.classifier_overlap(a, {}, 0), "depth must be a whole number between 1 and .* 7, but 0"),
+        (lambda a: pb.agreement_correlation(xr.Dataset()), "no 'annotation_certainty_1' by case"),
+        (
+            lambda a: pb.agreement_correlation(
+                xr.Dataset({n: ("case", [1.0]) for n in ("annotation_certainty_1", "annotator_agreement")}),
+                method="tau",
+            ),
+            "method must be .* but 'tau' was given",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    annotations = pb.Annotations.from_rankings([[[["a"]], [["b"]]]], classes=CLASSES)
+    with pytest.raises(ArgumentError, match=message):
+        call(annotations)
