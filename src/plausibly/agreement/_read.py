@@ -21,7 +21,12 @@ from plausibly.errors import AnnotationError, PlausiblyError
 
 SUFFIXES = (".csv", ".parquet", ".json")
 #: What the columns are called here, and what other tables call them.
-SPELLINGS = {"case": ("case", "task"), "annotator": ("annotator", "worker"), "label": ("label", "class")}
+SPELLINGS = {
+    "case": ("case", "task"),
+    "annotator": ("annotator", "worker"),
+    "label": ("label", "class"),
+    "score": ("score",),
+}
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 
 
@@ -39,12 +44,15 @@ class Table:
         Other columns asked for, of the same kinds.
     source
         Path of the file, if it is one.
+    text
+        The labels as they stand in a file of text cells.
     """
 
     names: dict[str, pa.ChunkedArray]
     label: np.ndarray
     further: dict[str, np.ndarray]
     source: Path | None = None
+    text: np.ndarray | None = None
 
     def naming(self) -> AbstractContextManager[None]:
         """Put the name of the file in front of errors."""
@@ -57,6 +65,8 @@ def read_table(
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
     error: type[PlausiblyError] = AnnotationError,
+    *,
+    naming_file: bool = True,
 ) -> Table:
     """Read the columns of a long table.
 
@@ -66,13 +76,15 @@ def read_table(
         See :meth:`plausibly.agreement.Labels.of`; a mapping of no columns is ``{case: {annotator: label}}``, or
         ``{case: label}`` where no annotators are needed, and the members of a list are records or tuples.
     needed
-        Of the keys of :data:`SPELLINGS`.
+        Of the keys of :data:`SPELLINGS`, the last of which may hold anything.
     columns
         Further columns that must be there.
     optional
         Further columns that may be.
     error
         The class of error to raise.
+    naming_file
+        Whether to put the name of a file in front of errors.
 
     Raises
     ------
@@ -82,7 +94,7 @@ def read_table(
         If a file cannot be read.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    with nullcontext() if path is None else naming(path):
+    with nullcontext() if path is None or not naming_file else naming(path):
         found: dict[str, Any]
         if path is None:
             found = _in_memory(source, needed, error)
@@ -99,11 +111,14 @@ def read_table(
             if name not in found:
                 raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
         others = [*columns, *(name for name in optional if name in found and name not in columns)]
+        values = chosen[needed[-1]]
+        is_text = isinstance(values, pa.ChunkedArray) and pa.types.is_large_string(values.type)
         return Table(
             names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
-            label=_cells(chosen["label"], numbers=True),
+            label=_cells(values, numbers=path is not None and path.suffix.lower() == ".csv"),
             further={name: _cells(found[name], numbers=False) for name in others},
             source=path,
+            text=to_objects(values.to_pylist()) if is_text else None,
         )
 
 
@@ -148,7 +163,7 @@ def _in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError]) 
     if is_frame(source):
         return _of_frame(source)
     if isinstance(source, Mapping):
-        if "label" in source or "class" in source:
+        if needed[-1] in source or "class" in source:
             columns = {str(name): list(column) for name, column in source.items()}
             if len({len(column) for column in columns.values()}) > 1:
                 lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
@@ -166,7 +181,7 @@ def _in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError]) 
 def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Any]:
     """Read ``{case: {annotator: label}}``, or ``{case: label}``."""
     if "annotator" not in needed:
-        return {"case": list(source), "label": list(source.values())}
+        return {"case": list(source), needed[-1]: list(source.values())}
     rows = []
     for case, given in source.items():
         if not isinstance(given, Mapping):
