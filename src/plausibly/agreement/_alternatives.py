@@ -12,6 +12,7 @@ from plausibly._progress import Progress
 from plausibly.agreement._delta import Delta, find_delta
 from plausibly.agreement._discrepancy import comparable, discrepancy_ratio
 from plausibly.agreement._labels import Labels
+from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement._opinions import Opinions, discrepancy_to_model
 from plausibly.agreement._predictions import Predictions, read_models
 from plausibly.agreement._ratios import ratio_of
@@ -112,15 +113,15 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
         distance = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
         consensus = total / np.maximum(n, 1)
     else:
-        votes = _votes(case, own.astype(int), len(n), int(values.max()) + 1)
-        distance = 1 - _share_of_top_of_others(votes, case, own.astype(int))
+        votes = count_votes(case, own.astype(int), len(n), int(values.max()) + 1)
+        distance = 1 - np.nan_to_num(agreement_with_others(case, own.astype(int), *votes.shape))
     alpha = _mean_of_means(distance[counts[case]], case[counts[case]], len(n))
     for name, model in models.items():
         said = values[offset : offset + len(model.case)]
         if delta == "squared":
             distance = (said - consensus[model.case]) ** 2
         else:
-            distance = 1 - _share_of_top(votes)[model.case, said.astype(int)]
+            distance = 1 - share_of_top(votes)[model.case, said.astype(int)]
         kept = counts[model.case]
         mu = _mean_of_means(distance[kept], model.case[kept], len(n))
         by_model[name] = round(float(ratio_of(mu, alpha)), 12)
@@ -166,19 +167,19 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     values = comparable(labels, models, Delta("nominal")).astype(int)
     n_classes = int(values.max()) + 1
     own, case, annotator = values[: len(labels)], labels.case, labels.annotator
-    votes = _votes(case, own, len(counts), n_classes)
+    votes = count_votes(case, own, len(counts), n_classes)
     kept = counts[case]
     by_annotator = []
     for person in np.unique(annotator[kept]):
         mine = kept & (annotator == person)
         others = votes[case[mine]].copy()
         others[np.arange(len(others)), own[mine]] -= 1
-        by_annotator.append(_macro_f1(own[mine], _share_of_top(others)))
+        by_annotator.append(_macro_f1(own[mine], share_of_top(others)))
     offset, by_model = len(labels), {}
     for name, model in models.items():
         said = values[offset : offset + len(model.case)]
         kept = counts[model.case]
-        score = _macro_f1(said[kept], _share_of_top(votes[model.case[kept]]))
+        score = _macro_f1(said[kept], share_of_top(votes[model.case[kept]]))
         by_model[name] = float(ratio_of(score, np.mean(by_annotator)))
         offset += len(model.case)
     return by_model
@@ -223,25 +224,6 @@ def _single(labels: Labels) -> np.ndarray:
     if not counts.any():
         raise AnnotationError("no case has labels of two annotators, so that nobody can be compared; give more labels")
     return counts
-
-
-def _votes(
-    case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int
-) -> Int[np.ndarray, "case class"]:
-    return np.bincount(case * n_classes + code, minlength=n_cases * n_classes).reshape(n_cases, n_classes)
-
-
-def _share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*case class"]:
-    """The majority as a distribution: even over the labels that have most votes."""
-    top = votes == votes.max(axis=-1, keepdims=True)
-    return top / top.sum(axis=-1, keepdims=True)
-
-
-def _share_of_top_of_others(votes: np.ndarray, case: np.ndarray, code: np.ndarray) -> np.ndarray:
-    others = votes[case].copy()
-    place = np.arange(len(case))
-    others[place, code] -= 1
-    return _share_of_top(others)[place, code]
 
 
 def _mean_of_means(values: np.ndarray, case: np.ndarray, n_cases: int) -> float:

@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement._read import to_objects
 from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 
@@ -125,16 +124,13 @@ def _to_set(label: Any) -> frozenset:
 
 def _distance(name: Any) -> Callable[[Any, Any], float]:
     """Look a name up among the distances of the package."""
-    distances: Any = None
-    if isinstance(name, str) and name.isidentifier():
-        with suppress(ModuleNotFoundError):
-            distances = importlib.import_module("plausibly.distances")
-    found = getattr(distances, name, None) if distances is not None else None
-    if found is None or not callable(found):
-        raise ArgumentError(
-            f"there is no disagreement {_show(name)}: choose from {', '.join(NAMES)}, or pass a function of two labels."
-        )
-    return found
+    reason = (
+        f"there is no disagreement {_show(name)}: choose from {', '.join(NAMES)}, or pass a function of two labels."
+    )
+    try:
+        return importlib.import_module("plausibly.distances").find_distance(name)
+    except (ModuleNotFoundError, PlausiblyError) as error:
+        raise ArgumentError(reason) from error
 
 
 def _by_arrays(distance: Any, values: np.ndarray) -> Compare:

@@ -26,6 +26,7 @@ SPELLINGS = {
     "annotator": ("annotator", "worker"),
     "label": ("label", "class"),
     "score": ("score",),
+    "accuracy": ("accuracy",),
 }
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
 

@@ -1,12 +1,14 @@
-"""The commands: ``plausibly demo``, ``evaluate``, ``aggregate``, ``simulate``."""
+"""The commands: ``plausibly demo``, ``evaluate``, ``aggregate``, ``discrepancy``, ``reliability``, ``simulate``."""
 
 from plausibly.cli._aggregate import aggregate
 from plausibly.cli._app import app as app
 from plausibly.cli._app import main as main
 from plausibly.cli._demo import demo
+from plausibly.cli._discrepancy import discrepancy
 from plausibly.cli._evaluate import evaluate
+from plausibly.cli._reliability import reliability
 from plausibly.cli._simulate import simulate
 
 # In the order in which a newcomer wants them.
-for _command in (demo, evaluate, aggregate, simulate):
+for _command in (demo, evaluate, aggregate, discrepancy, reliability, simulate):
     app.command()(_command)
