@@ -53,7 +53,8 @@ def sample_rasch(
     Posterior
         ArviZ container: group ``posterior`` with ``ability`` (chain, draw, annotator), ``difficulty`` (chain, draw,
         case), ``mean_ability``, ``sd_ability`` and ``sd_difficulty``; ``sample_stats``; ``convergence`` by quantity,
-        under the rule of :mod:`plausibly.diagnostics`; ``observed_data``.
+        under the rule of :mod:`plausibly.diagnostics`; ``observed_data`` (which answers are right); ``constant_data``
+        (whose answers they are, about which case).
 
     Raises
     ------
@@ -95,13 +96,9 @@ def sample_rasch(
             {name: (("chain", "draw"), values) for name, values in statistics.items()}, chain_draw
         ),
         "convergence": convergence,
-        "observed_data": xr.Dataset(
-            {
-                "correct": ("answer", np.asarray(correct, np.int8)),
-                "answer_annotator": ("answer", annotator),
-                "answer_case": ("answer", case),
-            },
-            names,
+        "observed_data": xr.Dataset({"correct": ("answer", np.asarray(correct, np.int8))}),
+        "constant_data": xr.Dataset(
+            {"answer_annotator": ("answer", annotator), "answer_case": ("answer", case)}, names
         ),
     }
     versions = {f"{package}_version": version(package) for package in ("plausibly", "numpyro", "jax")}

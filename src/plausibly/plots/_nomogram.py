@@ -57,8 +57,8 @@ def nomogram(
             height = scale * np.log(tick)
             ax.plot([x - 0.03, x], [height, height], color="black", lw=1)
             ax.text(x - 0.06, height, f"{tick:.2f}", ha="right", va="center", fontsize=9)
-        ax.text(x, 0.05, name, ha="center", va="bottom", fontweight="bold")
-    ax.text(2.3, 0.05, "weighted\nreliability ϱ", ha="center", va="bottom", fontweight="bold", color=COLOURS[0])
+        ax.text(x, 0.05, name, ha="right" if x == 2 else "center", va="bottom", fontweight="bold")
+    ax.text(2.06, 0.05, "weighted\nreliability ϱ", ha="left", va="bottom", fontweight="bold", color=COLOURS[0])
     for tick in _reliability_ticks(annotators):
         height = np.log(ground_truth_accuracy(tick, annotators))
         ax.plot([2, 2.03], [height, height], color=COLOURS[0], lw=1)
@@ -78,7 +78,7 @@ def nomogram(
         )
     panel = "one annotator decides a label" if annotators == 1 else f"the majority of {annotators} decides a label"
     ax.text(1, np.log(_LEAST) - 0.04, panel, ha="center", va="top", color=GREY)
-    ax.set(xlim=(-0.4, 2.5), ylim=(np.log(_LEAST) - 0.1, 0.16))
+    ax.set(xlim=(-0.4, 2.6), ylim=(np.log(_LEAST) - 0.1, 0.16))
     ax.axis("off")
     return ax
 
