@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError
 
+_SLOW = 100_000_000  # groups drawn that take seconds
 _CELLS = 1 << 22  # of the matrix of counts that is held at a time
 
 
@@ -18,7 +19,7 @@ def resampled_sums(
     group: Int[np.ndarray, " case"],
     replicates: int,
     seed: int,
-    progress: Progress,
+    progress: bool = False,
 ) -> Float[np.ndarray, "replicate statistic"]:
     """Sum statistics over groups drawn with replacement, as many as there are.
 
@@ -33,7 +34,7 @@ def resampled_sums(
     seed
         Of the draws; the first replicates do not depend on how many follow.
     progress
-        Where to report to.
+        Whether to show a bar, where there is time to read it.
 
     Raises
     ------
@@ -43,7 +44,7 @@ def resampled_sums(
     Examples
     --------
     >>> ones = np.ones((4, 1))
-    >>> sums = resampled_sums(ones, np.array([0, 0, 1, 2]), 500, 0, Progress(show=False))
+    >>> sums = resampled_sums(ones, np.array([0, 0, 1, 2]), 500, 0)
     >>> sorted(set(sums.ravel().tolist())), bool(abs(sums.mean() - 4) < 0.2)
     ([3.0, 4.0, 5.0, 6.0], True)
     """
@@ -58,12 +59,13 @@ def resampled_sums(
         raise ArgumentError("a bootstrap draws groups anew, but there is only 1: name more groups, or none for cases.")
     belongs = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group)))
     sums = belongs @ statistics
-    out = np.empty((replicates, statistics.shape[1]))
-    advance = progress.task("Bootstrapping", replicates, "replicates")
-    for part, counts in _counts(n_groups, replicates, seed):
-        # Dense times sparse would be turned into the reverse of this anyway.
-        out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
-        advance(len(counts))
+    out = np.empty((replicates, np.shape(statistics)[1]))
+    with Progress(progress and replicates * n_groups > _SLOW) as bars:
+        advance = bars.task("Bootstrapping", replicates, "replicates")
+        for part, counts in _counts(n_groups, replicates, seed):
+            # Dense times sparse would be turned into the reverse of this anyway.
+            out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
+            advance(len(counts))
     return out
 
 

@@ -15,6 +15,9 @@ from plausibly.agreement._ratios import Discrepancy
 from plausibly.agreement._read import to_objects
 from plausibly.errors import AnnotationError
 
+#: Pairs that take seconds, by formulas for arrays and by a function of two labels.
+_MANY, _CALLS = 20_000_000, 20_000
+
 
 def discrepancy_ratio(
     labels: Any,
@@ -102,7 +105,9 @@ def discrepancy_ratio(
     models = read_models(predictions, labels, counts)
     joined = comparable(labels, models, chosen)
     groups, strata_found = by_case(group, labels, "group"), by_case(strata, labels, "stratum")
-    with Progress(progress) as bars:
+    sizes = np.diff(labels.start).astype(np.int64)
+    slow = int((sizes * (sizes - 1) // 2).sum()) > (_MANY if chosen.function is None else _CALLS)
+    with Progress(progress and slow) as bars:
         compare = chosen.compare(joined)
         to_others = discrepancy_to_others(labels, joined[: len(labels)], opinions, chosen, compare, bars)
         to_models, offset = {}, len(labels)

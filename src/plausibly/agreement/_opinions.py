@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
+from plausibly.agreement._case_pairs import pairs_across, pairs_within
 from plausibly.agreement._delta import Compare, Delta
 from plausibly.agreement._labels import Labels
-from plausibly.agreement._pairs import pairs_across, pairs_within
 
 
 @dataclass(frozen=True)

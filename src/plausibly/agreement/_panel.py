@@ -120,7 +120,7 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     Examples
     --------
     >>> round(required_reliability(0.9, measured=0.95), 3), round(required_reliability(0.9, 0.95, annotators=5), 3)
-    (0.898, 0.657)
+    (0.898, 0.651)
     """
     needed, measured, count = _share("actual", actual), _share("measured", measured), _count(annotators)
     if needed > measured:

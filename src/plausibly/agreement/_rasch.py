@@ -19,6 +19,7 @@ from plausibly.models import rasch
 SITES = {"ability": "annotator", "difficulty": "case"}
 HYPER = ("mean_ability", "sd_ability", "sd_difficulty")
 TARGET_ACCEPT = 0.95  # spreads near nothing make narrow places
+_SLOW = 1000  # cases whose difficulties take seconds to judge
 STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
 
 
@@ -88,7 +89,7 @@ def sample_rasch(
     variables: dict = {name: (("chain", "draw", dim), sampled[name]) for name, dim in SITES.items()}
     variables |= {name: (("chain", "draw"), sampled[name]) for name in HYPER}
     names = {"annotator": annotators, "case": cases}
-    with Progress(progress) as bars:
+    with Progress(progress and len(cases) > _SLOW) as bars:
         convergence = _convergence(sampled, statistics["diverging"], names, bars)
     groups = {
         "posterior": xr.Dataset(variables, chain_draw | names),
@@ -111,7 +112,7 @@ def accuracy_draws(
 ) -> Float[np.ndarray, "draw label"]:
     """Probability that each label is right, in some draws; chains follow each other."""
     group = posterior["posterior"]
-    ability, difficulty = (group[name].values.reshape(-1, group.sizes[dim])[draws] for name, dim in SITES.items())
+    ability, difficulty = (group[name].to_numpy().reshape(-1, group.sizes[dim])[draws] for name, dim in SITES.items())
     return 1 / (1 + np.exp(difficulty[:, case] - ability[:, annotator]))
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from plausibly._progress import Progress
 from plausibly.agreement._bootstrap import quantile, resampled_sums
 from plausibly.agreement._labels import Labels
 from plausibly.agreement._opinions import Opinions
@@ -143,8 +142,7 @@ class Discrepancy:
         """
         group = np.unique(self.group[self.included], return_inverse=True)[1]
         statistics = self._strata_statistics() if mean_per_class else self._by_case
-        with Progress(progress) as bars:
-            sums = resampled_sums(statistics, group, replicates, seed, bars)
+        sums = resampled_sums(statistics, group, replicates, seed, progress)
         if mean_per_class:
             values = _mean_over_strata(sums, len(self.to_models) + 2)
         else:
@@ -276,8 +274,7 @@ class Discrepancy:
         if prob is not None:
             check_share("prob", prob)
             group = np.unique(self.group[self.included], return_inverse=True)[1]
-            with Progress() as bars:
-                drawn = resampled_sums(sums[np.flatnonzero(self.included)], group, replicates, seed, bars)
+            drawn = resampled_sums(sums[np.flatnonzero(self.included)], group, replicates, seed, progress=True)
             drawn = drawn.reshape(replicates, 3, people)
             ratios, there = ratio_of(drawn[:, 0], drawn[:, 1]), drawn[:, 2] > 0
             for place, (name, q) in enumerate((("lower", (1 - prob) / 2), ("upper", (1 + prob) / 2)), start=1):

@@ -263,18 +263,20 @@ def _cells(column: Any, *, numbers: bool) -> np.ndarray:
         return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
     if numbers and pa.types.is_large_string(kind):
         trimmed = pc.call_function("utf8_trim_whitespace", [column])
-        blank = pc.equal(trimmed, "")
-        if not pc.all(pc.or_kleene(blank, pc.is_null(trimmed))).as_py() and _reads_as_numbers(trimmed, blank):
-            return pc.cast(pc.if_else(blank, None, trimmed), pa.float64()).to_numpy().astype(np.float64)
+        blank = pc.call_function("equal", [trimmed, pa.scalar("", pa.large_string())])
+        filled = pc.call_function("if_else", [blank, pa.scalar(None, pa.large_string()), trimmed])
+        if filled.null_count < len(filled) and _reads_as_numbers(filled):
+            return pc.cast(filled, pa.float64()).to_numpy().astype(np.float64)
     return to_objects(column.to_pylist())
 
 
-def _reads_as_numbers(column: pa.ChunkedArray, blank: pa.ChunkedArray) -> bool:
+def _reads_as_numbers(column: pa.ChunkedArray) -> bool:
     """Whether all text reads as numbers; codes such as 007 do not."""
-    if pc.any(pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^[+-]?0\d"))).as_py():
+    code = pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^[+-]?0\d"))
+    if pc.call_function("any", [code]).as_py():
         return False
     try:
-        pc.cast(pc.if_else(blank, None, column), pa.float64())
+        pc.cast(column, pa.float64())
     except pa.ArrowInvalid:
         return False
     return True

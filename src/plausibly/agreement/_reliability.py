@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.agreement._bootstrap import quantile, resampled_sums
+from plausibly.agreement._case_pairs import BLOCK, pairs_within
 from plausibly.agreement._competence import (
     NAMES,
     correct_by_majority,
@@ -20,13 +21,13 @@ from plausibly.agreement._competence import (
 )
 from plausibly.agreement._confidence import COLUMN, beyond_chance, chance_of, read_confidence
 from plausibly.agreement._labels import Labels
-from plausibly.agreement._pairs import BLOCK, pairs_within
 from plausibly.agreement._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement._ratios import REPLICATES, check_share
 from plausibly.errors import AnnotationError, ArgumentError
 
 PROB = 0.94  # of posterior intervals, as everywhere in the package
 _DRAWS = 64  # at a time
+_SLOW = 10_000_000  # pairs, times draws, that take seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +116,7 @@ class WeightedReliability:
         values = self.draws
         if self.posterior is None:
             cases = self.reliability_by_case[0, self._included, None]
-            with Progress(progress) as bars:
-                values = resampled_sums(cases, np.arange(len(cases)), replicates, seed, bars)[:, 0] / len(cases)
+            values = resampled_sums(cases, np.arange(len(cases)), replicates, seed, progress)[:, 0] / len(cases)
         return float(quantile(values, (1 - prob) / 2)), float(quantile(values, (1 + prob) / 2))
 
     def by_case(self, prob: float = PROB) -> pd.DataFrame:
@@ -146,7 +146,7 @@ class WeightedReliability:
         for name, values in (("confidence", self.confidence[:, 0]), ("accuracy", self.accuracy)):
             frame[name] = np.bincount(self.labels.annotator, values, len(n))[there] / n[there]
         if self.posterior is not None:
-            ability = self.posterior["posterior"]["ability"].values.reshape(-1, len(n))[:, there]
+            ability = self.posterior["posterior"]["ability"].to_numpy().reshape(-1, len(n))[:, there]
             frame["ability"] = ability.mean(axis=0)
             frame["ability_lower"], frame["ability_upper"] = np.quantile(ability, [(1 - prob) / 2, (1 + prob) / 2], 0)
         return frame
@@ -292,7 +292,8 @@ def weighted_reliability(
             accuracy = mean_by_annotator(labels, judged)
     else:
         accuracy = read_accuracies(labels, competence)
-    with Progress(progress) as bars:
+    n_draws = 1 if posterior is None else draws * chains
+    with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
         concordance = _concordance(labels, code, certainty)
         reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, bars)
     return WeightedReliability(

@@ -18,6 +18,8 @@ from plausibly.agreement._ratios import Discrepancy, ratio_of
 from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 
+_MANY = 10_000_000  # labels that take seconds
+
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
@@ -170,7 +172,7 @@ def threshold_curve(
         raise AnnotationError("no case has labels of two annotators, so that nobody can be compared; give more labels")
     found = _scores(scores, labels, counts)
     delta = find_delta("nominal")
-    with Progress(progress) as bars:
+    with Progress(progress and len(labels) > _MANY) as bars:
         to_others = discrepancy_to_others(labels, code, opinions, delta, delta.compare(code), bars)
     share = np.bincount(opinions.of_label, is_positive) / opinions.size
     to_negative = np.bincount(opinions.case, share, len(counts)) / np.maximum(opinions.n_annotators, 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 from plausibly.agreement import Discrepancy, ThresholdCurve
 from plausibly.plots._style import COLOURS, GREY, colour, marker, new_axes, plain, spread
@@ -44,7 +44,7 @@ def discrepancy_ratios(
     >>> labels = {str(i): {"ann": i % 2, "bob": i % 3 % 2, "cy": i % 2} for i in range(9)}
     >>> ax = discrepancy_ratios(discrepancy_ratio(labels, {"A": {str(i): i % 2 for i in range(9)}}))
     >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['A', 'ann', 'bob', 'cy']
+    ['A', 'ann', 'cy', 'bob']
     """
     several = len(np.unique(result.group[result.included])) > 1
     frames = [result.to_frame(prob, replicates, seed, progress=False).assign(kind="model")]
@@ -86,7 +86,7 @@ def discrepancy_curves(
     xlabel, ylabel
         What the axes show; the name of the index by default.
     log
-        Whether ratios are drawn on a logarithmic scale, on which ½ and 2 are as far from 1.
+        Whether these are ratios, drawn on a logarithmic scale, on which ½ and 2 are as far from 1.
     ax
         Where to draw.
 
@@ -99,15 +99,16 @@ def discrepancy_curves(
     ax = new_axes(ax)
     if log:
         ax.set_yscale("log")
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        least, most = curves.min(axis=None), curves.max(axis=None)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if most > 3 * least else MaxNLocator(6))
+        ax.yaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_formatter(ScalarFormatter())
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
     ends = []
     for position, name in enumerate(curves.columns):
         line = curves[name].dropna()
         ax.plot(line.index, line, color=colour(position), marker=marker(position), ms=4, lw=1.8)
         ends.append(float(line.iloc[-1]))
-    ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
     low, high = (np.log(ax.get_ylim()) if log else np.array(ax.get_ylim())).tolist()
     heights = np.array(spread(np.log(ends) if log else ends, gap=0.055 * (high - low)))
     for position, (name, height) in enumerate(zip(curves.columns, np.exp(heights) if log else heights, strict=True)):
