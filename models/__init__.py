@@ -1,7 +1,8 @@
 """Aggregation models, one file each: NumPyro programs of one case.
 
 Every program is called as ``model(case, **arguments)`` with a :class:`plausibly.case.Case`, and has a site
-"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines.
+"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines. The one
+exception is :func:`rasch`, a program of all cases, which :func:`plausibly.agreement.weighted_reliability` samples.
 """
 
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
@@ -10,3 +11,4 @@ from .majority_vote import majority_vote as majority_vote
 from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn
+from .rasch import rasch as rasch

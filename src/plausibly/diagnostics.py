@@ -74,24 +74,7 @@ def convergence(
         By case: the largest ``r_hat``, the least ``ess_bulk`` and ``ess_tail`` over its slots, the number
         ``n_diverging``, and ``converged``.
     """
-    chains, _, n = plausibility.shape
-    r_hat, bulk, tail = np.ones(n), np.full(n, np.inf), np.full(n, np.inf)
-    # A plausibility that never moves in any chain, as that of a case's only class, has nothing to converge.
-    moving = np.flatnonzero((plausibility != plausibility[:1, :1]).any((0, 1)) | ~np.isfinite(plausibility).all((0, 1)))
-    advance = progress.task("Diagnosing", len(moving), "plausibilities")
-    for first in range(0, len(moving), _PART):
-        part = moving[first : first + _PART]
-        draws = xr.Dataset({"p": (("chain", "draw", "slot"), plausibility[..., part])})
-        # Chains that stand still divide by zero, and infinity and NaN say what there is to say of them.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r_hat[part] = az.rhat(draws if chains > 1 else _halves(draws))["p"].values
-            bulk[part] = az.ess(draws, method="bulk")["p"].values
-            tail[part] = az.ess(draws, method="tail")["p"].values
-        advance(len(part))
-    bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
-    least = ESS_PER_CHAIN * chains
-    # Written so that NaN fails; ranks do not notice infinity.
-    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & np.isfinite(plausibility).all((0, 1))
+    r_hat, bulk, tail, good = judge(plausibility, progress=progress)
     start = slots.start[:-1]
     divergences = diverging.sum((0, 1))
     by_case = {
@@ -102,6 +85,50 @@ def convergence(
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0),
     }
     return xr.Dataset({name: ("case", values) for name, values in by_case.items()})
+
+
+def judge(
+    draws: Float[np.ndarray, "chain draw quantity"], *, progress: Progress, what: str = "plausibilities"
+) -> tuple[
+    Float[np.ndarray, " quantity"],
+    Float[np.ndarray, " quantity"],
+    Float[np.ndarray, " quantity"],
+    Bool[np.ndarray, " quantity"],
+]:
+    """Apply the rule of this module, but for divergences, to quantities of any kind.
+
+    Parameters
+    ----------
+    draws
+        Of all quantities that are tested together.
+    progress
+        Where to report to.
+    what
+        What the quantities are.
+
+    Returns
+    -------
+    R-hat, bulk and tail effective sample size, and whether these pass.
+    """
+    chains, _, n = draws.shape
+    r_hat, bulk, tail = np.ones(n), np.full(n, np.inf), np.full(n, np.inf)
+    # A quantity that never moves in any chain, as that of a case's only class, has nothing to converge.
+    moving = np.flatnonzero((draws != draws[:1, :1]).any((0, 1)) | ~np.isfinite(draws).all((0, 1)))
+    advance = progress.task("Diagnosing", len(moving), what)
+    for first in range(0, len(moving), _PART):
+        part = moving[first : first + _PART]
+        some = xr.Dataset({"p": (("chain", "draw", "slot"), draws[..., part])})
+        # Chains that stand still divide by zero, and infinity and NaN say what there is to say of them.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r_hat[part] = az.rhat(some if chains > 1 else _halves(some))["p"].values
+            bulk[part] = az.ess(some, method="bulk")["p"].values
+            tail[part] = az.ess(some, method="tail")["p"].values
+        advance(len(part))
+    bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
+    least = ESS_PER_CHAIN * chains
+    # Written so that NaN fails; ranks do not notice infinity.
+    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & np.isfinite(draws).all((0, 1))
+    return r_hat, bulk, tail, good
 
 
 def _halves(draws: xr.Dataset) -> xr.Dataset:

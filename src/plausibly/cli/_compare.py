@@ -50,7 +50,7 @@ def compare(
     The draws stay in their file and are read in slices. With --out writes differences.csv, rankings.csv and
     variances.csv.
     """
-    named = options.parse_predictions(predictions or ())
+    named = options.parse_files(predictions or ())
     if len(named) < 2:
         raise ArgumentError(
             f"a comparison needs two classifiers, but {len(named)} were given: write --predictions A=a.csv for each."

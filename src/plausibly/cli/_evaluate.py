@@ -58,7 +58,7 @@ def evaluate(
         annotations,
         classes,
         risks,
-        options.parse_predictions(predictions or ()),
+        options.parse_files(predictions or ()),
         model or options.DEFAULT_MODELS,
         out,
         quiet=quiet,

@@ -46,6 +46,12 @@ DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 AnnotationsFile = Annotated[
     Path, typer.Argument(metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy).")
 ]
+LabelsFile = Annotated[
+    Path, typer.Argument(metavar="LABELS", help="Long table (case, annotator, label): .csv, .parquet or .json.")
+]
+OptionalFolder = Annotated[
+    Path | None, typer.Option("--out", metavar="FOLDER", help="Write tables and figures here; made if need be.")
+]
 ClassesFile = Annotated[
     Path | None,
     typer.Option("--classes", metavar="FILE", help="Class names, one to a line.", rich_help_panel=_DATA),
@@ -156,8 +162,8 @@ def parse_models(texts: Sequence[str]) -> dict[str, list[float] | None]:
     return models
 
 
-def parse_predictions(texts: Sequence[str]) -> dict[str, str]:
-    """Read names and files of classifiers.
+def parse_files(texts: Sequence[str], option: str = "--predictions") -> dict[str, str]:
+    """Read names and files of classifiers, from an option that may be there several times.
 
     Raises
     ------
@@ -166,16 +172,16 @@ def parse_predictions(texts: Sequence[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> parse_predictions(["A=a.csv", "B=b=2.npy"])
+    >>> parse_files(["A=a.csv", "B=b=2.npy"])
     {'A': 'a.csv', 'B': 'b=2.npy'}
     """
     predictions: dict[str, str] = {}
     for text in texts:
         name, _, path = text.partition("=")
         if not (name and path):
-            raise ArgumentError(f"--predictions must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
+            raise ArgumentError(f"{option} must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
         if name in predictions:
-            raise ArgumentError(f"--predictions {name} is there twice ({predictions[name]!r} and {path!r}): keep one.")
+            raise ArgumentError(f"{option} {name} is there twice ({predictions[name]!r} and {path!r}): keep one.")
         predictions[name] = path
     return predictions
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+from matplotlib import pyplot
+from matplotlib.axes import Axes
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -61,6 +63,15 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
     """Write a table as CSV; numbers to the last digit, so that reading it gives the same numbers back."""
     with writing(path), path.open("a" if append else "w", encoding="utf-8", newline="") as file:
         table.to_csv(file, index=False, header=not append, lineterminator="\n")
+
+
+def write_figure(ax: Axes, path: Path) -> None:
+    """Write the figure of some axes, and forget it."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    with writing(path):
+        figure.savefig(path, dpi=150)
+    pyplot.close(figure)
 
 
 def main_table(swept: Sweep, width: int) -> Table:

@@ -58,7 +58,7 @@ def sweep(
     changes) and rankings.svg (the same as a figure). Posteriors are not kept.
     """
     read = annotated.read_annotations(annotations, classes)
-    named = options.parse_predictions(predictions or ())
+    named = options.parse_files(predictions or ())
     if not named:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
     plan = Plan.of(

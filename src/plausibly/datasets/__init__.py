@@ -4,14 +4,20 @@
 against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
 annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
 that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
+``simulate_label_noise`` and ``simulate_strictness`` make plain labels by annotators who err, for measures that compare
+a model with its annotators.
 
 Everything is a function of its seed, and a case's data do not depend on how many cases follow it: a set of 200 cases
-is the beginning of the set of 1,000 cases with the same seed.
+is the beginning of the set of 1,000 cases with the same seed. (The models of ``simulate_label_noise`` are an exception,
+since they have the accuracy asked for exactly.)
 """
 
 from plausibly.datasets._classifiers import simulate_classifiers as simulate_classifiers
 from plausibly.datasets._differentials import Differentials as Differentials
 from plausibly.datasets._differentials import simulate_differentials as simulate_differentials
+from plausibly.datasets._label_noise import LabelNoise as LabelNoise
+from plausibly.datasets._label_noise import simulate_label_noise as simulate_label_noise
+from plausibly.datasets._label_noise import simulate_strictness as simulate_strictness
 from plausibly.datasets._published import PublishedCase as PublishedCase
 from plausibly.datasets._published import published_case as published_case
 from plausibly.datasets._risks import simulate_risks as simulate_risks

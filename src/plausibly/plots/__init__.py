@@ -3,19 +3,31 @@
 Every function draws into the axes given (``ax=``), or into a new figure, and returns the axes. Colours are told apart
 by readers who do not see all of them, and what a line or row is stands beside it.
 
-=============================== ===========================================================
-:func:`certainty_curve`         how certain the annotations are, over cases from least to most
-:func:`metric_by_reliability`   a metric against reliability, with its band and its limit
-:func:`ranking_by_reliability`  where the ranking of classifiers changes
-:func:`metric_histogram`        a metric over draws, one row per classifier
-:func:`better_matrix`           the probability that one classifier beats another
-:func:`plausibilities`          draws of one case's plausibilities against the point estimate
-=============================== ===========================================================
+================================  ============================================================
+:func:`certainty_curve`           how certain the annotations are, over cases from least to most
+:func:`metric_by_reliability`     a metric against reliability, with its band and its limit
+:func:`ranking_by_reliability`    where the ranking of classifiers changes
+:func:`metric_histogram`          a metric over draws, one row per classifier
+:func:`better_matrix`             the probability that one classifier beats another
+:func:`plausibilities`            draws of one case's plausibilities against the point estimate
+:func:`discrepancy_ratios`        how far models and annotators are from the annotators
+:func:`discrepancy_curves`        the same along a setting, of several models
+:func:`discrepancy_by_threshold`  the same along the threshold of a score
+:func:`reliability_by_case`       concordance and weighted reliability, over cases
+:func:`annotator_abilities`       abilities under the Rasch model, with intervals
+:func:`nomogram`                  measured accuracy, reliability of labels, actual accuracy
+================================  ============================================================
 """
 
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
+from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
+from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
+from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
 from plausibly.plots._histogram import metric_histogram as metric_histogram
+from plausibly.plots._nomogram import nomogram as nomogram
 from plausibly.plots._plausibilities import plausibilities as plausibilities
 from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
+from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities
+from plausibly.plots._weighted_reliability import reliability_by_case as reliability_by_case

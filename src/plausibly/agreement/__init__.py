@@ -1,0 +1,30 @@
+"""How good are the labels, and how good is a model among those who gave them? Answers that fit no model of the truth.
+
+Everything here starts from a long table of labels, one row per label, with the columns ``case``, ``annotator`` and
+``label`` (:class:`Labels`); a label may be any Python object that the measure at hand can compare.
+
+* :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
+  :func:`threshold_curve` for scores, and the alternatives :func:`annotator_first_ratio`,
+  :func:`others_consensus_ratio` and :func:`relative_f1`, whose bias it does not have.
+* :func:`weighted_reliability`: how much agreement is neither luck nor a common mistake? With
+  :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
+  which say what it means for a model that is measured by the labels; and :func:`cohen_kappa` and :func:`fleiss_kappa`
+  for comparison.
+"""
+
+from plausibly.agreement._alternatives import annotator_first_ratio as annotator_first_ratio
+from plausibly.agreement._alternatives import others_consensus_ratio as others_consensus_ratio
+from plausibly.agreement._alternatives import relative_f1 as relative_f1
+from plausibly.agreement._discrepancy import discrepancy_ratio as discrepancy_ratio
+from plausibly.agreement._kappa import cohen_kappa as cohen_kappa
+from plausibly.agreement._kappa import fleiss_kappa as fleiss_kappa
+from plausibly.agreement._labels import Labels as Labels
+from plausibly.agreement._panel import actual_accuracy as actual_accuracy
+from plausibly.agreement._panel import ground_truth_accuracy as ground_truth_accuracy
+from plausibly.agreement._panel import majority_accuracy as majority_accuracy
+from plausibly.agreement._panel import required_reliability as required_reliability
+from plausibly.agreement._ratios import Discrepancy as Discrepancy
+from plausibly.agreement._reliability import WeightedReliability as WeightedReliability
+from plausibly.agreement._reliability import weighted_reliability as weighted_reliability
+from plausibly.agreement._threshold import ThresholdCurve as ThresholdCurve
+from plausibly.agreement._threshold import threshold_curve as threshold_curve

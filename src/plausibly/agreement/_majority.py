@@ -1,0 +1,53 @@
+"""Majorities: votes by case, and what the others of a case say."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+def count_votes(
+    case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int
+) -> Int[np.ndarray, "case class"]:
+    """Count the labels of each kind in each case."""
+    return np.bincount(case * n_classes + code, minlength=n_cases * n_classes).reshape(n_cases, n_classes)
+
+
+def share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*case class"]:
+    """The majority as a distribution: even over the labels that have most votes.
+
+    Examples
+    --------
+    >>> share_of_top(np.array([[2, 1, 0], [1, 1, 0]])).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+    """
+    top = votes == votes.max(axis=-1, keepdims=True)
+    return top / top.sum(axis=-1, keepdims=True)
+
+
+def agreement_with_others(
+    case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int, part: int = 1 << 16
+) -> Float[np.ndarray, " label"]:
+    """Say of every label to what part it is the majority of the other labels of its case; NaN if there are none.
+
+    Parameters
+    ----------
+    case, code
+        Of every label; one by annotator and case.
+    n_cases, n_classes
+        How many there are.
+    part
+        How many labels to compare at a time.
+
+    Examples
+    --------
+    >>> agreement_with_others(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2, 2).tolist()
+    [0.5, 0.5, 0.0, nan]
+    """
+    votes = count_votes(case, code, n_cases, n_classes)
+    out = np.empty(len(case))
+    for first in range(0, len(case), part):
+        own = slice(first, first + part)
+        others, place = votes[case[own]], np.arange(len(case[own]))
+        others[place, code[own]] -= 1
+        alone = others.sum(axis=1) == 0
+        out[own] = np.where(alone, np.nan, share_of_top(others)[place, code[own]])
+    return out

@@ -1,0 +1,147 @@
+"""From the reliability of labels to the accuracy of what they decide, and back."""
+
+from collections.abc import Iterable
+from numbers import Integral
+
+import numpy as np
+from scipy.optimize import brentq
+
+from plausibly.errors import ArgumentError
+
+
+def majority_accuracy(accuracies: Iterable[float]) -> float:
+    """Probability that the majority of independent annotators is right, where there are two labels.
+
+    Parameters
+    ----------
+    accuracies
+        Of every annotator, from 0 to 1. Where their number is even, a tie is decided by a coin.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no annotator, or an accuracy is outside 0 to 1.
+
+    References
+    ----------
+    Condorcet (1785), Essai sur l'application de l'analyse à la probabilité des décisions rendues à la pluralité des
+    voix; Cabitza, Campagner et al. (2020), The elephant in the machine, Applied Sciences 10, 4014.
+
+    Examples
+    --------
+    >>> round(majority_accuracy([0.8, 0.8, 0.8]), 3), majority_accuracy([0.9, 0.6])
+    (0.896, 0.75)
+    """
+    shares = np.array([_share("an accuracy", accuracy) for accuracy in accuracies])
+    if not len(shares):
+        raise ArgumentError("a majority needs an annotator: give at least one accuracy.")
+    right = np.ones(1)  # probability of each number of right ones
+    for share in shares:
+        right = np.convolve(right, [1 - share, share])
+    middle, odd = divmod(len(shares), 2)
+    return float(min(right[middle + 1 :].sum() + (0 if odd else right[middle] / 2), 1.0))
+
+
+def actual_accuracy(measured: float, ground_truth: float) -> float:
+    """Accuracy of a model against the truth, from that against labels which are right so often themselves.
+
+    Parameters
+    ----------
+    measured
+        Accuracy against the labels, from 0 to 1.
+    ground_truth
+        Accuracy of the labels, from 0 to 1.
+
+    Raises
+    ------
+    ArgumentError
+        If one is outside 0 to 1.
+
+    References
+    ----------
+    Cabitza, Campagner et al. (2020), The elephant in the machine, Applied Sciences 10, 4014, where 98 % against labels
+    of 85 % is 83 %. Where labels are wrong, the model is taken to be wrong, too.
+
+    Examples
+    --------
+    >>> round(actual_accuracy(0.98, 0.85), 3)
+    0.833
+    """
+    return _share("measured", measured) * _share("ground_truth", ground_truth)
+
+
+def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
+    r"""Accuracy of the labels that a majority decides, from the weighted reliability of single annotators.
+
+    A panel of equally competent and confident annotators of accuracy :math:`a` and two labels has
+    :math:`\varrho = a^2`; so ϱ is read as :math:`a = \sqrt\varrho`, and the majority as one of annotators like that.
+
+    Parameters
+    ----------
+    reliability
+        ϱ, from 0 to 1.
+    annotators
+        How many decide by majority, at least 1.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(ground_truth_accuracy(0.64), 3), round(ground_truth_accuracy(0.64, annotators=3), 3)
+    (0.8, 0.896)
+    """
+    return majority_accuracy([_share("reliability", reliability) ** 0.5] * _count(annotators))
+
+
+def required_reliability(actual: float, measured: float = 1.0, annotators: int = 1) -> float:
+    """Weighted reliability that labels need so that a model of some measured accuracy has an actual one.
+
+    Parameters
+    ----------
+    actual
+        The accuracy required, from 0 to 1.
+    measured
+        Accuracy of the model against the labels, at least ``actual``.
+    annotators
+        How many decide by majority.
+
+    Returns
+    -------
+    ϱ; the inverse of :func:`ground_truth_accuracy` and :func:`actual_accuracy`.
+
+    Raises
+    ------
+    ArgumentError
+        If ``actual`` is above ``measured``, which no labels can make good, or an argument is out of range.
+
+    Examples
+    --------
+    >>> round(required_reliability(0.9, measured=0.95), 3), round(required_reliability(0.9, 0.95, annotators=5), 3)
+    (0.898, 0.651)
+    """
+    needed, measured, count = _share("actual", actual), _share("measured", measured), _count(annotators)
+    if needed > measured:
+        raise ArgumentError(
+            f"no labels make the actual accuracy, {actual!r}, greater than the measured one, {measured!r}: "
+            "ask for less, or for a better model."
+        )
+    if needed == measured:
+        return 1.0 if needed else 0.0
+    target = needed / measured
+    accuracy = brentq(lambda a: majority_accuracy([a] * count) - target, 0.0, 1.0, xtol=1e-14)
+    return float(accuracy) ** 2
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given.")
+    return float(value)
+
+
+def _count(annotators: int) -> int:
+    if not isinstance(annotators, Integral) or annotators < 1:
+        raise ArgumentError(f"annotators must be a whole number of at least 1, but {annotators!r} was given.")
+    return int(annotators)

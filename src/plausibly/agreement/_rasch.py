@@ -1,0 +1,130 @@
+"""Abilities of annotators and difficulties of cases, by the program of ``models/rasch.py``."""
+
+import sys
+from importlib.metadata import version
+from numbers import Integral
+
+import jax
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float, Int
+from numpyro.infer import MCMC, NUTS
+
+from plausibly._arviz import Posterior, from_groups
+from plausibly._progress import Progress
+from plausibly.diagnostics import judge
+from plausibly.errors import ArgumentError
+from plausibly.models import rasch
+
+SITES = {"ability": "annotator", "difficulty": "case"}
+HYPER = ("mean_ability", "sd_ability", "sd_difficulty")
+TARGET_ACCEPT = 0.95  # spreads near nothing make narrow places
+_SLOW = 1000  # cases whose difficulties take seconds to judge
+STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
+
+
+def sample_rasch(
+    annotator: Int[np.ndarray, " answer"],
+    case: Int[np.ndarray, " answer"],
+    correct: Bool[np.ndarray, " answer"],
+    annotators: np.ndarray,
+    cases: np.ndarray,
+    *,
+    draws: int = 1000,
+    chains: int = 4,
+    warmup: int = 1000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Posterior:
+    """Sample abilities and difficulties by NUTS.
+
+    Parameters
+    ----------
+    annotator, case, correct
+        Who answered what, and whether rightly.
+    annotators, cases
+        Names of all; of one without answers, the prior is sampled.
+    draws, chains, warmup, seed
+        Of the sampler; draws of each chain.
+    progress
+        Whether to show a bar.
+
+    Returns
+    -------
+    Posterior
+        ArviZ container: group ``posterior`` with ``ability`` (chain, draw, annotator), ``difficulty`` (chain, draw,
+        case), ``mean_ability``, ``sd_ability`` and ``sd_difficulty``; ``sample_stats``; ``convergence`` by quantity,
+        under the rule of :mod:`plausibly.diagnostics`; ``observed_data`` (which answers are right); ``constant_data``
+        (whose answers they are, about which case).
+
+    Raises
+    ------
+    ArgumentError
+        If a number of the sampler is out of range.
+    """
+    for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1), ("seed", seed, 0)):
+        if not isinstance(value, Integral) or value < least:
+            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
+    sampler = MCMC(
+        NUTS(rasch, target_accept_prob=TARGET_ACCEPT),
+        num_warmup=warmup,
+        num_samples=draws,
+        num_chains=chains,
+        chain_method="vectorized",
+        progress_bar=progress and sys.stderr.isatty(),
+    )
+    sampler.run(
+        jax.random.key(seed),
+        annotator,
+        case,
+        correct,
+        n_annotators=len(annotators),
+        n_cases=len(cases),
+        extra_fields=tuple(STATISTICS),
+    )
+    sampled = {name: np.asarray(values) for name, values in sampler.get_samples(group_by_chain=True).items()}
+    fields = sampler.get_extra_fields(group_by_chain=True)
+    statistics = {ours: np.asarray(fields[theirs]) for theirs, ours in STATISTICS.items()}
+    chain_draw = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    variables: dict = {name: (("chain", "draw", dim), sampled[name]) for name, dim in SITES.items()}
+    variables |= {name: (("chain", "draw"), sampled[name]) for name in HYPER}
+    names = {"annotator": annotators, "case": cases}
+    with Progress(progress and len(cases) > _SLOW) as bars:
+        convergence = _convergence(sampled, statistics["diverging"], names, bars)
+    groups = {
+        "posterior": xr.Dataset(variables, chain_draw | names),
+        "sample_stats": xr.Dataset(
+            {name: (("chain", "draw"), values) for name, values in statistics.items()}, chain_draw
+        ),
+        "convergence": convergence,
+        "observed_data": xr.Dataset({"correct": ("answer", np.asarray(correct, np.int8))}),
+        "constant_data": xr.Dataset(
+            {"answer_annotator": ("answer", annotator), "answer_case": ("answer", case)}, names
+        ),
+    }
+    versions = {f"{package}_version": version(package) for package in ("plausibly", "numpyro", "jax")}
+    attrs = {"model": "rasch", "draws": draws, "chains": chains, "warmup": warmup, "seed": int(seed)}
+    return from_groups(groups, attrs | versions)
+
+
+def accuracy_draws(
+    posterior: Posterior, annotator: Int[np.ndarray, " label"], case: Int[np.ndarray, " label"], draws: slice
+) -> Float[np.ndarray, "draw label"]:
+    """Probability that each label is right, in some draws; chains follow each other."""
+    group = posterior["posterior"]
+    ability, difficulty = (group[name].to_numpy().reshape(-1, group.sizes[dim])[draws] for name, dim in SITES.items())
+    return 1 / (1 + np.exp(difficulty[:, case] - ability[:, annotator]))
+
+
+def _convergence(
+    sampled: dict[str, np.ndarray], diverging: np.ndarray, names: dict[str, np.ndarray], progress: Progress
+) -> xr.Dataset:
+    """Judge every ability, every difficulty and the three of all; divergences belong to all of them."""
+    quantities = [f"{site} of {name}" for site, dim in SITES.items() for name in names[dim]] + list(HYPER)
+    draws = np.concatenate([sampled[site] for site in SITES] + [sampled[name][..., None] for name in HYPER], axis=-1)
+    r_hat, bulk, tail, good = judge(draws, progress=progress, what="abilities and difficulties")
+    n = np.full(len(quantities), diverging.sum())
+    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "n_diverging": n, "converged": good & (n == 0)}
+    return xr.Dataset(
+        {name: ("quantity", column) for name, column in values.items()}, {"quantity": np.array(quantities, str)}
+    )

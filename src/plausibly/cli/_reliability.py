@@ -1,0 +1,219 @@
+"""``plausibly reliability``: how much of the annotators' agreement is neither luck nor a common mistake."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from plausibly import plots
+from plausibly.agreement import (
+    Labels,
+    WeightedReliability,
+    actual_accuracy,
+    cohen_kappa,
+    fleiss_kappa,
+    ground_truth_accuracy,
+    weighted_reliability,
+)
+from plausibly.agreement._competence import NAMES
+from plausibly.agreement._confidence import COLUMN
+from plausibly.annotations._names import some
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.diagnostics import diagnose
+from plausibly.errors import ArgumentError
+from plausibly.posterior import save
+
+TOTAL, CASES, ANNOTATORS, POSTERIOR = "reliability.csv", "cases.csv", "annotators.csv", "posterior-rasch.nc"
+BY_CASE, ABILITIES, NOMOGRAM = "reliability.png", "abilities.png", "nomogram.png"
+
+
+@example(
+    """
+    plausibly reliability labels.csv --scale 1,5 --competence rasch \\
+        --measured 0.98 --majority 3 --seed 0 --out results/
+    """
+)
+def reliability(
+    labels: options.LabelsFile,
+    confidence: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of confidences, by default 'confidence'.", rich_help_panel="Data"),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH|LEVEL=C,…",
+            help="How cells become confidences: the ends of a linear scale, or a confidence for each level.",
+            rich_help_panel="Data",
+        ),
+    ] = None,
+    competence: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|NUMBER|FILE",
+            help=f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy).",
+            rich_help_panel="Measure",
+        ),
+    ] = "rasch",
+    truth: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="True labels (case, label).", rich_help_panel="Data")
+    ] = None,
+    chance: Annotated[
+        str, typer.Option(help="Labels by chance: uniform or empirical.", rich_help_panel="Measure")
+    ] = "uniform",
+    classes: Annotated[
+        int | None,
+        typer.Option(help="Of uniform chance: how many labels there could be.", rich_help_panel="Measure"),
+    ] = None,
+    measured: Annotated[
+        float | None,
+        typer.Option(help="Accuracy of a model against these labels: what is it actually?", rich_help_panel="Model"),
+    ] = None,
+    majority: Annotated[
+        int, typer.Option(help="How many annotators decide a label by majority.", rich_help_panel="Model")
+    ] = 1,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure weighted reliability: agreement of annotators that is neither luck nor a common mistake.
+
+    Prints concordance and reliability, with kappas beside them. With --out also writes reliability.csv, cases.csv,
+    annotators.csv, figures, and for the Rasch model posterior-rasch.nc.
+    """
+    sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
+    if sampler and competence != "rasch":
+        raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
+    read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
+    result = weighted_reliability(
+        read,
+        confidence,
+        _competence(competence),
+        chance,
+        scale=parse_scale(scale),
+        truth=truth,
+        n_classes=classes,
+        seed=seed,
+        progress=not quiet,
+        **sampler,
+    )
+    frame = result.to_frame(seed=seed, progress=not quiet)
+    frame["fleiss_kappa"] = fleiss_kappa(read)
+    if len(read.annotators) == 2:
+        frame["cohen_kappa"] = cohen_kappa(read)
+    frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
+    if measured is not None:
+        frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
+    if not quiet:
+        console().print(_table(frame))
+    if out is not None:
+        make_folder(out)
+        written = _write(result, frame, out, measured, majority)
+        if not quiet:
+            say(f"Wrote {', '.join(written)} to {out}")
+    converged, words = _verdict(result)
+    say(words)
+    if strict and not converged:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def parse_scale(text: str | None) -> dict[str, float] | tuple[float, float] | None:
+    """Read a scale of confidences.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither two numbers nor levels with confidences.
+
+    Examples
+    --------
+    >>> parse_scale("1,5"), parse_scale("sure=1,unsure=0.5")
+    ((1.0, 5.0), {'sure': 1.0, 'unsure': 0.5})
+    """
+    if text is None:
+        return None
+    try:
+        if "=" in text:
+            levels = [part.rpartition("=") for part in text.split(",")]
+            return {level.strip(): float(value) for level, _, value in levels}
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ArgumentError(
+            f"--scale must be LOW,HIGH or LEVEL=CONFIDENCE,…, but {text!r} was given: write for example 1,5."
+        ) from None
+    return low, high
+
+
+def _competence(text: str) -> Any:
+    """Tell a name from a number from a file."""
+    if text in NAMES:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _table(frame: pd.DataFrame) -> Table:
+    row = frame.iloc[0]
+    names = {
+        "concordance": "concordance σ",
+        "reliability": "weighted reliability ϱ",
+        "fleiss_kappa": "Fleiss' kappa",
+        "cohen_kappa": "Cohen's kappa",
+        "labels_accuracy": "accuracy of the labels",
+        "actual_accuracy": "actual accuracy of the model",
+    }
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    table.add_column("94 % interval", justify="right")
+    for name, words in names.items():
+        if name in frame:
+            ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
+            table.add_row(words, f"{row[name]:.3f}", ends)
+    return table
+
+
+def _write(
+    result: WeightedReliability, frame: pd.DataFrame, out: Path, measured: float | None, majority: int
+) -> list[str]:
+    write_table(frame, out / TOTAL)
+    write_table(result.by_case().reset_index(), out / CASES)
+    write_table(result.annotators().reset_index(), out / ANNOTATORS)
+    figures = {BY_CASE: plots.reliability_by_case(result)}
+    if measured is not None:
+        figures[NOMOGRAM] = plots.nomogram(measured, result.reliability, majority)
+    written = [TOTAL, CASES, ANNOTATORS]
+    if result.posterior is not None:
+        figures[ABILITIES] = plots.annotator_abilities(result)
+        save(result.posterior, out / POSTERIOR)
+        written.append(POSTERIOR)
+    for name, ax in figures.items():
+        write_figure(ax, out / name)
+    return [*written, *figures]
+
+
+def _verdict(result: WeightedReliability) -> tuple[bool, str]:
+    counted = f"{result.n_cases:,} cases counted"
+    if result.excluded:
+        counted += f", {len(result.excluded):,} of fewer than two annotators did not"
+    if result.posterior is None:
+        return True, f"No chains had to converge; {counted}."
+    found = diagnose(result.posterior)
+    failed = found["quantity"].values[~found["converged"].values]
+    if not len(failed):
+        return True, f"Chains converged in all {found.sizes['quantity']:,} quantities (rasch); {counted}."
+    divergences = int(found["n_diverging"].values[0])
+    why = f" with {divergences:,} divergences" if divergences else ""
+    total = found.sizes["quantity"]
+    return False, f"Chains did not converge{why} in {len(failed):,} of {total:,} quantities: {some(failed)}; {counted}."

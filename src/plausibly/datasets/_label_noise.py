@@ -1,0 +1,157 @@
+"""Simulated labels of annotators who err, and of models that err as often as they are told to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from plausibly.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class LabelNoise:
+    """Labels with a known truth.
+
+    Parameters
+    ----------
+    labels
+        Long table: ``case``, ``annotator``, ``label``.
+    predictions
+        For every model a table: ``case``, ``label``.
+    truth
+        True label of each case.
+    """
+
+    labels: pd.DataFrame
+    predictions: dict[str, pd.DataFrame]
+    truth: np.ndarray
+
+
+def simulate_label_noise(
+    n_cases: int = 10_000,
+    n_annotators: int = 9,
+    swap: float | Sequence[float] = 0.05,
+    models: Sequence[float] = (1.0, 0.9),
+    n_classes: int = 10,
+    seed: int = 0,
+) -> LabelNoise:
+    """Simulate annotators who now and then give a random label, and models of given accuracy.
+
+    Parameters
+    ----------
+    n_cases, n_annotators
+        How many; everyone labels every case.
+    swap
+        Probability that an annotator gives a label drawn uniformly from all, the true one among them; one for all, or
+        one for each.
+    models
+        Accuracies: a model gives the true label to that share of the cases, drawn at random, and one of the others to
+        the rest. Its name is its accuracy.
+    n_classes
+        At least 2; true labels are uniform.
+    seed
+        Of everything. Annotators and models do not depend on how many there are.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+
+    References
+    ----------
+    Lovchinsky et al. (2020), Discrepancy ratio: evaluating model performance when even experts disagree on the truth,
+    ICLR.
+
+    Examples
+    --------
+    >>> simulated = simulate_label_noise(1000, 3, swap=0.0, models=(0.9,))
+    >>> wrong = simulated.predictions["0.9"]["label"].to_numpy() != simulated.truth
+    >>> len(simulated.labels), float(wrong.mean())
+    (3000, 0.1)
+    """
+    for name, value, least in (("n_cases", n_cases, 1), ("n_annotators", n_annotators, 1), ("n_classes", n_classes, 2)):
+        if value < least:
+            raise ArgumentError(f"{name} must be at least {least}, not {value}.")
+    swaps = np.broadcast_to(np.asarray(swap, float), (n_annotators,)) if np.ndim(swap) == 0 else np.asarray(swap, float)
+    if swaps.shape != (n_annotators,):
+        raise ArgumentError(
+            f"swap must be one probability or one for each annotator, {n_annotators}, not {len(swaps)}."
+        )
+    for name, shares in (("swap", swaps), ("The accuracy of a model", np.asarray(models, float))):
+        for share in shares[(shares < 0) | (shares > 1) | np.isnan(shares)]:
+            raise ArgumentError(f"{name} lies between 0 and 1, but {share:g} was given.")
+    streams = np.random.SeedSequence(seed).spawn(3)
+    truth = np.random.default_rng(streams[0]).integers(0, n_classes, n_cases)
+    given = []
+    for share, stream in zip(swaps, streams[1].spawn(n_annotators), strict=True):
+        errs, labels = map(np.random.default_rng, stream.spawn(2))
+        given.append(np.where(errs.random(n_cases) < share, labels.integers(0, n_classes, n_cases), truth))
+    labels = pd.DataFrame(
+        {
+            "case": np.repeat(np.arange(n_cases), n_annotators),
+            "annotator": np.tile(np.arange(n_annotators), n_cases),
+            "label": np.column_stack(given).ravel(),
+        }
+    )
+    predictions = {}
+    for accuracy, stream in zip(models, streams[2].spawn(len(models)), strict=True):
+        rng = np.random.default_rng(stream)
+        # An exact share, so that what is compared with annotators of that accuracy has it, too.
+        wrong = np.zeros(n_cases, bool)
+        wrong[rng.permutation(n_cases)[: round((1 - accuracy) * n_cases)]] = True
+        said = np.where(wrong, (truth + rng.integers(1, n_classes, n_cases)) % n_classes, truth)
+        predictions[f"{accuracy:g}"] = pd.DataFrame({"case": np.arange(n_cases), "label": said})
+    return LabelNoise(labels, predictions, truth)
+
+
+def simulate_strictness(
+    n_cases: int = 10_000, n_annotators: int = 5, strictness: float = 0.0, noise: float = 0.5, seed: int = 0
+) -> LabelNoise:
+    """Simulate labels 0 and 1 by annotators one of whom asks for more before she says 1.
+
+    Each case has a severity, standard normal, which everyone sees with normal errors of their own; an annotator says 1
+    above 0, the first of them above ``strictness``, and the model, named "model", above 0.
+
+    Parameters
+    ----------
+    n_cases, n_annotators
+        How many; everyone labels every case.
+    strictness
+        In standard deviations of severity; 0 makes all annotators alike.
+    noise
+        Standard deviation of the errors, of annotators and model.
+    seed
+        Of everything.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> table = simulate_strictness(2000, 3, strictness=1.0).labels
+    >>> table.groupby("annotator")["label"].mean().round(1).tolist()
+    [0.2, 0.5, 0.5]
+    """
+    for name, value in (("n_cases", n_cases), ("n_annotators", n_annotators)):
+        if value < 1:
+            raise ArgumentError(f"{name} must be at least 1, not {value}.")
+    if not (noise >= 0 and np.isfinite(noise) and np.isfinite(strictness)):
+        raise ArgumentError(f"noise must be at least 0 and strictness finite, not {noise} and {strictness}.")
+    true, errors = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    severity = true.standard_normal(n_cases)
+    seen = severity[:, None] + noise * errors.standard_normal((n_cases, n_annotators + 1))
+    asked = np.zeros(n_annotators + 1)
+    asked[1] = strictness
+    said = (seen > asked).astype(int)
+    labels = pd.DataFrame(
+        {
+            "case": np.repeat(np.arange(n_cases), n_annotators),
+            "annotator": np.tile(np.arange(n_annotators), n_cases),
+            "label": said[:, 1:].ravel(),
+        }
+    )
+    model = pd.DataFrame({"case": np.arange(n_cases), "label": said[:, 0]})
+    return LabelNoise(labels, {"model": model}, (severity > 0).astype(int))

@@ -1,0 +1,173 @@
+"""The discrepancy ratio: of models and annotators side by side, along a setting, and along a threshold."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+
+from plausibly.agreement import Discrepancy, ThresholdCurve
+from plausibly.plots._style import COLOURS, GREY, colour, marker, new_axes, plain, spread
+
+_AXIS = "discrepancy ratio Δ"
+
+
+def discrepancy_ratios(
+    result: Discrepancy,
+    prob: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+    *,
+    annotators: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw Δ of every model, and of every annotator taken out, with bootstrap intervals.
+
+    Parameters
+    ----------
+    result
+        From :func:`plausibly.agreement.discrepancy_ratio`.
+    prob, replicates, seed
+        Of the intervals; a single group has none.
+    annotators
+        Whether to draw the annotators, too; those who cannot be judged are left out.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row each; right of 1 are those farther from the annotators than these are from each other.
+
+    Examples
+    --------
+    >>> from plausibly.agreement import discrepancy_ratio
+    >>> labels = {str(i): {"ann": i % 2, "bob": i % 3 % 2, "cy": i % 2} for i in range(9)}
+    >>> ax = discrepancy_ratios(discrepancy_ratio(labels, {"A": {str(i): i % 2 for i in range(9)}}))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['A', 'ann', 'cy', 'bob']
+    """
+    several = len(np.unique(result.group[result.included])) > 1
+    frames = [result.to_frame(prob, replicates, seed, progress=False).assign(kind="model")]
+    if annotators:
+        own = result.annotators(prob if several else None, replicates, seed)
+        frames.append(own[own["n_cases"] > 0].sort_values("ratio").assign(kind="annotator"))
+    rows = pd.concat([frame.assign(name=frame.index) for frame in frames], ignore_index=True)
+    ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
+    finite = rows[["ratio", "upper"] if several else ["ratio"]].to_numpy()
+    most = 1.1 * np.max(finite[np.isfinite(finite)], initial=1.0)
+    for place, row in rows.iterrows():
+        style = {"color": COLOURS[0] if row["kind"] == "model" else GREY}
+        if several:
+            ends = np.minimum([row["lower"], row["upper"]], most)
+            ax.plot(ends, [place, place], lw=2, solid_capstyle="butt", **style)
+        if np.isfinite(row["ratio"]):
+            ax.plot([row["ratio"]], [place], marker="D" if row["kind"] == "model" else "o", ms=6, **style)
+        else:
+            ax.annotate("∞", (most, place), xytext=(4, 0), textcoords="offset points", va="center", **style)
+    ax.axvline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+    if 0 < (n := (rows["kind"] == "model").sum()) < len(rows):
+        ax.axhline(n - 0.5, color="0.85", lw=0.8)
+    ax.set_yticks(range(len(rows)), [plain(name, 24) for name in rows["name"]])
+    ax.set(xlabel=f"{_AXIS} ({prob:.0%} interval)" if several else _AXIS, ylim=(len(rows) - 0.4, -0.6), xlim=(0, most))
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="0.92")
+    return ax
+
+
+def discrepancy_curves(
+    curves: pd.DataFrame, xlabel: str | None = None, ylabel: str = _AXIS, *, log: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Draw Δ, or another ratio, of several models along a setting such as the annotators' error.
+
+    Parameters
+    ----------
+    curves
+        A column for each line, indexed by the setting.
+    xlabel, ylabel
+        What the axes show; the name of the index by default.
+    log
+        Whether these are ratios, drawn on a logarithmic scale, on which ½ and 2 are as far from 1.
+    ax
+        Where to draw.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"0.9": [1.5, 1.0], "1": [0.5, 0.6]}, index=pd.Index([0.05, 0.1], name="swap"))
+    >>> discrepancy_curves(table).get_xlabel()
+    'swap'
+    """
+    ax = new_axes(ax)
+    if log:
+        ax.set_yscale("log")
+        least, most = curves.min(axis=None), curves.max(axis=None)
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if most > 3 * least else MaxNLocator(6))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(ScalarFormatter())
+        ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+    ends = []
+    for position, name in enumerate(curves.columns):
+        line = curves[name].dropna()
+        ax.plot(line.index, line, color=colour(position), marker=marker(position), ms=4, lw=1.8)
+        ends.append(float(line.iloc[-1]))
+    low, high = (np.log(ax.get_ylim()) if log else np.array(ax.get_ylim())).tolist()
+    heights = np.array(spread(np.log(ends) if log else ends, gap=0.055 * (high - low)))
+    for position, (name, height) in enumerate(zip(curves.columns, np.exp(heights) if log else heights, strict=True)):
+        ax.annotate(
+            plain(name, 24),
+            (curves.index.max(), height),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            color=colour(position),
+            fontweight="bold",
+            annotation_clip=False,
+        )
+    ax.set(xlabel=xlabel if xlabel is not None else str(curves.index.name or ""), ylabel=ylabel)
+    ax.grid(color="0.92")
+    return ax
+
+
+def discrepancy_by_threshold(curve: ThresholdCurve, *, ax: Axes | None = None) -> Axes:
+    """Draw Δ of a score against the threshold above which cases are called positive.
+
+    Parameters
+    ----------
+    curve
+        From :func:`plausibly.agreement.threshold_curve`.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The curve in steps, and its best threshold.
+
+    Examples
+    --------
+    >>> from plausibly.agreement import threshold_curve
+    >>> labels = {"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 1}, "r": {"a": 0, "b": 0}}
+    >>> ax = discrepancy_by_threshold(threshold_curve(labels, {"p": 0.9, "q": 0.3, "r": 0.1}))
+    >>> ax.lines[0].get_ydata().tolist()
+    [1.5, 0.5, 0.5, 1.5]
+    """
+    ax = new_axes(ax)
+    finite = curve.thresholds[1:]
+    span = float(np.ptp(finite)) or 1.0
+    places = np.concatenate([[finite[0] - 0.05 * span], finite])
+    ax.step(places, curve.ratio, where="post", color=COLOURS[0], lw=1.8)
+    best, least = min(max(curve.best, places[0]), places[-1]), float(curve.ratio.min())
+    if np.isfinite(least):
+        ax.plot([best], [least], "D", color=COLOURS[1], ms=7)
+        ax.annotate(
+            f"best here: Δ = {least:.2f} above {best:.3g}",
+            (best, least),
+            xytext=(0, -14),
+            textcoords="offset points",
+            ha="center",
+            color=COLOURS[1],
+        )
+    ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+    ax.set(xlabel=f"threshold of the score for {plain(curve.positive)!r}", ylabel=_AXIS)
+    ax.set_ylim(bottom=0)
+    ax.grid(axis="y", color="0.92")
+    return ax

@@ -1,0 +1,394 @@
+"""The discrepancy ratio against its definition, closed forms, simulations whose answer is known, and its limits."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.agreement import Labels, discrepancy_ratio
+from plausibly.datasets import simulate_label_noise
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+
+DELTAS = {
+    "nominal": lambda a, b: float(a != b),
+    "squared": lambda a, b: (a - b) ** 2,
+    "absolute": lambda a, b: abs(a - b),
+    "hinge": lambda a, b: max(0.0, abs(a - b) - 0.5),
+    "jaccard": lambda a, b: 1 - len(set(a) & set(b)) / len(set(a) | set(b)) if {*a, *b} else 0.0,
+}
+
+
+def literal(rows, model, delta):
+    """SPEC's sums as they stand: per case α and μ, by case, of rows (case, annotator, label) and {case: labels}."""
+    alpha, mu = {}, {}
+    for case in dict.fromkeys(row[0] for row in rows):
+        said = {}
+        for _, annotator, label in (row for row in rows if row[0] == case):
+            said.setdefault(annotator, []).append(label)
+        if len(said) < 2:
+            continue
+
+        def psi(first, second):
+            return np.mean([delta(y, z) for y in first for z in second])
+
+        n = len(said)
+        alpha[case] = sum(psi(said[j], said[k]) for j, k in permutations(said, 2)) / (n * (n - 1))
+        mu[case] = np.mean([psi(model[case], said[j]) for j in said])
+    return alpha, mu
+
+
+def test_worked_on_paper_with_repeated_labels():
+    """Two cases; ann labels p twice.
+
+    p: ann {1, 0}, bob {1}, cy {0}; the model says 1. Pairs: ann-bob ½, ann-cy ½, bob-cy 1, each in both orders:
+    α = 2 (½ + ½ + 1) / (3 · 2) = 2/3. Model: ann ½, bob 0, cy 1: μ = ½.
+    q: ann {1}, bob {1}; the model says 0: α = 0, μ = 1.
+    Means: α = 1/3, μ = 3/4, Δ = 9/4. r has one annotator and is left out.
+    """
+    rows = [("p", "ann", 1), ("p", "ann", 0), ("p", "bob", 1), ("p", "cy", 0), ("q", "ann", 1), ("q", "bob", 1)]
+    for delta in ("nominal", "squared", "absolute", lambda a, b: abs(a - b)):
+        result = discrepancy_ratio([*rows, ("r", "ann", 1)], [("p", 1), ("q", 0)], delta)
+        assert result.annotator_discrepancy == pytest.approx(1 / 3)
+        assert result.model_discrepancy == pytest.approx(3 / 4)
+        assert result.ratio == pytest.approx(9 / 4)
+        assert (result.excluded, result.n_cases) == (["r"], 2)
+        assert result.by_case()["annotator_discrepancy"].to_dict() == pytest.approx({"p": 2 / 3, "q": 0})
+
+
+tables = st.lists(
+    st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"), st.integers(0, 3)), min_size=2, max_size=24
+).filter(lambda rows: any(len({a for c, a, _ in rows if c == case}) > 1 for case in "pqr"))
+
+
+@settings(max_examples=60)
+@given(tables, st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from(list(DELTAS)))
+def test_every_delta_is_its_definition(rows, said, name):
+    model = {case: [label] for case, label in zip("pqr", said, strict=True)}
+    if name == "jaccard":
+        rows = [(case, annotator, [*range(label)]) for case, annotator, label in rows]
+        model = {case: [[*range(label)]] for case, (label,) in model.items()}
+    cases = {row[0] for row in rows}
+    alpha, mu = literal(rows, model, DELTAS[name])
+    predictions = [(case, label) for case, (label,) in model.items() if case in cases]
+    tolerance = 0.5 if name == "hinge" else None
+    for delta, slack in ((name, tolerance), (DELTAS[name], None)):
+        found = discrepancy_ratio(rows, predictions, delta, tolerance=slack).by_case()
+        assert found["annotator_discrepancy"].to_dict() == pytest.approx(alpha, abs=1e-12)
+        assert found["model_discrepancy model"].to_dict() == pytest.approx(mu, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(tables, st.integers(0, 1))
+def test_closed_forms_of_binary_labels(rows, said):
+    """α = 2 y (1 − y) + 2 σ² / (A − 1) and μ = m + y − 2 m y, with y and σ² of the annotators' means."""
+    rows = [(case, annotator, label % 2) for case, annotator, label in rows]
+    cases = {row[0] for row in rows}
+    result = discrepancy_ratio(rows, [(case, said) for case in cases], "squared").by_case()
+    means = pd.DataFrame(rows, columns=["case", "annotator", "label"]).groupby(["case", "annotator"])["label"].mean()
+    for case, found in result.iterrows():
+        own = means[case]
+        y = own.mean()
+        alpha = 2 * y * (1 - y) + 2 * own.var(ddof=0) / (len(own) - 1)
+        assert found["annotator_discrepancy"] == pytest.approx(alpha, abs=1e-12)
+        assert found["model_discrepancy model"] == pytest.approx(said + y - 2 * said * y, abs=1e-12)
+
+
+def test_model_discrepancy_by_covariance():
+    """μ = (m + y − 2 m y) − 2 Cov[mⁱ, yⁱ] over cases, for 0/1 labels of everyone."""
+    rng = np.random.default_rng(0)
+    given_labels, said = rng.integers(0, 2, (50, 4)), rng.integers(0, 2, 50)
+    rows = [(i, j, label) for i, row in enumerate(given_labels) for j, label in enumerate(row)]
+    y, m = given_labels.mean(axis=1), said
+    expected = m.mean() + y.mean() - 2 * m.mean() * y.mean() - 2 * np.cov(m, y, ddof=0)[0, 1]
+    result = discrepancy_ratio(rows, list(enumerate(said.tolist())), "squared")
+    assert result.model_discrepancy == pytest.approx(expected)
+
+
+@settings(max_examples=20)
+@given(tables, st.randoms(use_true_random=False))
+def test_order_and_names_do_not_matter(rows, random):
+    cases = sorted({row[0] for row in rows})
+    said = {case: 1 for case in cases}
+    before = discrepancy_ratio(rows, {"A": said}).ratio["A"]
+    shuffled = random.sample(rows, len(rows))
+    names = {0: "z", 1: "x", 2: "w", 3: "y"}
+    renamed = [(f"case {c}", {"a": "d", "b": "c", "c": "b", "d": "a"}[a], names[label]) for c, a, label in shuffled]
+    after = discrepancy_ratio(renamed, {"A": {f"case {case}": "x" for case in cases}}).ratio["A"]
+    assert after == pytest.approx(before)
+
+
+def test_a_copy_of_an_annotator_beside_two_others():
+    """With all three alike in kind, a copy of one has the discrepancy 0 to herself: Δ = 2/3 of a fourth's, 1."""
+    noise = simulate_label_noise(5000, 3, swap=0.3, models=(0.5,))
+    own = noise.labels[noise.labels["annotator"] == 0][["case", "label"]]
+    fourth = simulate_label_noise(5000, 4, swap=0.3, models=(0.5,)).labels.query("annotator == 3")[["case", "label"]]
+    result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth})
+    assert result.ratio["copy"] == pytest.approx(2 / 3, abs=0.02)
+    assert result.ratio["fourth"] == pytest.approx(1, abs=0.03)
+
+
+def test_several_labels_of_a_model_are_averaged():
+    labels = {"p": {"a": 1.0, "b": 3.0}}
+    result = discrepancy_ratio(labels, [("p", 1.0), ("p", 2.0)], "absolute")
+    assert result.model_discrepancy == pytest.approx((0 + 2 + 1 + 1) / 4)
+
+
+def test_annotators_taken_out_are_models_of_the_others():
+    rng = np.random.default_rng(1)
+    rows = [(i, j, int(rng.integers(0, 3))) for i in range(40) for j in range(5) if rng.random() < 0.7]
+    table = discrepancy_ratio(rows, [(i, 0) for i in {row[0] for row in rows}]).annotators()
+    for j in range(5):
+        own = {case: label for case, annotator, label in rows if annotator == j}
+        others = [row for row in rows if row[1] != j and row[0] in own]
+        enough = {case for case in own if sum(row[0] == case for row in others) > 1}
+        expected = discrepancy_ratio(
+            [row for row in others if row[0] in enough], [(case, own[case]) for case in enough]
+        )
+        row = table.loc[str(j)]
+        assert row["n_cases"] == len(enough)
+        assert row["ratio"] == pytest.approx(expected.ratio)
+        assert row["others_discrepancy"] == pytest.approx(expected.annotator_discrepancy)
+
+
+def test_annotators_who_never_meet_two_others_have_no_ratio():
+    rows = [("p", "a", 1), ("p", "b", 0), ("q", "b", 1), ("q", "c", 1), ("q", "d", 0)]
+    table = discrepancy_ratio(rows, [("p", 1), ("q", 1)]).annotators(prob=0.9)
+    assert table["n_cases"].to_dict() == {"a": 0, "b": 1, "c": 1, "d": 1}
+    assert table.loc["a", ["ratio", "lower", "upper"]].isna().all()
+    assert table.loc["b", "ratio"] == pytest.approx(0.5)
+    assert table.loc["d", ["ratio", "lower", "upper"]].tolist() == [np.inf] * 3
+
+
+class TestSimulation:
+    """SPEC 4: 10 classes, 10,000 cases, 9 annotators."""
+
+    def test_few_swaps(self):
+        # α = 1 − (0.955² + 9 · 0.005²), μ = 0.045 and 1 − (0.9 · 0.955 + 0.1 · 0.005).
+        noise = simulate_label_noise(swap=0.05)
+        ratio = discrepancy_ratio(noise.labels, noise.predictions).ratio
+        assert ratio["1"] == pytest.approx(0.045 / 0.08775, abs=0.01)
+        assert ratio["0.9"] == pytest.approx(0.14 / 0.08775, abs=0.05)
+        assert ratio["0.9"] > 1.5
+
+    def test_all_swaps(self):
+        noise = simulate_label_noise(swap=1.0)
+        assert discrepancy_ratio(noise.labels, noise.predictions).ratio.tolist() == pytest.approx([1, 1], abs=0.01)
+
+    def test_as_good_as_the_annotators(self):
+        # 1 − 0.9 p = 0.9.
+        noise = simulate_label_noise(swap=1 / 9)
+        result = discrepancy_ratio(noise.labels, noise.predictions)
+        lower, upper = result.interval(0.999, seed=1, progress=False).loc["0.9"]
+        assert lower < 1 < upper
+        assert upper - lower < 0.2
+
+
+def test_bootstrap_draws_groups():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(
+        {"case": np.repeat(np.arange(60), 3), "annotator": [0, 1, 2] * 60, "label": rng.integers(0, 2, 180)}
+    )
+    table["patient"] = table["case"] // 6
+    said = list(enumerate(rng.integers(0, 2, 60).tolist()))
+    result = discrepancy_ratio(table, {"A": said}, group="patient")
+    drawn = result.replicates(300, seed=3, progress=False)
+    assert drawn.shape == (300, 1)
+    pd.testing.assert_frame_equal(drawn, result.replicates(300, seed=3, progress=False))
+    # The same patients drawn by hand: sums by patient, over the same draws.
+    sums = result.by_case().groupby(np.arange(60) // 6).sum()
+    chosen = np.random.default_rng(3).integers(0, 10, (300, 10))
+    mu, alpha = (sums[name].to_numpy()[chosen].sum(1) for name in ("model_discrepancy A", "annotator_discrepancy"))
+    np.testing.assert_allclose(drawn["A"], mu / alpha)
+    by_mapping = discrepancy_ratio(table, {"A": said}, group={str(i): i // 6 for i in range(60)})
+    pd.testing.assert_frame_equal(drawn, by_mapping.replicates(300, seed=3, progress=False))
+
+
+def test_intervals_cover_as_often_as_they_say():
+    """95 % intervals of a model for which Δ is known, over 60 data sets: all but a few cover (4 or fewer misses in
+    10: binomial, 60 · 0.05 = 3 expected, 10 or more with probability 3e-4)."""
+    misses = 0
+    for seed in range(60):
+        noise = simulate_label_noise(300, 4, swap=0.2, models=(0.8,), seed=seed)
+        q = 1 - 0.2 * 0.9
+        alpha = 1 - q**2 - 9 * 0.02**2
+        mu = 1 - 0.8 * q - 0.2 * 0.02
+        ends = discrepancy_ratio(noise.labels, noise.predictions).interval(0.95, 200, seed, progress=False).loc["0.8"]
+        misses += not ends["lower"] < mu / alpha < ends["upper"]
+    assert misses < 10
+
+
+def test_non_inferiority():
+    noise = simulate_label_noise(2000, 5, swap=1 / 9, models=(0.95, 0.9, 0.8))
+    result = discrepancy_ratio(noise.labels, noise.predictions)
+    strict, lenient = result.non_inferiority(0.0), result.non_inferiority(0.2)
+    assert strict["non_inferior"].tolist() == [True, False, False]
+    assert lenient["non_inferior"].tolist() == [True, True, False]
+    upper = np.quantile(result.replicates(progress=False)["0.9"], 0.95)
+    assert lenient.loc["0.9", "upper"] == pytest.approx(upper)
+    assert lenient.loc["0.8", "p_value"] == 1
+    assert strict.loc["0.95", "p_value"] == pytest.approx(1 / 1001)
+
+
+def test_strata():
+    labels = pd.DataFrame(
+        [("p", "a", 1, "x"), ("p", "b", 0, "x"), ("q", "a", 1, "y"), ("q", "b", 1, "y"), ("q", "c", 0, "y")],
+        columns=["case", "annotator", "label", "kind"],
+    )
+    result = discrepancy_ratio(labels, {"A": [("p", 1), ("q", 1)]}, strata="kind")
+    table = result.by_stratum().set_index("stratum")
+    assert table["ratio"].to_dict() == pytest.approx({"x": 1 / 2, "y": (1 / 3) / (2 / 3)})
+    assert table["n_cases"].to_dict() == {"x": 1, "y": 1}
+    assert result.mean_per_class["A"] == pytest.approx(0.5)
+    ends = result.interval(mean_per_class=True, progress=False)
+    assert ends.loc["A"].tolist() == pytest.approx([0.5, 0.5])
+    with pytest.raises(ArgumentError, match="the cases have no strata: name a column of them with strata="):
+        _ = discrepancy_ratio(labels, [("p", 1), ("q", 1)]).mean_per_class
+
+
+def test_perfect_agreement():
+    labels = {"p": {"a": 0.1, "b": 0.1, "c": 0.1}, "q": {"a": 0.3, "b": 0.3}}
+    for delta in ("nominal", "squared", "absolute"):
+        result = discrepancy_ratio(labels, {"same": {"p": 0.1, "q": 0.3}, "other": {"p": 0.1, "q": 0.2}}, delta)
+        assert result.annotator_discrepancy == 0
+        assert result.ratio.to_dict() == {"same": 1, "other": np.inf}
+        ends = result.interval(progress=False)
+        assert ends.loc["same"].tolist() == [1, 1]
+        assert ends.loc["other"].tolist() == [1, np.inf]
+        assert result.annotators().loc["a", "ratio"] == 1
+
+
+def test_frames_and_texts():
+    noise = simulate_label_noise(50, 3, swap=0.2, models=(0.9,))
+    rows = [*noise.labels.itertuples(index=False, name=None), (99, 0, 1)]
+    result = discrepancy_ratio(rows, noise.predictions)
+    frame = result.to_frame(progress=False)
+    assert frame.columns.tolist() == [
+        "ratio", "lower", "upper", "model_discrepancy", "annotator_discrepancy", "n_cases", "n_excluded",
+    ]  # fmt: skip
+    assert frame.loc["0.9", ["n_cases", "n_excluded"]].tolist() == [50, 1]
+    assert frame["lower"].item() < frame["ratio"].item() < frame["upper"].item()
+    assert repr(result).endswith("nominal, 50 cases, 3 annotators, 1 cases excluded)")
+    alone = discrepancy_ratio(noise.labels, noise.predictions["0.9"])
+    assert isinstance(alone.ratio, float)
+    assert alone.ratio == pytest.approx(result.ratio["0.9"])
+    assert alone.interval(progress=False) == tuple(result.interval(progress=False).loc["0.9"])
+    one = discrepancy_ratio({"p": {"a": 1, "b": 0}}, {"A": {"p": 1}})
+    assert "lower" not in one.to_frame()
+
+
+def test_a_distance_object_compares_arrays():
+    class Halves:
+        name = "halves"
+
+        def __call__(self, a, b):
+            raise AssertionError
+
+        def encode(self, labels):
+            return np.array([len(label) for label in labels])
+
+        def between(self, encoded, left, right):
+            return np.abs(encoded[left] - encoded[right]) / 2
+
+    result = discrepancy_ratio({"p": {"a": [1], "b": []}}, {"A": {"p": [1, 2]}}, Halves())
+    assert (result.delta, result.annotator_discrepancy, result.model_discrepancy["A"]) == ("halves", 0.5, 0.75)
+
+
+def test_text_files_with_numbers_for_names(tmp_path):
+    """The labels have a word among them, so they are text; the predictions are text then, too."""
+    (tmp_path / "labels.csv").write_text("case,annotator,label\np,a,1\np,b,unsure\n")
+    (tmp_path / "a.csv").write_text("case,label\np,1\n")
+    assert discrepancy_ratio(tmp_path / "labels.csv", tmp_path / "a.csv").ratio == 0.5
+
+
+LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1}}
+BAD = {
+    "one annotator": ({"p": {"a": 1}}, {"A": {"p": 1}}, {}, AnnotationError, "no case has labels of two annotators"),
+    "unknown delta": (LABELS, {"A": {"p": 1}}, {"delta": "nominl"}, ArgumentError, "no disagreement 'nominl': choose"),
+    "no tolerance": (
+        LABELS,
+        {"A": {"p": 1}},
+        {"delta": "hinge"},
+        ArgumentError,
+        "hinge needs a tolerance of at least 0",
+    ),
+    "needless tolerance": (LABELS, {"A": {"p": 1}}, {"tolerance": 1}, ArgumentError, "only hinge has a tolerance"),
+    "text for numbers": (
+        {"p": {"a": "x", "b": "y"}},
+        {"A": {"p": "x"}},
+        {"delta": "squared"},
+        AnnotationError,
+        r"row 1 \(case 'p', annotator 'a'\): the label is 'x'; write a number",
+    ),
+    "no sets": (
+        LABELS,
+        {"A": {"p": 1}},
+        {"delta": "jaccard"},
+        AnnotationError,
+        "jaccard compares sets, but a label is",
+    ),
+    "negative function": (
+        LABELS,
+        {"A": {"p": 1}},
+        {"delta": lambda a, b: -1},
+        ArgumentError,
+        "finite number of at least 0, but that of 1 and 0 is -1: mend the function",
+    ),
+    "no row": (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
+    "unknown case": (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which nobody annotated"),
+    "missing": (LABELS, {"A": {"p": None}}, {}, PredictionError, r"row 1 \(case 'p'\): the label is missing; fill it"),
+    "text for model": (
+        LABELS,
+        {"A": {"p": "x"}},
+        {},
+        PredictionError,
+        "labels are numbers, such as 1, and the predict",
+    ),
+    "numbers for model": (
+        {"p": {"a": "x", "b": "y"}},
+        {"A": {"p": 1}},
+        {},
+        PredictionError,
+        "labels are text, such as 'x', and the predictions are numbers, such as 1",
+    ),
+    "no model": (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
+    "case for model": (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
+    "group": (LABELS, {"A": {"p": 1}}, {"group": "patient"}, AnnotationError, "no column 'patient'"),
+    "group of some": (LABELS, {"A": {"p": 1}}, {"group": {"p": 1}}, AnnotationError, "there is no group for case 'q'"),
+    "group of a kind": (LABELS, {"A": {"p": 1}}, {"group": 3}, ArgumentError, "a group is the name of a column, or a"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_faults_are_named(fault):
+    labels, predictions, arguments, error, message = BAD[fault]
+    with pytest.raises(error, match=message):
+        discrepancy_ratio(labels, predictions, **arguments)
+
+
+def test_a_case_belongs_to_one_group():
+    labels = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
+    with pytest.raises(AnnotationError, match="case 'p' has two values in column 'patient', 'x' and 'y'"):
+        discrepancy_ratio(labels, {"A": {"p": 1}}, group="patient")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.interval(), "a bootstrap draws groups anew, but there is only 1"),
+        (lambda r: r.interval(prob=95), "prob must lie between 0 and 1, but 95 was given"),
+        (lambda r: r.replicates(0), "replicates must be a whole number of at least 1, but 0"),
+        (lambda r: r.replicates(9, seed=-1), "seed must be a whole number of at least 0, but -1"),
+        (lambda r: r.non_inferiority(margin=-1), "margin must be a number greater than -1"),
+    ],
+)
+def test_arguments_of_the_result(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call(discrepancy_ratio(LABELS, {"A": {"p": 1}}))
+
+
+def test_labels_that_were_read_before():
+    labels = Labels.of(LABELS)
+    assert discrepancy_ratio(labels, {"A": {"p": 1}}).ratio["A"] == 0.5

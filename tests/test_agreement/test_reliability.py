@@ -1,0 +1,270 @@
+"""Weighted reliability: by hand, by its definition in loops, in closed forms, and with a Rasch model."""
+
+from itertools import combinations
+
+import arviz as az
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausibly as pb
+from plausibly.agreement import weighted_reliability
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+
+TABLE = pd.DataFrame(
+    [
+        ("p", "ann", "x", 1.0),
+        ("p", "bob", "x", 0.5),
+        ("p", "cy", "y", 0.8),
+        ("q", "ann", "y", 0.5),
+        ("q", "bob", "y", 0),
+    ],
+    columns=["case", "annotator", "label", "confidence"],
+)
+
+
+def test_worked_on_paper():
+    """Three raters, two labels, confidences; chance is ½.
+
+    ĉ: ann on p 1; bob on p ½ / (½ + ½ · ½) = 2/3; cy on p 0.8 / (0.8 + 0.2 · ½) = 8/9; ann on q 2/3; bob on q 0.
+    p: ann and bob agree, GA = 2/3, the other two pairs do not: σ = 2/9. q: one pair, GA = 2/3 · 0 = 0.
+    σ = 1/9. With accuracies 0.9, 0.8, 0.6: P(correct | agree) of ann and bob = 0.72 / (0.72 + 0.02) = 36/37;
+    ϱ(p) = 2/9 · 36/37 = 8/37, ϱ(q) = 0, ϱ = 4/37.
+    """
+    result = weighted_reliability(TABLE, competence={"ann": 0.9, "bob": 0.8, "cy": 0.6})
+    assert result.confidence[:, 1].tolist() == pytest.approx([1, 2 / 3, 8 / 9, 2 / 3, 0])
+    assert result.by_case()["concordance"].to_dict() == pytest.approx({"p": 2 / 9, "q": 0})
+    assert result.by_case()["reliability"].to_dict() == pytest.approx({"p": 8 / 37, "q": 0})
+    assert (result.concordance, result.reliability) == pytest.approx((1 / 9, 4 / 37))
+    assert result.annotators()["n_labels"].to_dict() == {"ann": 2, "bob": 2, "cy": 1}
+    assert result.annotators()["confidence"].to_dict() == pytest.approx({"ann": 0.75, "bob": 0.25, "cy": 0.8})
+
+
+def test_empirical_chance():
+    """x: 2 of 5, y: 3 of 5; ĉ of bob on p: ½ / (½ + ½ · 2/5) = 5/7, of ann on q: ½ / (½ + ½ · 3/5) = 5/8."""
+    result = weighted_reliability(TABLE, competence=1.0, chance="empirical")
+    assert result.confidence[[1, 3], 1].tolist() == pytest.approx([5 / 7, 5 / 8])
+    given_chance = weighted_reliability(TABLE, competence=1.0, chance={"x": 0.4, "y": 0.6})
+    np.testing.assert_allclose(given_chance.confidence, result.confidence)
+    four = weighted_reliability(TABLE, competence=1.0, n_classes=4)
+    assert four.confidence[1, 1] == pytest.approx(0.5 / (0.5 + 0.5 / 4))
+
+
+rows = st.dictionaries(
+    st.tuples(st.sampled_from("pqrs"), st.sampled_from("abcde")),
+    st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+    min_size=2,
+).filter(lambda d: any(sum(case == c for case, _ in d) > 1 for c in "pqrs"))
+
+
+@settings(max_examples=60)
+@given(rows, st.lists(st.sampled_from([0.0, 0.3, 0.6, 0.9, 1.0]), min_size=5, max_size=5), st.booleans())
+def test_its_definition(given_rows, accuracies, empirical):
+    table = pd.DataFrame(
+        [(case, who, label, sure) for (case, who), (label, sure) in given_rows.items()],
+        columns=["case", "annotator", "label", "confidence"],
+    )
+    n_labels = table["label"].nunique()
+    frequency = table["label"].value_counts(normalize=True)
+    accuracy = dict(zip("abcde", accuracies, strict=True))
+    result = weighted_reliability(table, competence=accuracy, chance="empirical" if empirical else "uniform").by_case()
+    for case, own in table.groupby("case"):
+        if len(own) < 2:
+            assert case not in result.index
+            continue
+        agreed, right = [], []
+        for (_, a), (_, b) in combinations(own.iterrows(), 2):
+            ga = float(a["label"] == b["label"])
+            for row in (a, b):
+                p = frequency[row["label"]] if empirical else 1 / n_labels
+                c = row["confidence"]
+                ga *= c / (c + (1 - c) * p) if c else 0
+            s, t = accuracy[a["annotator"]], accuracy[b["annotator"]]
+            below = s * t + (1 - s) * (1 - t)
+            agreed.append(ga)
+            right.append(ga * (s * t / below if below else 0.5))
+        assert result.loc[case, "concordance"] == pytest.approx(np.mean(agreed), abs=1e-12)
+        assert result.loc[case, "reliability"] == pytest.approx(np.mean(right), abs=1e-12)
+
+
+def panel(accuracy, n_cases=4000, n_annotators=5, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n_cases)
+    said = np.where(rng.random((n_cases, n_annotators)) < accuracy, truth[:, None], 1 - truth[:, None])
+    rows = [(i, j, int(said[i, j])) for i in range(n_cases) for j in range(n_annotators)]
+    return rows, dict(enumerate(truth.tolist()))
+
+
+@pytest.mark.parametrize("accuracy", [0.6, 0.8, 0.95])
+def test_a_sure_and_uniform_panel(accuracy):
+    """ϱ ≈ a² and σ ≈ a² + (1 − a)²."""
+    labels, truth = panel(accuracy)
+    known = weighted_reliability(labels, competence="known", truth=truth)
+    assert known.reliability == pytest.approx(accuracy**2, abs=0.02)
+    assert known.concordance == pytest.approx(accuracy**2 + (1 - accuracy) ** 2, abs=0.02)
+    lower, upper = known.interval(progress=False)
+    assert lower < known.reliability < upper < lower + 0.03
+
+
+def test_known_and_leave_one_out_competence():
+    labels = {
+        "p": {"a": 1, "b": 1, "c": 0},
+        "q": {"a": 1, "b": 0, "c": 0},
+        "r": {"a": 1, "b": 0, "c": 1, "d": 0},
+    }
+    known = weighted_reliability(labels, competence="known", truth={"p": 1, "r": 0})
+    assert known.annotators()["accuracy"].to_dict() == {"a": 0.5, "b": 1, "c": 0, "d": 1}
+    # Others of a: {1, 0} half, {0, 0} no, {0, 1, 0} no. Of b: {1, 0} half, {1, 0} half, {1, 1, 0} no; and so on.
+    others = weighted_reliability(labels, competence="leave-one-out")
+    expected = {"a": 0.5 / 3, "b": 1 / 3, "c": 0.5 / 3, "d": 0}
+    assert others.annotators()["accuracy"].to_dict() == pytest.approx(expected)
+
+
+def test_accuracies_from_elsewhere(tmp_path):
+    expected = weighted_reliability(TABLE, competence={"ann": 0.9, "bob": 0.8, "cy": 0.6}).reliability
+    path = tmp_path / "accuracies.csv"
+    path.write_text("annotator,accuracy\nann,0.9\nbob,0.8\ncy,0.6\nelse,0.1\n")
+    assert weighted_reliability(TABLE, competence=path).reliability == expected
+    assert weighted_reliability(TABLE, competence=str(path)).reliability == expected
+    assert weighted_reliability(TABLE, competence=pd.read_csv(path)).reliability == expected
+    by_case = TABLE[["case", "annotator"]].assign(accuracy=[0.9, 0.8, 0.6, 0.9, 0.8])
+    assert weighted_reliability(TABLE, competence=by_case).reliability == expected
+
+
+def test_scales():
+    levels = TABLE.assign(confidence=["sure", "unsure", "sure", "unsure", "no idea"])
+    scale = {"sure": 1.0, "unsure": 0.5, "no idea": 0.0}
+    assert weighted_reliability(levels, competence=1.0, scale=scale).confidence[:, 0].tolist() == [1, 0.5, 1, 0.5, 0]
+    points = TABLE.assign(points=[5, 3, 4, 3, 1])
+    linear = weighted_reliability(points, "points", 1.0, scale=(1, 5))
+    assert linear.confidence[:, 0].tolist() == [1, 0.5, 0.75, 0.5, 0]
+    by_level = weighted_reliability(points, "points", 1.0, scale={1: 0.0, 3: 0.5, 4: 0.75, 5: 1.0})
+    assert by_level.confidence[:, 0].tolist() == linear.confidence[:, 0].tolist()
+    assert weighted_reliability(TABLE, 0.5, 1.0).confidence[:, 0].tolist() == [0.5] * 5
+    without = weighted_reliability(TABLE.drop(columns="confidence"), competence=1.0)
+    assert without.confidence.tolist() == [[1, 1]] * 5
+
+
+def test_limits():
+    agree = {"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 1}, "r": {"a": 1, "b": None}}
+    result = weighted_reliability(agree, competence=0.8)
+    assert (result.concordance, result.excluded) == (1, ["r"])
+    assert result.reliability == pytest.approx(0.64 / 0.68)
+    assert weighted_reliability(agree, competence={"a": 1.0, "b": 0.0}).reliability == 0.5
+    assert weighted_reliability(agree, competence="leave-one-out").reliability == 1
+    assert repr(result).endswith("competence: given, 2 cases, 1 cases excluded)")
+    single = weighted_reliability({"p": {"a": 1, "b": 0}}, competence=0.8)
+    assert "lower" not in single.to_frame()
+    assert (single.concordance, single.reliability) == (0, 0)
+
+
+BAD = {
+    "one annotator": ({"p": {"a": 1}}, {}, AnnotationError, "no case has labels of two annotators"),
+    "twice": ([("p", "a", 1), ("p", "a", 1)], {}, AnnotationError, r"row 2 .*: a second label of the same case"),
+    "percent": (TABLE.assign(confidence=80), {}, AnnotationError, "the confidence is 80, outside 0 to 1; give sc"),
+    "off the scale": (TABLE, {"scale": (0.0, 0.5)}, AnnotationError, "the confidence is 1, outside 0 to 0.5"),
+    "no scale": (TABLE, {"scale": (1, 0)}, ArgumentError, "scale must be a mapping from level to confidence, or"),
+    "no level": (TABLE, {"scale": {1: 1.0}}, AnnotationError, r"row 2 .*: the confidence 0.5 is not on the scale '1'"),
+    "levels beyond 1": (TABLE, {"scale": {1: 2.0}}, ArgumentError, "a scale gives confidences from 0 to 1"),
+    "scale of nothing": (TABLE, {"confidence": 1, "scale": (1, 5)}, ArgumentError, "scale turns a column into confid"),
+    "confidence of all": (TABLE, {"confidence": 80}, ArgumentError, "confidence lies between 0 and 1, but 80"),
+    "no column": (TABLE, {"confidence": "sure"}, AnnotationError, "no column 'sure'"),
+    "chance": (TABLE, {"chance": "even"}, ArgumentError, 'chance must be "uniform", "empirical" or probabilities'),
+    "chance of some": (TABLE, {"chance": {"x": 1}}, ArgumentError, "chance has no probability of 'y'"),
+    "chances": (TABLE, {"chance": {"x": 1, "y": 1}}, ArgumentError, "chance must be probabilities"),
+    "classes": (TABLE, {"n_classes": 1}, ArgumentError, "n_classes must be at least the number of labels in use, 2"),
+    "classes unused": (TABLE, {"n_classes": 2, "chance": "empirical"}, ArgumentError, "n_classes is for chance="),
+    "no truth": (TABLE, {"competence": "known"}, ArgumentError, 'competence="known" needs the true labels'),
+    "truth unused": (TABLE, {"competence": 0.9, "truth": {"p": "x"}}, ArgumentError, "truth is for known competence"),
+    "strange truth": (TABLE, {"competence": "known", "truth": {"z": "x"}}, PredictionError, "case 'z', which nobody"),
+    "two truths": (
+        TABLE, {"competence": "known", "truth": [("p", "x"), ("p", "y")]}, AnnotationError, "more than one true label"
+    ),
+    "truth of another": (
+        TABLE, {"competence": "known", "truth": {"q": "x"}}, AnnotationError, "how often annotator 'cy' is right"
+    ),
+    "accuracy": (TABLE, {"competence": {"ann": 90}}, AnnotationError, "the accuracy of 'ann' is 90; give a"),
+    "no accuracy": (TABLE, {"competence": {"ann": 0.9}}, AnnotationError, "no accuracy for this annotator; give one"),
+    "competence": (TABLE, {"competence": ["ann"]}, ArgumentError, "competence must be one of rasch, leave"),
+    "no judge": (
+        {"p": {"a": 1, "b": 1}, "q": {"a": None}}, {"truth": {"q": 1}}, AnnotationError, "no label can be judged"
+    ),
+    "draws": ({"p": {"a": 1, "b": 1}}, {"draws": 0}, ArgumentError, "draws must be a whole number of at least 4"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_faults_are_named(fault):
+    labels, arguments, error, message = BAD[fault]
+    with pytest.raises(error, match=message):
+        weighted_reliability(labels, **({"competence": 0.9} if fault not in RASCH else {}) | arguments)
+
+
+RASCH = ("no judge", "draws", "one annotator", "twice")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Answers drawn from the model: five annotators, 150 cases, with their true abilities."""
+    rng = np.random.default_rng(7)
+    ability, difficulty = np.array([-0.5, 0.3, 1.0, 1.6, 2.4]), rng.normal(0, 0.8, 150)
+    right = rng.random((150, 5)) < 1 / (1 + np.exp(difficulty[:, None] - ability))
+    truth = rng.integers(0, 2, 150)
+    said = np.where(right, truth[:, None], 1 - truth[:, None])
+    rows = [(i, j, int(said[i, j])) for i in range(150) for j in range(5)]
+    known = dict(enumerate(truth.tolist()))
+    return (
+        weighted_reliability(rows, truth=known, draws=400, warmup=400, progress=False),
+        ability,
+        difficulty,
+        rows,
+        known,
+    )
+
+
+def test_rasch_recovers_abilities(fitted):
+    result, ability, difficulty, *_ = fitted
+    table = result.annotators(prob=0.99)
+    assert ((table["ability_lower"] < ability) & (ability < table["ability_upper"])).all()
+    assert np.corrcoef(table["ability"], ability)[0, 1] > 0.98
+    mean = result.posterior["posterior"]["difficulty"].mean(("chain", "draw")).values
+    assert np.corrcoef(mean, difficulty)[0, 1] > 0.5
+    # Difficulties are centred, or abilities would have no zero.
+    assert abs(mean.mean()) < 0.2
+
+
+def test_rasch_gives_reliability_a_posterior(fitted):
+    result, *_ = fitted
+    lower, upper = result.interval()
+    assert lower < result.reliability < upper
+    assert len(result.draws) == 4 * 400
+    # Draws are those of the definition, in some draw.
+    group = result.posterior["posterior"]
+    a, d = (group[name].values.reshape(1600, -1)[17] for name in ("ability", "difficulty"))
+    labels = result.labels
+    accuracy = 1 / (1 + np.exp(d[labels.case] - a[labels.annotator]))
+    table = pd.DataFrame({"case": labels.cases[labels.case], "annotator": labels.annotators[labels.annotator]})
+    again = weighted_reliability(labels, competence=table.assign(accuracy=accuracy))
+    assert result.draws[17] == pytest.approx(again.reliability, rel=1e-5)
+    assert list(result.by_case().columns) == ["n_annotators", "concordance", "reliability", "lower", "upper"]
+
+
+def test_rasch_is_diagnosed_like_other_models(fitted):
+    result, *_ = fitted
+    found = pb.diagnose(result.posterior)
+    assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
+    assert found["converged"].values.mean() > 0.98
+    assert {"diverging", "n_steps", "energy"} <= set(result.posterior["sample_stats"].data_vars)
+    rhat = az.rhat(result.posterior, var_names=["ability"])
+    assert float(rhat["ability"].max()) < 1.02
+    assert result.posterior.attrs["model"] == "rasch"
+
+
+def test_rasch_by_the_majority_of_others(fitted):
+    """The majority errs, too, so that competence is underestimated, but annotators keep their order."""
+    result, _, _, rows, _ = fitted
+    others = weighted_reliability(rows, draws=200, warmup=200, progress=False)
+    assert others.reliability < result.reliability + 0.01
+    assert others.annotators()["ability"].rank().tolist() == [1, 2, 3, 4, 5]

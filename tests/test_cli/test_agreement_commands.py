@@ -1,0 +1,141 @@
+"""``plausibly discrepancy`` and ``plausibly reliability``: files, tables, last lines, exit statuses."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly.cli import app
+
+
+def plausibly(*words):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    noise = pb.datasets.simulate_label_noise(60, 4, swap=0.3, models=(0.9, 0.7), n_classes=2)
+    sure = np.random.default_rng(0).integers(1, 6, 240)
+    labels = noise.labels.assign(patient=noise.labels["case"] // 3, kind=noise.labels["case"] % 2, confidence=sure)
+    labels.to_csv(folder / "labels.csv", index=False)
+    for name, table in noise.predictions.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    scores = noise.predictions["0.9"].assign(score=lambda t: t["label"] + np.arange(60) / 50)[["case", "score"]]
+    scores.to_csv(folder / "scores.csv", index=False)
+    pd.DataFrame({"case": np.arange(60), "label": noise.truth}).to_csv(folder / "truth.csv", index=False)
+    return folder
+
+
+def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--predictions", f"B={data / '0.7.csv'}"]
+    words += ["--group", "patient", "--strata", "kind", "--margin", 0.2, "--replicates", 200, "--seed", 3]
+    result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    names = ["annotators.csv", "cases.csv", "discrepancy.csv", "discrepancy.png", "strata.csv"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
+    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, group="patient", strata="kind")
+    written = pd.read_csv(tmp_path / "out" / "discrepancy.csv", index_col="model")
+    frame = expected.to_frame(replicates=200, seed=3, progress=False)
+    pd.testing.assert_frame_equal(written[frame.columns], frame)
+    assert written["mean_per_class"].tolist() == pytest.approx(expected.mean_per_class.tolist())
+    assert written["non_inferior"].tolist() == expected.non_inferiority(0.2, 0.05, 200, 3)["non_inferior"].tolist()
+    row = frame.loc["A"]
+    assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
+    assert result.stdout.splitlines()[-1] == "60 cases counted."
+    assert len(pd.read_csv(tmp_path / "out" / "annotators.csv")) == 4
+    again = plausibly("discrepancy", *words, "--out", tmp_path / "again")
+    assert again.exit_code == 0
+    for name in names:
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_discrepancy_of_scores(data):
+    result = plausibly("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
+    assert result.exit_code == 0, result.output
+    curve = pb.agreement.threshold_curve(data / "labels.csv", data / "scores.csv")
+    assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
+
+
+def test_discrepancy_says_what_did_not_count(tmp_path):
+    (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
+    (tmp_path / "m.csv").write_text("case,label\np,x\n")
+    result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
+    assert result.stdout.splitlines() == [
+        "1 cases counted; 1 of fewer than two annotators did not: 'q'; 1 rows had no label."
+    ]
+
+
+def test_reliability_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--scale", "1,5", "--competence", "leave-one-out", "--measured", 0.98]
+    result = plausibly("reliability", *words, "--majority", 3, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    names = ["annotators.csv", "cases.csv", "nomogram.png", "reliability.csv", "reliability.png"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    expected = pb.agreement.weighted_reliability(data / "labels.csv", None, "leave-one-out", scale=(1, 5))
+    written = pd.read_csv(tmp_path / "reliability.csv").iloc[0]
+    assert written["reliability"] == pytest.approx(expected.reliability)
+    assert written["concordance"] == pytest.approx(expected.concordance)
+    truth = pb.agreement.ground_truth_accuracy(expected.reliability, 3)
+    assert written["actual_accuracy"] == pytest.approx(0.98 * truth)
+    assert f"{expected.reliability:.3f}" in result.stdout
+    assert result.stdout.splitlines()[-1] == "No chains had to converge; 60 cases counted."
+
+
+@pytest.mark.parametrize("draws", [300, 4])
+def test_reliability_by_a_rasch_model(data, tmp_path, draws):
+    words = [data / "labels.csv", "--scale", "1,5", "--truth", data / "truth.csv", "--out", tmp_path, "--strict"]
+    result = plausibly("reliability", *words, "--draws", draws, "--warmup", 3 * draws, "--chains", 2)
+    last = result.stdout.splitlines()[-1]
+    posterior = pb.load(tmp_path / "posterior-rasch.nc")
+    assert posterior["posterior"]["ability"].sizes == {"chain": 2, "draw": draws, "annotator": 4}
+    failed = (~pb.diagnose(posterior)["converged"].values).sum()
+    assert result.exit_code == (failed > 0), last
+    assert "in all 67 quantities (rasch); 60" in last if not failed else f" in {failed} of 67 quantities: '" in last
+    assert failed < 5 if draws == 300 else failed == 67
+    assert (tmp_path / "abilities.png").stat().st_size > 4000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["discrepancy", "labels.csv"], "nothing to compare with the annotators: give --predictions NAME=FILE"),
+        (["discrepancy", "labels.csv", "--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv'"),
+        (["discrepancy", "labels.csv", "--scores", "a.csv"], "--scores must be NAME=FILE, but 'a.csv'"),
+        (["discrepancy", "labels.csv", "--scores", "A=a", "--predictions", "A=a"], "the model 'A' has both"),
+        (
+            ["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--delta", "squared"],
+            "but --delta squared was given",
+        ),
+        (["discrepancy", "labels.csv", "--predictions", "A=no.csv"], "no.csv: the file does not exist"),
+        (["discrepancy", "no.csv", "--predictions", "A=0.9.csv"], "no.csv: the file does not exist"),
+        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--delta", "x"], "there is no disagreement 'x'"),
+        (
+            ["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--group", "x"],
+            "labels.csv: the table has no col",
+        ),
+        (["reliability", "labels.csv"], "the confidence is 5, outside 0 to 1; give scale="),
+        (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
+        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),
+        (["reliability", "labels.csv", "--competence", "0.9", "--draws", "9"], "--draws is for the Rasch model, but"),
+        (["reliability", "labels.csv", "--competence", "known"], 'competence="known" needs the true labels'),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(data, monkeypatch, words, sentence):
+    monkeypatch.chdir(data)
+    result = plausibly(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["discrepancy", "reliability"])
+def test_help_shows_a_worked_example(command):
+    result = plausibly(command, "--help")
+    assert result.exit_code == 0
+    assert re.search(rf"^ *Example:\s*\n +plausibly {command} ", result.stdout, flags=re.MULTILINE)
