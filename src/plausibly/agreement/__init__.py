@@ -5,3 +5,13 @@ Everything here starts from a long table of labels, one row per label, with the 
 """
 
 from plausibly.agreement._labels import Labels as Labels
+from plausibly.agreement._agreement import Agreement as Agreement
+from plausibly.agreement._agreement import AnnotatorDistances as AnnotatorDistances
+from plausibly.agreement._agreement import agreement as agreement
+from plausibly.agreement._alpha import alpha as alpha
+from plausibly.agreement._ks import KS as KS
+from plausibly.agreement._ks import ks as ks
+from plausibly.agreement._levels import Measures as Measures
+from plausibly.agreement._levels import PairDistances as PairDistances
+from plausibly.agreement._levels import measures_of_distances as measures_of_distances
+from plausibly.agreement._sigma import sigma as sigma
