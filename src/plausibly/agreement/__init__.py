@@ -9,9 +9,14 @@ from plausibly.agreement._agreement import Agreement as Agreement
 from plausibly.agreement._agreement import AnnotatorDistances as AnnotatorDistances
 from plausibly.agreement._agreement import agreement as agreement
 from plausibly.agreement._alpha import alpha as alpha
+from plausibly.agreement._choose import DistanceChoice as DistanceChoice
+from plausibly.agreement._choose import choose_distance as choose_distance
+from plausibly.agreement._formats import read_labels as read_labels
 from plausibly.agreement._ks import KS as KS
 from plausibly.agreement._ks import ks as ks
 from plausibly.agreement._levels import Measures as Measures
 from plausibly.agreement._levels import PairDistances as PairDistances
 from plausibly.agreement._levels import measures_of_distances as measures_of_distances
+from plausibly.agreement._noise import noise_dial as noise_dial
+from plausibly.agreement._pathologies import pathologies as pathologies
 from plausibly.agreement._sigma import sigma as sigma

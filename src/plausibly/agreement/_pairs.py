@@ -71,7 +71,8 @@ def within(labels: Labels, distinct: Distinct, same_annotator: bool) -> Within:
     if same_annotator:
         return found
     unit = labels.case * len(labels.annotators) + labels.annotator
-    several = np.bincount(np.unique(unit, return_inverse=True)[1])[np.unique(unit, return_inverse=True)[1]] > 1
+    _, which, times = np.unique(unit, return_inverse=True, return_counts=True)
+    several = times[which] > 1
     if not several.any():
         return found
     own = _pairs(unit[several], distinct.code[several], base)

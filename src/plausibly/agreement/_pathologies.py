@@ -18,7 +18,7 @@ def pathologies(
     * Labels on different cases do not differ at all.
     * A tenth or more of the expected distances are zero: then no distance is small enough to be no chance.
     * A quarter or more of the observed distances are as great as distances get: the distance does not tell apart
-      labels that are somewhat and wholly different.
+      labels that are somewhat and wholly different. (Not said of a distance with two values.)
     * The distribution of expected distances has several modes: the cases are a mixture, such as of texts of different
       lengths, and chance is different for each part.
 
@@ -29,8 +29,10 @@ def pathologies(
 
     Examples
     --------
-    >>> pathologies(np.array([0.0, 1.0]), np.array([2.0, 2.0]), np.array([1.0, 3.0]))
-    ('25 % of the expected distances are zero...', '50 % of the observed distances are the greatest that occur...')
+    >>> for sentence in pathologies(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])):
+    ...     print(sentence)
+    25 % of the expected distances are zero...
+    50 % of the observed distances are the greatest that occur...
     """
     chance, seen = expected / expected.sum(), observed / observed.sum()
     if chance[levels > 0].sum() == 0:
@@ -44,7 +46,7 @@ def pathologies(
             )
         )
     at_top = float(seen[-1])
-    if at_top >= _AT_TOP and (levels < levels[-1]).any():
+    if at_top >= _AT_TOP and len(levels) > 2:
         found.append(
             f"{at_top:.0%} of the observed distances are the greatest that occur: the distance does not tell "
             "somewhat different labels from wholly different ones".replace("%", " %")

@@ -4,14 +4,19 @@
 against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
 annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
 that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
+``simulate_labels`` makes labels of any type (boxes, spans, text, trees, …) with a dial for noise, and ``corrupt_labels``
+turns that dial on labels of your own.
 
-Everything is a function of its seed, and a case's data do not depend on how many cases follow it: a set of 200 cases
-is the beginning of the set of 1,000 cases with the same seed.
+Everything is a function of its seed. A case's differential diagnoses do not depend on how many cases follow it: a set
+of 200 cases is the beginning of the set of 1,000 cases with the same seed. Labels do, because the noise is drawn from
+the other cases.
 """
 
 from plausibly.datasets._classifiers import simulate_classifiers as simulate_classifiers
 from plausibly.datasets._differentials import Differentials as Differentials
 from plausibly.datasets._differentials import simulate_differentials as simulate_differentials
+from plausibly.datasets._labels import corrupt_labels as corrupt_labels
+from plausibly.datasets._labels import simulate_labels as simulate_labels
 from plausibly.datasets._published import PublishedCase as PublishedCase
 from plausibly.datasets._published import published_case as published_case
 from plausibly.datasets._risks import simulate_risks as simulate_risks
