@@ -10,8 +10,8 @@ the class distribution of each case, and classifiers are evaluated against its d
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
 :mod:`plausibly.evaluation`, :mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.plots`,
-``plausibly.report`` and the commands (``plausibly --help``). Beside this stream, :mod:`plausibly.agreement` says how far
-labels of any type can be trusted, by the :mod:`plausibly.distances` between them.
+``plausibly.report`` and the commands (``plausibly --help``). Beside this stream, :mod:`plausibly.agreement` says how
+far labels of any type can be trusted, by the :mod:`plausibly.distances` between them.
 """
 
 from importlib.metadata import version as _version

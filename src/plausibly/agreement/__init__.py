@@ -4,7 +4,6 @@ Everything here starts from a long table of labels, one row per label, with the 
 ``label`` (:class:`Labels`); a label may be any Python object that the measure at hand can compare.
 """
 
-from plausibly.agreement._labels import Labels as Labels
 from plausibly.agreement._agreement import Agreement as Agreement
 from plausibly.agreement._agreement import AnnotatorDistances as AnnotatorDistances
 from plausibly.agreement._agreement import agreement as agreement
@@ -14,6 +13,7 @@ from plausibly.agreement._choose import choose_distance as choose_distance
 from plausibly.agreement._formats import read_labels as read_labels
 from plausibly.agreement._ks import KS as KS
 from plausibly.agreement._ks import ks as ks
+from plausibly.agreement._labels import Labels as Labels
 from plausibly.agreement._levels import Measures as Measures
 from plausibly.agreement._levels import PairDistances as PairDistances
 from plausibly.agreement._levels import measures_of_distances as measures_of_distances

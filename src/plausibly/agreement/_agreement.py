@@ -357,7 +357,9 @@ class _Parts:
         share = (observed / observed.sum() + expected / expected.sum()) / 2
         joined = np.minimum((np.cumsum(share) - share) * _BINS, _BINS - 1).astype(np.int64)
         joined = np.unique(joined, return_inverse=True)[1]
-        levels = np.bincount(joined, weights=share * self.levels) / np.maximum(np.bincount(joined, weights=share), 1e-300)
+        levels = np.bincount(joined, weights=share * self.levels) / np.maximum(
+            np.bincount(joined, weights=share), 1e-300
+        )
         return replace(self, levels=levels, level=joined[self.level])
 
     def sample_error(self, names: list[str]) -> dict[str, float]:
@@ -370,9 +372,7 @@ class _Parts:
             count = np.zeros(len(self.across.count))
             count[batch * size : (batch + 1) * size] = 1
             values.append(measure(self.levels, observed, self.expected(count), self.p).flat())
-        return {
-            name: float(np.std([value[name] for value in values], ddof=1) / np.sqrt(_BATCHES)) for name in names
-        }
+        return {name: float(np.std([value[name] for value in values], ddof=1) / np.sqrt(_BATCHES)) for name in names}
 
 
 def agreement(
@@ -474,7 +474,9 @@ def agreement(
     if units:
         labels, found = kept, distinct(kept)
         observed = within(labels, found, same_annotator)
-    across = _across(labels, found, observed, chosen, cross or ("sample" if preset else "auto"), same_annotator, seed, units)
+    across = _across(
+        labels, found, observed, chosen, cross or ("sample" if preset else "auto"), same_annotator, seed, units
+    )
     whole = not across.sampled
     keys = across.key if whole else np.union1d(observed.key, across.key)
     distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)

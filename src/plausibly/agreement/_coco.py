@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError
 
 _WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
@@ -42,7 +43,9 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
     [('1', '', [(5, 5, 15, 25)]), ('2', '', [])]
     """
     if kind not in ("boxes", "keypoints"):
-        raise ArgumentError(f'of COCO "boxes" or "keypoints" are read, but kind {kind!r} was given: choose one of the two.')
+        raise ArgumentError(
+            f'of COCO "boxes" or "keypoints" are read, but kind {kind!r} was given: choose one of the two.'
+        )
     images = {image["id"]: str(image.get("file_name", image["id"])) for image in content.get("images", ())}
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
     for number, one in enumerate(content["annotations"], 1):
@@ -72,5 +75,5 @@ def _object(one: Mapping, kind: str, number: int) -> Any:
         return (left, top, left + width, top + height)
     except (TypeError, ValueError):
         raise AnnotationError(
-            f"annotation {number}: a bbox is [left, top, width, height], got {one['bbox']!r:.60}; mend it"
+            f"annotation {number}: a bbox is [left, top, width, height], got {_show(one['bbox'])}; mend it"
         ) from None

@@ -56,7 +56,12 @@ def _frozen(value: Any) -> Hashable:
     if isinstance(value, str):
         return value
     if isinstance(value, np.ndarray):
-        return ("array", value.shape, value.dtype.str, _frozen(value.tolist()) if value.dtype == object else value.tobytes())
+        return (
+            "array",
+            value.shape,
+            value.dtype.str,
+            _frozen(value.tolist()) if value.dtype == object else value.tobytes(),
+        )
     if isinstance(value, list | tuple):
         return (type(value).__name__, *map(_frozen, value))
     if isinstance(value, Mapping):

@@ -12,6 +12,7 @@ from plausibly.agreement._labels import Labels
 from plausibly.agreement._read import is_missing
 from plausibly.annotations._files import naming, read_grid, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import grid_columns
+from plausibly.annotations._names import _show
 from plausibly.annotations._rankings import load_json
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
@@ -101,13 +102,17 @@ def read_labels(
 def _records(rows: list[Row]) -> dict[str, list[Any]]:
     if not rows:
         raise AnnotationError("there are no labels; give at least one")
-    return {name: list(column) for name, column in zip(("case", "annotator", "label"), zip(*rows, strict=True), strict=True)}
+    return {
+        name: list(column) for name, column in zip(("case", "annotator", "label"), zip(*rows, strict=True), strict=True)
+    }
 
 
 def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]:
     """Read a file with all annotators."""
     if path.is_dir() or suffix_of(path, SUFFIXES) in (".ann", ".mrg"):
-        raise ArgumentError("this kind of file holds one annotator's labels: give a mapping, such as {'ann': …, 'bob': …}.")
+        raise ArgumentError(
+            "this kind of file holds one annotator's labels: give a mapping, such as {'ann': …, 'bob': …}."
+        )
     suffix = path.suffix.lower()
     if suffix == ".json":
         content = load_json(path)
@@ -115,9 +120,7 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
             return coco_labels(content, kind)
         if not (isinstance(content, list) and all(isinstance(row, Mapping) for row in content)):
             labels = Labels.of(content)
-            return list(
-                zip(labels.cases[labels.case], labels.annotators[labels.annotator], labels.values, strict=True)
-            )
+            return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], labels.values, strict=True))
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
         columns = _table(path)
         found = {name: _column(columns, name, given) for name, given in names.items()}
@@ -191,7 +194,9 @@ def _table(path: Path) -> dict[str, list[Any]]:
         records = [record for record in records if record is not None]
     for number, record in enumerate(records, 1):
         if not isinstance(record, Mapping):
-            raise AnnotationError(f"row {number} is {record!r:.60}; write it as an object with case, annotator and label")
+            raise AnnotationError(
+                f"row {number} is {_show(record)}; write it as an object with case, annotator and label"
+            )
     names = dict.fromkeys(name for record in records for name in record)
     return {name: [record.get(name) for record in records] for name in names}
 
@@ -228,7 +233,7 @@ def _sentences(path: Path) -> Iterator[list[list[tuple[int, int, str]]]]:
         cells = line.split()
         if cells and not line.startswith("-DOCSTART-"):
             if len(cells) < 2 or (tags and len(cells) != len(tags[0]) + 1):
-                raise FileError(f"line {number} is {line!r:.60}; write a token and its tags, in equally many columns")
+                raise FileError(f"line {number} is {_show(line)}; write a token and its tags, in equally many columns")
             start = start if tags else number
             tags.append(cells[1:])
         elif tags:
@@ -253,5 +258,7 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
                 start, end = part.split()
                 spans.append((int(start), int(end), tag))
         except (IndexError, ValueError):
-            raise FileError(f"line {number} is {line!r:.60}; write an id, a tag with start and end, and the text") from None
+            raise FileError(
+                f"line {number} is {_show(line)}; write an id, a tag with start and end, and the text"
+            ) from None
     return spans

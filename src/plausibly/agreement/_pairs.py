@@ -131,9 +131,7 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
     return Across(keys, count, resampled, int(count.sum()), sampled=False)
 
 
-def across_sample(
-    labels: Labels, distinct: Distinct, n_all: int, size: int, seed: int, *, own_case: bool
-) -> Across:
+def across_sample(labels: Labels, distinct: Distinct, n_all: int, size: int, seed: int, *, own_case: bool) -> Across:
     """Draw pairs of labels on different cases, with replacement.
 
     Parameters

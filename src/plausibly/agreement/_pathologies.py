@@ -53,7 +53,9 @@ def pathologies(
         )
     n = n_modes(levels, chance)
     if n > 1:
-        found.append(f"the expected distances have {n} modes: the cases may be a mixture, with chance different in each")
+        found.append(
+            f"the expected distances have {n} modes: the cases may be a mixture, with chance different in each"
+        )
     return tuple(found)
 
 

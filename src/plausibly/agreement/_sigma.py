@@ -17,7 +17,9 @@ def sigma(
 
     The distribution of chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth.
     Its mass below zero is not counted (and not made up for), so much mass there makes distances look rarer than they
-    are. If all expected distances are equal the estimate is that point: sigma is the share of smaller distances.
+    are. The bandwidth shrinks with the number of pairs, so sigma by a sample of pairs and by all of them differ by more
+    than chance, most where the distribution is steep near zero. If all expected distances are equal the estimate is
+    that point: sigma is the share of smaller distances.
 
     Parameters
     ----------

@@ -43,8 +43,10 @@ _INPUT, _MEASURES = "Data", "Measures"
 
 @example(
     """
-    plausibly agreement boxes.csv --distance box_giou --distance box_iou --out results/
-    plausibly agreement ann=ann.json --labels bob=bob.json --kind boxes --distance boxes
+    plausibly agreement boxes.csv --distance box_giou --distance box_iou \\
+        --out results/
+    plausibly agreement ann=ann.json --labels bob=bob.json \\
+        --kind boxes --distance boxes
     """
 )
 def agreement(
@@ -187,9 +189,7 @@ def _measures(choice: measured.DistanceChoice, resamples: int, seed: int, progre
 
 def _laid_out(table: pd.DataFrame) -> Table:
     intervals = "alpha_lower" in table
-    shown = Table(
-        title=f"Agreement{' (95 % interval)' if intervals else ''}", title_justify="left", box=SIMPLE_HEAD
-    )
+    shown = Table(title=f"Agreement{' (95 % interval)' if intervals else ''}", title_justify="left", box=SIMPLE_HEAD)
     shown.add_column("distance", overflow="fold")
     measures = {"KS": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
     for name in measures:

@@ -10,6 +10,12 @@ from jaxtyping import Float, Int
 from plausibly.errors import DistanceError
 
 
+def show(value: object) -> str:
+    """Show a value as received, on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class LabelRefused(DistanceError):
     """A label that a distance cannot take; `position` is its index among those given."""
 

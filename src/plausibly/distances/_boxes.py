@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance
+from plausibly.distances._base import Distance, show
 from plausibly.distances._objects import BestMatches, Combine, each_label
 from plausibly.errors import ArgumentError
 
@@ -41,7 +41,7 @@ def boxes_of(label: Any) -> Float[np.ndarray, "box 4"]:
         boxes = array.reshape(0 if array.size == 0 else 1 if single else len(array), 4)
     except (TypeError, ValueError):
         raise ValueError(
-            f"a label of boxes is a list of corners, got {label!r:.60}; write [((left, top), (right, bottom)), …]"
+            f"a label of boxes is a list of corners, got {show(label)}; write [((left, top), (right, bottom)), …]"
         ) from None
     for box in boxes[~np.isfinite(boxes).all(axis=1)]:
         raise ValueError(f"the corners of a box are finite numbers, got {box.tolist()}; mend or remove it")
@@ -84,7 +84,9 @@ class BoxDistance(Distance):
 
     def __init__(self, measure: Measure = "giou", *, pixel: float = 0.0):
         if measure not in ("iou", "giou", "l2"):
-            raise ArgumentError(f'the measure of boxes is "iou", "giou" or "l2", but {measure!r} was given: choose one.')
+            raise ArgumentError(
+                f'the measure of boxes is "iou", "giou" or "l2", but {measure!r} was given: choose one.'
+            )
         self.measure, self.pixel = measure, float(pixel)
         self.bound = {"iou": 1.0, "giou": 2.0, "l2": np.inf}[measure]
 

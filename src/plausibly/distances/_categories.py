@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._base import Distance, LabelRefused, show
 
 
 class Nominal(Distance):
@@ -92,7 +92,7 @@ class Ordinal(Distance):
             for position, label in enumerate(labels):
                 if label not in self.order:
                     raise LabelRefused(
-                        f"the label {label!r:.60} is not among the ordered categories {self.order!r:.120}; add it there",
+                        f"the label {show(label)} is not among the ordered categories {show(self.order)}; add it there",
                         position,
                     )
                 places[position] = self.order.index(label)
@@ -122,7 +122,7 @@ def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
         except (TypeError, ValueError):
             numbers[position] = np.nan
         if not np.isfinite(numbers[position]):
-            raise LabelRefused(f"{rule}, got {label!r:.60}; mend or remove it", position)
+            raise LabelRefused(f"{rule}, got {show(label)}; mend or remove it", position)
     return numbers
 
 
@@ -132,7 +132,7 @@ def _place(distinct: list[Any], label: Any, position: int) -> int:
         try:
             same = bool(np.all(label == other)) and type(label) is type(other)
         except ValueError as error:
-            raise LabelRefused(f"labels such as {label!r:.60} cannot be compared for equality", position) from error
+            raise LabelRefused(f"labels such as {show(label)} cannot be compared for equality", position) from error
         if same:
             return place
     distinct.append(label)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._base import Distance, LabelRefused, show
 from plausibly.distances._boxes import BoxDistance
 from plausibly.distances._objects import BestMatches, Combine, each_label
 
@@ -47,7 +47,7 @@ def poses_of(label: Any) -> list[Pose]:
     ((0.0, 0.0, 4.0, 2.0), 8.0, [True, True, False])
     """
     if isinstance(label, str | bytes | Mapping) or not hasattr(label, "__len__"):
-        raise ValueError(f"a label of keypoints is a list of objects, got {label!r:.60}; write [[(x, y), …], …]")
+        raise ValueError(f"a label of keypoints is a list of objects, got {show(label)}; write [[(x, y), …], …]")
     return [_pose(one) for one in label]
 
 
@@ -61,7 +61,7 @@ def _pose(one: Any) -> Pose:
             raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
-            f"an object's keypoints are (x, y) or (x, y, visible) each, got {one!r:.60}; write [(x, y), …]"
+            f"an object's keypoints are (x, y) or (x, y, visible) each, got {show(one)}; write [(x, y), …]"
         ) from None
     there = array[:, 2] > 0 if array.shape[1] == 3 else np.ones(len(array), bool)
     given = one if isinstance(one, Mapping) else {}
@@ -71,7 +71,7 @@ def _pose(one: Any) -> Pose:
     elif there.any():
         box = (*array[there, :2].min(axis=0).tolist(), *array[there, :2].max(axis=0).tolist())
     else:
-        raise ValueError(f"an object has at least one labelled point, or a box, got {one!r:.60}; remove the object")
+        raise ValueError(f"an object has at least one labelled point, or a box, got {show(one)}; remove the object")
     area = float(given.get("area", (box[2] - box[0]) * (box[3] - box[1])))
     return Pose(array[:, :2], there, box, area)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from plausibly.distances._base import Distance, FunctionDistance
+from plausibly.distances._base import Distance, FunctionDistance, show
 from plausibly.distances._boxes import Boxes, boxes_of
 from plausibly.distances._categories import Nominal, Ordinal
 from plausibly.distances._keypoints import Keypoints, poses_of
@@ -129,5 +129,5 @@ def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset
     if callable(distance):
         return FunctionDistance(distance)
     raise ArgumentError(
-        f"a distance is a name or a function of two labels, but {distance!r:.60} was given: write for example 'nominal'."
+        f"a distance is a name or a function of two labels, but {show(distance)} was given: write for example 'nominal'."
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, FunctionDistance, LabelRefused, PairRefused
+from plausibly.distances._base import Distance, FunctionDistance, LabelRefused, PairRefused, show
 from plausibly.errors import ArgumentError
 
 Combine = Literal["directional", "pooled"]
@@ -93,7 +93,7 @@ class BestMatches(Distance):
     def objects(self, label: Any) -> Sequence[Any]:
         """Take a label apart; here it is a sequence already."""
         if isinstance(label, str | bytes) or not hasattr(label, "__len__"):
-            raise ValueError(f"a label of several objects is a list of them, got {label!r:.60}; write [object, …]")
+            raise ValueError(f"a label of several objects is a list of them, got {show(label)}; write [object, …]")
         return label
 
     def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> Objects:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._base import Distance, LabelRefused, show
 from plausibly.distances._objects import each_label
 from plausibly.errors import ArgumentError
 
@@ -25,11 +25,11 @@ def blocks_of(label: Any) -> list[list[Any]]:
     ([['wart'], ['corn', 'nevus']], [['wart'], ['corn']])
     """
     if isinstance(label, str | bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"a partial ranking is a list of blocks, got {label!r:.60}; write [[class, …], …]")
+        raise ValueError(f"a partial ranking is a list of blocks, got {show(label)}; write [[class, …], …]")
     blocks = [list(one) if isinstance(one, list | tuple | set | frozenset | np.ndarray) else [one] for one in label]
     named = [one for block in blocks for one in block]
     if len(set(named)) < len(named) or not all(blocks):
-        raise ValueError(f"a partial ranking has no empty block and names no class twice, got {label!r:.60}; mend it")
+        raise ValueError(f"a partial ranking has no empty block and names no class twice, got {show(label)}; mend it")
     return blocks
 
 

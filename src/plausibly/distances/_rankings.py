@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance
+from plausibly.distances._base import Distance, show
 from plausibly.distances._objects import by_shape, each_label
 from plausibly.errors import ArgumentError
 
@@ -38,12 +38,12 @@ def ranked_list(label: Any) -> list[Any]:
     ['wart', 'corn']
     """
     if isinstance(label, str | bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"a ranked list is a list, got {label!r:.60}; write [best, second, …]")
+        raise ValueError(f"a ranked list is a list, got {show(label)}; write [best, second, …]")
     members = label.tolist() if isinstance(label, np.ndarray) else list(label)
     seen = set()
     for member in members:
         if member in seen:
-            raise ValueError(f"a ranked list names nothing twice, got {member!r:.60} again; keep the first")
+            raise ValueError(f"a ranked list names nothing twice, got {show(member)} again; keep the first")
         seen.add(member)
     return members
 

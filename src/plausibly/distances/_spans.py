@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance
+from plausibly.distances._base import Distance, show
 from plausibly.distances._objects import by_shape, each_label
 from plausibly.errors import ArgumentError
 
@@ -40,20 +40,21 @@ def spans_of(label: Any) -> list[Span]:
     [Span(start=0, end=2, tag='PER'), Span(start=4, end=5, tag='LOC')]
     """
     if isinstance(label, str | bytes | Mapping) or not hasattr(label, "__len__"):
-        raise ValueError(f"a label of spans is a list of them, got {label!r:.60}; write [(start, end, tag), …]")
+        raise ValueError(f"a label of spans is a list of them, got {show(label)}; write [(start, end, tag), …]")
     found = []
     for one in label:
         try:
             if isinstance(one, Mapping):
                 span = Span(one["start"], one["end"], one.get("tag", one.get("label")))
             else:
-                span = Span(one[0], one[1], one[2] if len(one) > 2 else None)
+                start, end, *tag = one
+                span = Span(start, end, *(tag or [None]))
             good = span.start < span.end and np.isfinite(span.end - span.start)
             hash(span.tag)
-        except (KeyError, IndexError, TypeError):
-            raise ValueError(f"a span is (start, end, tag), got {one!r:.60}; write it so") from None
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"a span is (start, end, tag), got {show(one)}; write it so") from None
         if not good:
-            raise ValueError(f"a span ends after it starts, got {one!r:.60}; the end is excluded, so add 1 to it")
+            raise ValueError(f"a span ends after it starts, got {show(one)}; the end is excluded, so add 1 to it")
         found.append(span)
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance
+from plausibly.distances._base import Distance, show
 from plausibly.distances._extras import needed
 from plausibly.distances._objects import each_label
 
@@ -32,7 +32,7 @@ def tokens_of(label: Any) -> list[str]:
     if isinstance(label, str):
         return label.split()
     if isinstance(label, bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"the label is to be text, got {label!r:.60}; write a string or a list of tokens")
+        raise ValueError(f"the label is to be text, got {show(label)}; write a string or a list of tokens")
     return [str(token) for token in label]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance
+from plausibly.distances._base import Distance, show
 from plausibly.distances._extras import needed
 from plausibly.distances._objects import each_label
 from plausibly.errors import ArgumentError
@@ -59,7 +59,7 @@ def _nested(node: Any, whole: Any) -> Tree:
     if isinstance(node, str):
         return Tree(node)
     if not isinstance(node, Sequence) or not node or not isinstance(node[0], str):
-        raise ValueError(f"a tree is (name, child, …) or text with brackets, got {whole!r:.60}; name every node")
+        raise ValueError(f"a tree is (name, child, …) or text with brackets, got {show(whole)}; name every node")
     return Tree(node[0], [_nested(child, whole) for child in node[1:]])
 
 
@@ -68,7 +68,7 @@ def _parsed(text: str) -> Tree:
     opened, root = False, None
     for token in re.findall(r"[()]|[^\s()]+", text):
         if root is not None:
-            raise ValueError(f"a tree has one root, but text follows its last bracket in {text!r:.60}; remove it")
+            raise ValueError(f"a tree has one root, but text follows its last bracket in {show(text)}; remove it")
         if token == "(":
             if opened:
                 stack.append(("", []))  # a node without a name, as around the sentences of treebanks
@@ -92,7 +92,7 @@ def _parsed(text: str) -> Tree:
         else:
             break
     if root is None or stack:
-        raise ValueError(f"the brackets of a tree have to match, got {text!r:.60}; write (S (NP the dog) (VP ran))")
+        raise ValueError(f"the brackets of a tree have to match, got {show(text)}; write (S (NP the dog) (VP ran))")
     return root
 
 

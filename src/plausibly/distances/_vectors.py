@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._base import Distance, LabelRefused, show
 from plausibly.distances._categories import Nominal
 
 
@@ -17,7 +17,7 @@ class _Vectors(Distance):
         rows: list[list[Any]] = []
         for position, label in enumerate(labels):
             if isinstance(label, str | bytes) or not hasattr(label, "__len__"):
-                raise LabelRefused(f"a label is to be a list of values, got {label!r:.60}; write [value, …]", position)
+                raise LabelRefused(f"a label is to be a list of values, got {show(label)}; write [value, …]", position)
             rows.append(list(label))
             if len(rows[-1]) != len(rows[0]):
                 raise LabelRefused(
@@ -96,7 +96,7 @@ class RootMeanSquare(_Vectors):
             except (TypeError, ValueError):
                 finite = False
             if not finite:
-                raise LabelRefused(f"the values of a vector are finite numbers, got {row!r:.60}; mend it", position)
+                raise LabelRefused(f"the values of a vector are finite numbers, got {show(row)}; mend it", position)
         return np.array(found).T.copy()
 
     def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:

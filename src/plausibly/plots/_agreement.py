@@ -43,7 +43,7 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
         gap = np.diff(values).min() if len(values) > 1 else 1.0
         edges = np.concatenate([values - 0.4 * gap, values + 0.4 * gap])
     else:
-        edges = np.linspace(values[0], values[-1], bins + 1)
+        edges = _edges(values, bins)
     tops = []
     for position, (name, found) in enumerate(both.items()):
         shade, share = COLOURS[position], found.weights / found.weights.sum()
@@ -177,6 +177,16 @@ def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) ->
         ax.figure.colorbar(ax.images[0], ax=ax, label="mean distance", shrink=0.7)
     ax.set_title(f"mean {plain(result.distance)} distance", loc="left", pad=10)
     return ax
+
+
+def _edges(values: np.ndarray, bins: int) -> np.ndarray:
+    """Edges of equal bins; where values are multiples of a step, such as counts, bins hold whole numbers of them."""
+    step, span = np.diff(values).min(), values[-1] - values[0]
+    steps = (values - values[0]) / step
+    if len(values) > 1000 or not np.allclose(steps, np.rint(steps), atol=1e-6):
+        return np.linspace(values[0], values[-1], bins + 1)
+    width = step * np.ceil(span / step / bins)
+    return values[0] - step / 2 + width * np.arange(np.floor(span / width) + 2)
 
 
 def _matrix(ax, cells, rows, columns, colours, low, high, write=True) -> None:
