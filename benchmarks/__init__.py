@@ -6,5 +6,6 @@ that peak memory is its own; compilation is timed apart.
 
 * ``primitive``: the probability of tied blocks and its gradient, against enumerating all their orders;
 * ``sampling``: NUTS over a whole data set, and against NumPyro's NUTS under ``vmap`` on cases of one shape;
-* ``metrics``: evaluating classifiers, against an array of draws × cases × classes.
+* ``metrics``: evaluating classifiers, against an array of draws × cases × classes;
+* ``agreement``: distances, KS and sigma of all pairs of boxes and of categories, against loops over pairs.
 """

@@ -50,8 +50,8 @@ def test_agreement_falls_from_one_to_nothing(kind):
         assert alpha[0] == pytest.approx(1, abs=0.01 if name == "bleu" else 0)
         # Four standard errors or more, those of the simulation included.
         assert abs(alpha[-1]) < 0.15, name
-        # The number of objects hardly changes at first: those dropped and those added make up for each other.
-        assert (np.diff(alpha) < 0.05).all(), (name, alpha)
+        # Two standard errors where nothing is left but noise.
+        assert (np.diff(alpha) < 0.08).all(), (name, alpha)
         assert alpha[1] < 0.97
 
 

@@ -16,7 +16,7 @@ import plausibly as pb
 from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
-COMMANDS = ("demo", "evaluate", "aggregate", "simulate")
+COMMANDS = ("demo", "evaluate", "aggregate", "agreement", "simulate")
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
 
 

@@ -1,5 +1,6 @@
 """Text and trees: what the libraries are asked for, and what is said without them."""
 
+import math
 import sys
 
 import pytest
@@ -54,8 +55,6 @@ def test_bleu_is_the_mean_of_both_directions():
     assert Bleu()([], []) == 0
     long = [f"w{i}" for i in range(8)]
     # All n-grams are shared but the text is longer: 8/9 · 7/8 · 6/7 · 5/6 one way, a brevity penalty the other.
-    import math
-
     longer = [*long, "more"]
     expected = ((8 / 9 * 7 / 8 * 6 / 7 * 5 / 6) ** 0.25 + math.exp(1 - 9 / 8)) / 2
     assert Bleu()(long, longer) == pytest.approx(1 - expected)

@@ -417,7 +417,7 @@ def agreement(
     processes
         How many processes share the work of a distance that compares one pair at a time.
     progress
-        Whether to show a bar while such a distance is computed.
+        Whether to show a bar while distances are computed, if that takes long.
 
     Returns
     -------
@@ -466,7 +466,7 @@ def agreement(
     labels, units = Labels.of(labels), weighting == "units"
     if len(np.unique(labels.case)) < 2:
         raise AnnotationError(
-            "agreement compares labels on one case with labels on others, but only one case has labels; give two or more"
+            "agreement compares labels on one case with labels on others, but only one case has labels; give two"
         )
     found = distinct(labels)
     observed = within(labels, found, same_annotator)

@@ -12,13 +12,13 @@ _NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")
 
 
 def literal(cell: str) -> Any:
-    """Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself.
+    r"""Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself.
 
     Examples
     --------
     >>> literal("[[1, 2], null]"), literal("[(1, 2), 'a']"), literal("[ 3  1"), literal("wart")
     ([[1, 2], None], [(1, 2), 'a'], '[ 3  1', 'wart')
-    >>> literal("[ 3  1\\n 2]")
+    >>> literal("[ 3  1\n 2]")
     [3, 1, 2]
     """
     text = cell.strip()

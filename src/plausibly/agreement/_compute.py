@@ -17,6 +17,7 @@ from plausibly.distances import BestMatches, Distance, FunctionDistance, LabelRe
 from plausibly.errors import ArgumentError, DistanceError
 
 _BLOCK, _SLOW_BLOCK = 1 << 17, 256
+_MANY = 3_000_000  #: pairs that take seconds by any distance
 _CHECKED = 50  #: pairs of which a user's function is asked both ways
 
 
@@ -63,7 +64,7 @@ def distances_of(
         blocks = _blocks(distance, encoded, left, right, processes)
         found = np.empty(len(key))
         done = 0
-        with Progress(progress and distance.slow) as bars, closing(blocks):
+        with Progress(progress and (distance.slow or len(key) > _MANY)) as bars, closing(blocks):
             advance = bars.task("Comparing labels", len(key), "pairs")
             for block in blocks:
                 found[done : done + len(block)] = block
@@ -135,8 +136,8 @@ def _check_symmetry(labels, distinct, distance, encoded, left, right) -> None:
     there, back = distance.between(encoded, left[some], right[some]), distance.between(encoded, right[some], left[some])
     for place in np.flatnonzero(~np.isclose(there, back, rtol=1e-9, atol=1e-12, equal_nan=True))[:1]:
         raise DistanceError(
-            f"a distance is the same in either order, but {distance.name!r} gave {there[place]:g} and {back[place]:g} on "
-            f"{_pair(labels, distinct, left[some[place]], right[some[place]])}; return for example the mean of the two"
+            f"a distance is the same in either order, but {distance.name!r} gave {there[place]:g} and {back[place]:g} "
+            f"on {_pair(labels, distinct, left[some[place]], right[some[place]])}; return for example the mean of both"
         )
 
 

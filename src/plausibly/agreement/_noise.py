@@ -1,4 +1,4 @@
-"""A dial for noise: does a measure fall from 1 to 0 as labels lose their meaning?"""
+"""A dial for noise: whether a measure falls from 1 to 0 as labels lose their meaning."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

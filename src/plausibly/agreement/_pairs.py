@@ -109,9 +109,9 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
             f"all pairs of {base:,} distinct labels are {n_keys:,}, more than the {MOST:,} that are held at once: "
             'pass cross="sample", or a number of pairs.'
         )
-    low, high = np.triu_indices(base)
+    low, high = (side.astype(np.int32) for side in np.triu_indices(base))
     diagonal = low == high
-    keys = low * base + high
+    keys = low.astype(np.int64) * base + high
     # How often a case has a label, for pairs of equal labels.
     entry, times = np.unique(labels.case * base + distinct.code, return_counts=True)
     place = np.searchsorted(keys, everything.key)

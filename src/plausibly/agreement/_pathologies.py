@@ -34,7 +34,8 @@ def pathologies(
     25 % of the expected distances are zero...
     50 % of the observed distances are the greatest that occur...
     """
-    chance, seen = expected / expected.sum(), observed / observed.sum()
+    some = (observed > 0) | (expected > 0)
+    levels, chance, seen = levels[some], expected[some] / expected.sum(), observed[some] / observed.sum()
     if chance[levels > 0].sum() == 0:
         return ("labels on different cases never differ by this distance, so agreement cannot be told from chance",)
     found = []

@@ -4,8 +4,8 @@
 against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
 annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
 that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
-``simulate_labels`` makes labels of any type (boxes, spans, text, trees, …) with a dial for noise, and ``corrupt_labels``
-turns that dial on labels of your own.
+``simulate_labels`` makes labels of any type (boxes, spans, text, trees, …) with a dial for noise, and
+``corrupt_labels`` turns that dial on labels of your own.
 
 Everything is a function of its seed. A case's differential diagnoses do not depend on how many cases follow it: a set
 of 200 cases is the beginning of the set of 1,000 cases with the same seed. Labels do, because the noise is drawn from

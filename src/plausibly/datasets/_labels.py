@@ -18,8 +18,9 @@ def corrupt_labels(labels: Sequence[Any], kind: str, noise: float, seed: int = 0
     """Put noise into labels: 0 leaves them as they are, 1 makes them have nothing to do with what they were.
 
     Each label is mixed with another one, drawn from all of them at random: numbers and corners are interpolated;
-    entries of vectors, tokens of texts, subtrees and categories exchanged with the probability `noise`; objects dropped
-    and foreign ones added; rankings made anew from a weighted mean of the ranks.
+    entries of vectors, tokens of texts, leaves and categories exchanged with the probability `noise` (larger subtrees
+    with a power of it); objects dropped, and foreign ones added, with its square; rankings made anew from a weighted
+    mean of the ranks.
 
     Parameters
     ----------
@@ -116,13 +117,13 @@ def _entries(a, b, noise, rng):
 
 
 def _objects(mix_one: Mixer) -> Mixer:
-    """Keep some objects, each drawn towards a foreign one, and add some foreign ones."""
+    """Draw objects towards foreign ones; more rarely, drop some and add foreign ones."""
 
     def mix(a, b, noise, rng):
-        kept = [one for one in a if rng.random() >= noise]
+        kept = [one for one in a if rng.random() >= noise**2]
         towards = rng.integers(0, len(b), len(kept)) if len(b) else None
         moved = [one if towards is None else mix_one(one, b[towards[i]], noise, rng) for i, one in enumerate(kept)]
-        return moved + [one for one in b if rng.random() < noise]
+        return moved + [one for one in b if rng.random() < noise**2]
 
     return mix
 
@@ -193,8 +194,8 @@ def _subtrees(tree):
 
 
 def _draw_box(rng):
-    left, top = rng.uniform(0, 80, 2)
-    width, height = rng.uniform(5, 20, 2)
+    left, top = rng.uniform(0, 60, 2)
+    width, height = rng.uniform(15, 40, 2)
     return (float(left), float(top), float(left + width), float(top + height))
 
 

@@ -25,5 +25,6 @@ def needed(library: str, extra: str) -> ModuleType:
         return import_module(library)
     except ImportError as error:
         raise ArgumentError(
-            f"this distance takes the library {library!r}, which is not installed: run pip install 'plausibly[{extra}]'."
+            f"this distance takes the library {library!r}, which is not installed: "
+            f"run pip install 'plausibly[{extra}]'."
         ) from error

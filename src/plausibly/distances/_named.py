@@ -129,5 +129,5 @@ def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset
     if callable(distance):
         return FunctionDistance(distance)
     raise ArgumentError(
-        f"a distance is a name or a function of two labels, but {show(distance)} was given: write for example 'nominal'."
+        f"a distance is a name or a function of two labels, but {show(distance)} was given: write 'nominal', say."
     )

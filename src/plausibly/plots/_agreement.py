@@ -155,7 +155,7 @@ def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) ->
     -------
     matplotlib.axes.Axes
         Annotators ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
-        annotators without a case in common.
+        annotators without a case in common. Colours run from the least to the greatest distance shown.
 
     Examples
     --------
@@ -168,11 +168,12 @@ def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) ->
     order = chosen.sort_values("distance", kind="stable").index.to_numpy()
     mean = result.annotator_distances().mean[np.ix_(order, order)]
     n = len(order)
-    ax = new_axes(ax, 2.4 + 0.35 * n, 1.6 + 0.35 * n)
+    ax = new_axes(ax, 2.4 + 0.55 * n, 1.6 + 0.4 * n) if n <= 12 else new_axes(ax, 2.4 + 0.35 * n, 1.6 + 0.35 * n)
     names = [plain(table["annotator"][place], 16) for place in order]
-    greatest = np.nanmax(mean, initial=0.0) or 1.0
-    _matrix(ax, mean, names, names, "YlOrRd", 0, greatest, write=n <= 12)
-    ax.set_xticks(range(n), names, rotation=90 if n > 4 else 0)
+    there = mean[~np.isnan(mean)]
+    low, high = (there.min(), there.max()) if there.size else (0.0, 1.0)
+    _matrix(ax, mean, names, names, "YlOrRd", low, high, write=n <= 12)
+    ax.set_xticks(range(n), names, rotation=90 if max(map(len, names)) > 4 else 0)
     if n > 12:
         ax.figure.colorbar(ax.images[0], ax=ax, label="mean distance", shrink=0.7)
     ax.set_title(f"mean {plain(result.distance)} distance", loc="left", pad=10)
