@@ -15,7 +15,7 @@ from plausibly.agreement._distinct import Distinct, distinct
 from plausibly.agreement._ks import KS
 from plausibly.agreement._labels import Labels
 from plausibly.agreement._levels import Measures, PairDistances, check_p, measure
-from plausibly.agreement._pairs import Across, Within, across_all, across_sample, n_across, pairable, within
+from plausibly.agreement._pair_counts import Across, Within, across_all, across_sample, n_across, pairable, within
 from plausibly.agreement._pathologies import pathologies
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError

@@ -76,7 +76,9 @@ class Distance(ABC):
         """
 
     @abstractmethod
-    def between(self, encoded: Any, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]):
+    def between(
+        self, encoded: Any, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
         """Compare labels by index.
 
         Parameters

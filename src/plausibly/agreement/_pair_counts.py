@@ -14,7 +14,7 @@ from plausibly.agreement._distinct import Distinct
 from plausibly.agreement._labels import Labels
 from plausibly.errors import AnnotationError, ArgumentError
 
-MOST = 20_000_000  #: pairs of distinct labels that are held at once
+MOST = 10_000_000  #: pairs of distinct labels that are held at once
 
 
 @dataclass(frozen=True)
