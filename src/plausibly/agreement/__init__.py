@@ -3,12 +3,13 @@
 Everything here starts from a long table of labels, one row per label, with the columns ``case``, ``annotator`` and
 ``label`` (:class:`Labels`); a label may be any Python object that the measure at hand can compare.
 
-* :func:`agreement`: do annotators agree more than chance would have it? Of all pairs of labels, let `Do` be the distances
-  of those on one case and `De` of those on different cases, by a distance from :mod:`plausibly.distances` or any
-  function of two labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are apart;
-  **sigma** is the share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). With :func:`choose_distance`,
-  because alpha depends on the scale of a distance and KS does not; :func:`read_labels` for files of annotation tools;
-  :func:`noise_dial`, which shows what a distance sees; and :func:`measures_of_distances` for distances from elsewhere.
+* :func:`agreement`: do annotators agree more than chance would have it? Of all pairs of labels, let `Do` be the
+  distances of those on one case and `De` of those on different cases, by a distance from :mod:`plausibly.distances` or
+  any function of two labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are
+  apart; **sigma** is the share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). With
+  :func:`choose_distance`, because alpha depends on the scale of a distance and KS does not; :func:`read_labels` for
+  files of annotation tools; :func:`noise_dial`, which shows what a distance sees; and :func:`measures_of_distances` for
+  distances from elsewhere.
 """
 
 from plausibly.agreement._agreement import Agreement as Agreement
