@@ -202,7 +202,7 @@ def test_intervals_cover_and_shrink():
     # Labels of variance 2, of which 1 is the annotators': alpha is 1/2.
     covered, widths = 0, {}
     for n in (20, 80):
-        tables = [agreement(simulated(n), "interval").interval(0.9, resamples=100, **QUIET) for _ in range(10)]
+        tables = [agreement(simulated(n), "interval").interval(0.9, replicates=100, **QUIET) for _ in range(10)]
         widths[n] = np.mean([table.loc["alpha", "upper"] - table.loc["alpha", "lower"] for table in tables])
         covered += sum(table.loc["alpha", "lower"] < 0.5 < table.loc["alpha", "upper"] for table in tables)
     assert covered >= 13  # of 20 at 90 %: fewer with a probability of 0.002
@@ -214,10 +214,10 @@ def test_intervals_cover_and_shrink():
 def test_joined_levels_change_intervals_little(monkeypatch):
     rows = [(f"{i}", f"{j}", i % 7 + np.sin(13 * i + j)) for i in range(25) for j in range(4)]
     found = agreement(rows, "interval")
-    exact = found.interval(resamples=30, **QUIET)
+    exact = found.interval(replicates=30, **QUIET)
     monkeypatch.setattr("plausibly.agreement._agreement._BINS", 1000)
     assert len(found._parts.levels) > 4000
-    pd.testing.assert_frame_equal(found.interval(resamples=30, **QUIET), exact, atol=3e-3)
+    pd.testing.assert_frame_equal(found.interval(replicates=30, **QUIET), exact, atol=3e-3)
 
 
 def test_breakdowns():
@@ -254,7 +254,7 @@ def test_perfect_agreement_and_none():
     assert same.ks.superiority == 0
     assert "never differ" in same.warnings[0]
     assert np.isnan(same.by_case()["alpha"]).all()
-    assert np.isnan(same.interval(resamples=5, **QUIET).loc["alpha", "lower"])
+    assert np.isnan(same.interval(replicates=5, **QUIET).loc["alpha", "lower"])
 
 
 @pytest.mark.parametrize(
@@ -354,10 +354,10 @@ def test_arguments(arguments, message):
 
 def test_arguments_of_intervals():
     found = agreement(ROWS, "interval")
-    with pytest.raises(ArgumentError, match="level must be between 0 and 1"):
+    with pytest.raises(ArgumentError, match="prob must be between 0 and 1"):
         found.interval(95)
-    with pytest.raises(ArgumentError, match="resamples must be at least 2"):
-        found.interval(resamples=1)
+    with pytest.raises(ArgumentError, match="replicates must be at least 2"):
+        found.interval(replicates=1)
 
 
 def test_equal_labels_are_compared_once():

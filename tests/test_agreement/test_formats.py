@@ -185,7 +185,7 @@ def test_lines_of_text_and_trees(write):
     [
         ("a.xml", "<a/>", "text", FileError, "the suffix '.xml' names no format read here"),
         ("a.txt", "one", "text", ArgumentError, "lines name no annotators: give one file for each"),
-        ("a.ann", "T1\tX 0 1\ta", "spans", ArgumentError, "this file holds one annotator's labels"),
+        ("a.ann", "T1\tX 0 1\ta", "spans", ArgumentError, "this kind of file holds one annotator's labels"),
         ("a.conll", "Ann B-PER\nLee\n", "bio", FileError, "line 2 is 'Lee'; write a token and its tags"),
         ("a.conll", "x O\n\nAnn PER\n", "bio", FileError, "sentence from line 3 on: a tag is O"),
         ("a.jsonl", "{\n", "literal", FileError, "line 1 is not JSON"),

@@ -24,7 +24,7 @@ def path(tmp_path_factory):
 
 
 def test_tables_and_figures_are_those_of_the_library(path, tmp_path):
-    result = plausibly(path, "--distance", "boxes", "--resamples", 20, "--out", tmp_path / "made")
+    result = plausibly(path, "--distance", "boxes", "--replicates", 20, "--out", tmp_path / "made")
     assert result.exit_code == 0, result.output
     files = {"agreement.csv", "cases.csv", "annotators.csv", "histograms.png", "heatmap.png", "annotators.png"}
     assert {one.name for one in (tmp_path / "made").iterdir()} == files
@@ -32,7 +32,7 @@ def test_tables_and_figures_are_those_of_the_library(path, tmp_path):
     found = agreement(read_labels(path), "box_giou")
     row = table.loc["box_giou"]
     assert (row["alpha"], row["ks_superiority"], row["sigma"]) == (found.alpha, found.ks.superiority, found.sigma)
-    assert row["alpha_lower"] == found.interval(resamples=20, progress=False).loc["alpha", "lower"]
+    assert row["alpha_lower"] == found.interval(replicates=20, progress=False).loc["alpha", "lower"]
     cases = pd.read_csv(tmp_path / "made" / "cases.csv")
     assert len(cases) == 4 * 12
     assert list(cases.columns) == ["distance_name", "case", "labels", "pairs", "distance", "alpha"]
@@ -44,7 +44,7 @@ def test_one_file_per_annotator(tmp_path):
     for name, line in (("ann", "the dog\na cat\n"), ("bob", "the dog\nthe cat\n")):
         (tmp_path / f"{name}.txt").write_text(line)
     words = [f"ann={tmp_path / 'ann.txt'}", "--labels", f"bob={tmp_path / 'bob.txt'}", "--kind", "text"]
-    result = plausibly(*words, "--distance", "levenshtein", "--resamples", 0, "--quiet")
+    result = plausibly(*words, "--distance", "levenshtein", "--replicates", 0, "--quiet")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("By levenshtein: alpha 0.6667, KS 0.6000")
     assert len(result.output.splitlines()) == 1
@@ -58,7 +58,7 @@ def test_one_file_per_annotator(tmp_path):
         (["BOXES", "--distance", "box_oui"], "there is no distance 'box_oui': did you mean 'box_iou'"),
         (["BOXES", "--preset", "2022"], "there is no preset '2022'"),
         (["BOXES", "--cross", "some"], 'cross must be "auto"'),
-        (["BOXES", "--resamples", "1"], "--resamples must be 0, or 2 or more"),
+        (["BOXES", "--replicates", "1"], "--replicates must be 0, or 2 or more"),
         (["BOXES", "--distance", "spans"], "row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)"),
     ],
 )

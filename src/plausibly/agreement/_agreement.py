@@ -172,7 +172,7 @@ class Agreement:
         return self._parts.annotator_distances
 
     def interval(
-        self, level: float = 0.95, *, resamples: int = 500, seed: int = 0, progress: bool = True
+        self, prob: float = 0.95, replicates: int = 500, seed: int = 0, *, progress: bool = True
     ) -> pd.DataFrame:
         """Bootstrap intervals of the measures, over cases.
 
@@ -183,9 +183,9 @@ class Agreement:
 
         Parameters
         ----------
-        level
-            Probability that an interval covers.
-        resamples
+        prob
+            Confidence of the intervals, between 0 and 1.
+        replicates
             How often to draw.
         seed
             Of the random numbers.
@@ -201,7 +201,7 @@ class Agreement:
         Raises
         ------
         ArgumentError
-            If the level is not between 0 and 1, or there are fewer than two resamples.
+            If `prob` is not between 0 and 1, or there are fewer than two replicates.
 
         References
         ----------
@@ -211,17 +211,17 @@ class Agreement:
         --------
         >>> rng = np.random.default_rng(0)
         >>> labels = {f"case {i}": {name: i % 2 + 0.4 * rng.normal() for name in "abc"} for i in range(20)}
-        >>> table = agreement(labels, "interval").interval(resamples=50, progress=False)
+        >>> table = agreement(labels, "interval").interval(replicates=50, progress=False)
         >>> bool(table.loc["alpha", "lower"] < table.loc["alpha", "value"] < table.loc["alpha", "upper"])
         True
         """
-        if not 0 < level < 1:
-            raise ArgumentError(f"level must be between 0 and 1, but {level!r} was given: write 0.95.")
-        if resamples < 2:
-            raise ArgumentError(f"resamples must be at least 2, but {resamples!r} was given: write 500.")
-        drawn = self._parts.bootstrap(resamples, seed, progress)
+        if not 0 < prob < 1:
+            raise ArgumentError(f"prob must be between 0 and 1, but {prob!r} was given: write 0.95.")
+        if replicates < 2:
+            raise ArgumentError(f"replicates must be at least 2, but {replicates!r} was given: write 500.")
+        drawn = self._parts.bootstrap(replicates, seed, progress)
         values = Measures(self.alpha, self.ks, self.sigma).flat()
-        tail = (1 - level) / 2
+        tail = (1 - prob) / 2
         rows = {}
         for name, value in values.items():
             found = drawn[name][~np.isnan(drawn[name])]
@@ -328,7 +328,7 @@ class _Parts:
             labels.annotators, np.where(own, total, total + total.T), np.where(own, pairs, pairs + pairs.T)
         )
 
-    def bootstrap(self, resamples: int, seed: int, progress: bool) -> dict[str, np.ndarray]:
+    def bootstrap(self, replicates: int, seed: int, progress: bool) -> dict[str, np.ndarray]:
         """Draw cases, and measure."""
         coarse = self._coarse()
         rng = np.random.default_rng(seed)
@@ -336,8 +336,8 @@ class _Parts:
         has_labels = np.flatnonzero(np.bincount(self.labels.case, minlength=n))
         found: dict[str, list[float]] = {}
         with Progress(progress) as bars:
-            advance = bars.task("Resampling cases", resamples, "resamples")
-            for _ in range(resamples):
+            advance = bars.task("Drawing cases", replicates, "replicates")
+            for _ in range(replicates):
                 drawn = np.zeros(n)
                 np.add.at(drawn, rng.choice(has_labels, len(has_labels)), 1)
                 observed, expected = coarse.observed(drawn), coarse.expected(self.across.resampled(drawn))

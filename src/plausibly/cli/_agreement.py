@@ -101,8 +101,8 @@ def agreement(
             "--other-annotators", help="Leave out pairs of one annotator's labels.", rich_help_panel=_MEASURES
         ),
     ] = False,
-    resamples: Annotated[
-        int, typer.Option(help="Bootstrap resamples of the intervals; 0 for none.", rich_help_panel=_MEASURES)
+    replicates: Annotated[
+        int, typer.Option(help="Of the bootstrap of intervals; 0 for none.", rich_help_panel=_MEASURES)
     ] = 200,
     processes: Annotated[int, typer.Option(help="For slow distances.", rich_help_panel=_MEASURES)] = 1,
     seed: options.Seed = 0,
@@ -119,8 +119,8 @@ def agreement(
     read = measured.read_labels(_source(labels, more or []), kind.value, case=case, annotator=annotator, label=label)
     if out is not None:
         make_folder(out)
-    if resamples < 0 or resamples == 1:
-        raise ArgumentError(f"--resamples must be 0, or 2 or more, but {resamples} was given: write 200.")
+    if replicates < 0 or replicates == 1:
+        raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     choice = measured.choose_distance(
         read,
         _candidates(distance or ["nominal"]),
@@ -132,7 +132,7 @@ def agreement(
         processes=processes,
         progress=not quiet,
     )
-    table = _measures(choice, resamples, seed, not quiet)
+    table = _measures(choice, replicates, seed, not quiet)
     if not quiet:
         shown = console()
         shown.print(_laid_out(table))
@@ -172,13 +172,13 @@ def _cross(text: str) -> str | int | None:
     return text or None
 
 
-def _measures(choice: measured.DistanceChoice, resamples: int, seed: int, progress: bool) -> pd.DataFrame:
+def _measures(choice: measured.DistanceChoice, replicates: int, seed: int, progress: bool) -> pd.DataFrame:
     """Put measures, their intervals and their Monte Carlo errors into one table."""
     rows = []
     for name, found in choice.results.items():
         row = found.to_frame().assign(distance=name)
-        if resamples:
-            interval = found.interval(resamples=resamples, seed=seed, progress=progress)
+        if replicates:
+            interval = found.interval(replicates=replicates, seed=seed, progress=progress)
             for measure, numbers in interval.iterrows():
                 row[f"{measure}_lower"], row[f"{measure}_upper"] = numbers["lower"], numbers["upper"]
         for measure, error in found.monte_carlo_error.items():
