@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import discrepancy, metrics, primitive, sampling
+from benchmarks import agreement, discrepancy, metrics, primitive, sampling
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -11,11 +11,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Print a table of timing ratios.")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
     parser.add_argument(
-        "--only", choices=["primitive", "sampling", "metrics", "discrepancy"], help="one part of the table"
+        "--only",
+        choices=["primitive", "sampling", "metrics", "discrepancy", "agreement"],
+        help="one part of the table",
     )
     arguments = parser.parse_args()
-    parts = {"primitive": primitive.measure, "sampling": sampling.measure, "metrics": metrics.measure}
-    parts["discrepancy"] = discrepancy.measure
+    parts = {
+        "primitive": primitive.measure,
+        "sampling": sampling.measure,
+        "metrics": metrics.measure,
+        "discrepancy": discrepancy.measure,
+        "agreement": agreement.measure,
+    }
     print(apart(heading)[0], flush=True)
     for name, measure in parts.items():
         if arguments.only in (None, name):

@@ -11,13 +11,15 @@ The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
 :mod:`plausibly.annotators`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`, :mod:`plausibly.comparison`,
 :mod:`plausibly.sweeps`, :mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside
-this stream, :mod:`plausibly.agreement` says how far plain labels can be trusted, and a model among those who gave them.
+this stream, :mod:`plausibly.agreement` says how far labels of any type can be trusted, by the
+:mod:`plausibly.distances` between them, and how far a model among those who gave them.
 """
 
 from importlib.metadata import version as _version
 
 from plausibly import agreement as agreement
 from plausibly import datasets as datasets
+from plausibly import distances as distances
 from plausibly import distributions as distributions
 from plausibly import metrics as metrics
 from plausibly import models as models

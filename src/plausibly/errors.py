@@ -19,3 +19,7 @@ class FileError(PlausiblyError):
 
 class ArgumentError(PlausiblyError):
     """An argument outside its range, or one that the chosen model has no use for."""
+
+
+class DistanceError(PlausiblyError):
+    """A label that a distance cannot compare, or a distance between two labels that is none."""

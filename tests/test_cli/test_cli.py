@@ -16,7 +16,10 @@ import plausibly as pb
 from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
-COMMANDS = ("demo", "evaluate", "aggregate", "sweep", "compare", "discrepancy", "reliability", "simulate")
+COMMANDS = (
+    *("demo", "evaluate", "aggregate", "sweep", "compare"),
+    *("agreement", "discrepancy", "reliability", "simulate"),
+)
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
 
 

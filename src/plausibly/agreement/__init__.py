@@ -3,6 +3,13 @@
 Everything here starts from a long table of labels, one row per label, with the columns ``case``, ``annotator`` and
 ``label`` (:class:`Labels`); a label may be any Python object that the measure at hand can compare.
 
+* :func:`agreement`: do annotators agree more than chance would have it? Of all pairs of labels, let `Do` be the
+  distances of those on one case and `De` of those on different cases, by a distance from :mod:`plausibly.distances` or
+  any function of two labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are
+  apart; **sigma** is the share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). With
+  :func:`choose_distance`, because alpha depends on the scale of a distance and KS does not; :func:`read_labels` for
+  files of annotation tools; :func:`noise_dial`, which shows what a distance sees; and :func:`measures_of_distances` for
+  distances from elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
   :func:`threshold_curve` for scores, and the alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`, whose bias it does not have.
@@ -12,19 +19,34 @@ Everything here starts from a long table of labels, one row per label, with the 
   for comparison.
 """
 
+from plausibly.agreement._agreement import Agreement as Agreement
+from plausibly.agreement._agreement import AnnotatorDistances as AnnotatorDistances
+from plausibly.agreement._agreement import agreement as agreement
+from plausibly.agreement._alpha import alpha as alpha
 from plausibly.agreement._alternatives import annotator_first_ratio as annotator_first_ratio
 from plausibly.agreement._alternatives import others_consensus_ratio as others_consensus_ratio
 from plausibly.agreement._alternatives import relative_f1 as relative_f1
+from plausibly.agreement._choose import DistanceChoice as DistanceChoice
+from plausibly.agreement._choose import choose_distance as choose_distance
 from plausibly.agreement._discrepancy import discrepancy_ratio as discrepancy_ratio
+from plausibly.agreement._formats import read_labels as read_labels
 from plausibly.agreement._kappa import cohen_kappa as cohen_kappa
 from plausibly.agreement._kappa import fleiss_kappa as fleiss_kappa
+from plausibly.agreement._ks import KS as KS
+from plausibly.agreement._ks import ks as ks
 from plausibly.agreement._labels import Labels as Labels
+from plausibly.agreement._levels import Measures as Measures
+from plausibly.agreement._levels import PairDistances as PairDistances
+from plausibly.agreement._levels import measures_of_distances as measures_of_distances
+from plausibly.agreement._noise import noise_dial as noise_dial
 from plausibly.agreement._panel import actual_accuracy as actual_accuracy
 from plausibly.agreement._panel import ground_truth_accuracy as ground_truth_accuracy
 from plausibly.agreement._panel import majority_accuracy as majority_accuracy
 from plausibly.agreement._panel import required_reliability as required_reliability
+from plausibly.agreement._pathologies import pathologies as pathologies
 from plausibly.agreement._ratios import Discrepancy as Discrepancy
 from plausibly.agreement._reliability import WeightedReliability as WeightedReliability
 from plausibly.agreement._reliability import weighted_reliability as weighted_reliability
+from plausibly.agreement._sigma import sigma as sigma
 from plausibly.agreement._threshold import ThresholdCurve as ThresholdCurve
 from plausibly.agreement._threshold import threshold_curve as threshold_curve

@@ -1,6 +1,7 @@
 """The commands, one a module; ``plausibly --help`` lists them."""
 
 from plausibly.cli._aggregate import aggregate
+from plausibly.cli._agreement import agreement
 from plausibly.cli._app import app as app
 from plausibly.cli._app import main as main
 from plausibly.cli._compare import compare
@@ -12,5 +13,5 @@ from plausibly.cli._simulate import simulate
 from plausibly.cli._sweep import sweep
 
 # In the order in which a newcomer wants them.
-for _command in (demo, evaluate, aggregate, sweep, compare, discrepancy, reliability, simulate):
+for _command in (demo, evaluate, aggregate, sweep, compare, agreement, discrepancy, reliability, simulate):
     app.command()(_command)

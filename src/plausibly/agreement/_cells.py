@@ -1,0 +1,89 @@
+"""Labels written as text in the cells of a table."""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from plausibly.distances import tree_of
+
+_NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")
+
+
+def literal(cell: str) -> Any:
+    r"""Read JSON, a Python literal, or an array as NumPy prints it; anything else is the text itself.
+
+    Examples
+    --------
+    >>> literal("[[1, 2], null]"), literal("[(1, 2), 'a']"), literal("[ 3  1"), literal("wart")
+    ([[1, 2], None], [(1, 2), 'a'], '[ 3  1', 'wart')
+    >>> literal("[ 3  1\n 2]")
+    [3, 1, 2]
+    """
+    text = cell.strip()
+    if not text or text[0] not in "[{(\"'-.0123456789":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if _NUMBERS.fullmatch(text) and "," not in text:
+        return [number(part) for part in text[1:-1].split()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+
+
+def number(text: str) -> int | float:
+    """Read a number, a whole one as such."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
+    """Turn BIO tags of tokens into spans.
+
+    Parameters
+    ----------
+    tags
+        ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
+
+    Raises
+    ------
+    ValueError
+        If a tag is none.
+
+    Examples
+    --------
+    >>> spans_of_tags(["B-PER", "I-PER", "O", "B-LOC", "B-LOC"])
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
+    """
+    spans: list[tuple[int, int, str]] = []
+    for place, tag in enumerate(tags):
+        mark, _, kind = tag.partition("-")
+        if mark not in ("B", "I", "O") or (mark == "O" and kind):
+            raise ValueError(f"a tag is O, B-… or I-…, got {tag!r}")
+        if mark == "I" and spans and spans[-1][1] == place and spans[-1][2] == kind:
+            spans[-1] = (spans[-1][0], place + 1, kind)
+        elif mark != "O":
+            spans.append((place, place + 1, kind))
+    return spans
+
+
+def tree(cell: str) -> str:
+    """Check that brackets match; the label stays text."""
+    tree_of(cell)
+    return cell
+
+
+#: How the cells of each kind are read.
+CELLS: dict[str, Callable[[str], Any]] = {
+    "literal": literal,
+    "text": str,
+    "bio": lambda cell: spans_of_tags(cell.split()),
+    "trees": tree,
+}

@@ -1,0 +1,79 @@
+"""Boxes and keypoints in the format of COCO."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from plausibly.annotations._names import _show
+from plausibly.errors import AnnotationError, ArgumentError
+
+_WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
+
+
+def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> list[tuple[str, str, Any]]:
+    """Read objects by image and annotator.
+
+    Categories are not compared, and crowds (``iscrowd``) are objects like others.
+
+    Parameters
+    ----------
+    content
+        ``images`` and ``annotations``.
+    kind
+        ``"boxes"`` or ``"keypoints"``.
+    one_annotator
+        Whether all objects are one annotator's. Then images without objects have a label of none; otherwise nobody
+        knows who saw them.
+
+    Returns
+    -------
+    Case (the image's file name, or its id), annotator, and a list of boxes ``(left, top, right, bottom)`` or of
+    mappings with ``keypoints``, ``bbox`` and ``area``.
+
+    Raises
+    ------
+    ArgumentError
+        If the kind is another one.
+    AnnotationError
+        If an object lacks what it should have.
+
+    Examples
+    --------
+    >>> content = {"images": [{"id": 1}, {"id": 2}], "annotations": [{"image_id": 1, "bbox": [5, 5, 10, 20]}]}
+    >>> coco_labels(content, "boxes", one_annotator=True)
+    [('1', '', [(5, 5, 15, 25)]), ('2', '', [])]
+    """
+    if kind not in ("boxes", "keypoints"):
+        raise ArgumentError(
+            f'of COCO "boxes" or "keypoints" are read, but kind {kind!r} was given: choose one of the two.'
+        )
+    images = {image["id"]: str(image.get("file_name", image["id"])) for image in content.get("images", ())}
+    found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
+    for number, one in enumerate(content["annotations"], 1):
+        image = one.get("image_id")
+        if image is None or (images and image not in images):
+            raise AnnotationError(f"annotation {number}: there is no image {image!r}; mend its image_id")
+        who = "" if one_annotator else next((str(one[name]) for name in _WHO if name in one), None)
+        if who is None:
+            raise AnnotationError(
+                f"annotation {number} does not say whose it is; give one file per annotator, or every annotation a "
+                "field 'annotator'"
+            )
+        found.setdefault((images.get(image, str(image)), who), []).append(_object(one, kind, number))
+    return [(case, who, objects) for (case, who), objects in found.items()]
+
+
+def _object(one: Mapping, kind: str, number: int) -> Any:
+    field = "bbox" if kind == "boxes" else "keypoints"
+    if field not in one:
+        raise AnnotationError(f"annotation {number} has no {field!r}; add it, or remove the annotation")
+    if kind == "keypoints":
+        return {name: one[name] for name in ("keypoints", "bbox", "area") if name in one}
+    try:
+        left, top, width, height = one["bbox"]
+        if width < 0 or height < 0:
+            raise ValueError
+        return (left, top, left + width, top + height)
+    except (TypeError, ValueError):
+        raise AnnotationError(
+            f"annotation {number}: a bbox is [left, top, width, height], got {_show(one['bbox'])}; mend it"
+        ) from None

@@ -1,0 +1,89 @@
+"""What makes a distance unfit to tell agreement from chance, read from its two distributions."""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.signal import find_peaks
+from scipy.special import ndtr
+
+_AT_ZERO, _AT_TOP, _PROMINENCE, _GRID = 0.1, 0.25, 0.1, 256
+
+
+def pathologies(
+    levels: Float[np.ndarray, " level"],
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+) -> tuple[str, ...]:
+    """Say in sentences what is wrong with a distance, or with the data.
+
+    * Labels on different cases do not differ at all.
+    * A tenth or more of the expected distances are zero: then no distance is small enough to be no chance.
+    * A quarter or more of the observed distances are as great as distances get: the distance does not tell apart
+      labels that are somewhat and wholly different. (Not said of a distance with two values.)
+    * The distribution of expected distances has several modes: the cases are a mixture, such as of texts of different
+      lengths, and chance is different for each part.
+
+    Parameters
+    ----------
+    levels, observed, expected
+        As for :func:`plausibly.agreement.alpha`.
+
+    Examples
+    --------
+    >>> for sentence in pathologies(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])):
+    ...     print(sentence)
+    25 % of the expected distances are zero...
+    50 % of the observed distances are the greatest that occur...
+    """
+    some = (observed > 0) | (expected > 0)
+    levels, chance, seen = levels[some], expected[some] / expected.sum(), observed[some] / observed.sum()
+    if chance[levels > 0].sum() == 0:
+        return ("labels on different cases never differ by this distance, so agreement cannot be told from chance",)
+    found = []
+    at_zero = float(chance[levels == 0].sum())
+    if at_zero >= _AT_ZERO:
+        found.append(
+            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small for chance".replace(
+                "%", " %"
+            )
+        )
+    at_top = float(seen[-1])
+    if at_top >= _AT_TOP and len(levels) > 2:
+        found.append(
+            f"{at_top:.0%} of the observed distances are the greatest that occur: the distance does not tell "
+            "somewhat different labels from wholly different ones".replace("%", " %")
+        )
+    n = n_modes(levels, chance)
+    if n > 1:
+        found.append(
+            f"the expected distances have {n} modes: the cases may be a mixture, with chance different in each"
+        )
+    return tuple(found)
+
+
+def n_modes(levels: Float[np.ndarray, " level"], weights: Float[np.ndarray, " level"]) -> int:
+    """Count the modes of a smoothed distribution that stand out by a tenth of the highest.
+
+    Smoothed by a fifth of the standard deviation at least, so that steps of a distance that takes few values (such as
+    shares of seven) are none. Distances of fewer than eight values are not judged.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> values = np.sort(np.concatenate([rng.normal(2, 0.3, 500), rng.normal(6, 0.3, 500)]))
+    >>> n_modes(values, np.ones(1000)), n_modes(np.sort(rng.normal(5, 1, 1000)), np.ones(1000))
+    (2, 1)
+    """
+    some = weights > 0
+    points, shares = levels[some], weights[some] / weights.sum()
+    if len(points) < 8:
+        return 1
+    spread = np.sqrt(shares @ (points - shares @ points) ** 2)
+    step = np.diff(points).max() if len(points) <= 64 else 0.0
+    width = max(spread / 5, step)
+    edges = np.linspace(points[0] - 3 * width, points[-1] + 3 * width, _GRID + 1)
+    cells = np.clip(np.searchsorted(edges, points, "right") - 1, 0, _GRID - 1)
+    mass = np.bincount(cells, weights=shares, minlength=_GRID)
+    centres = (edges[1:] + edges[:-1]) / 2
+    distribution = ndtr((edges[:, None] - centres[None, :]) / width) @ mass
+    density = np.diff(distribution)
+    return len(find_peaks(density, prominence=_PROMINENCE * density.max())[0])

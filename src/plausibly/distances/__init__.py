@@ -1,0 +1,80 @@
+"""Distances between labels: one module to a type of label.
+
+A distance is a function of two labels, zero or greater, the same in either order. Those here are called like functions
+(``distances.box_iou(a, b)``) and also take all pairs of many labels at once; :func:`find_distance` finds them by name.
+Their names, by the type of the labels:
+
+=================  ==============================================================================================
+categories         ``nominal``, ``ordinal``
+numbers            ``interval``, ``ratio``, ``circular`` (squared, as in Krippendorff's alpha; the last in degrees)
+vectors            ``share_unequal``, ``rmse``
+boxes              ``box_count``, ``box_iou``, ``box_giou``, ``box_l2``
+keypoints          ``keypoint_count``, ``keypoint_iou``, ``keypoint_oks``
+spans              ``span_count``, ``span_f1_…_range_…_tag`` with lenient or strict ranges and tags
+ranked lists       ``kendall``, ``spearman``, ``kendall_at_5``
+text               ``levenshtein``, ``bleu``, ``gleu`` (``pip install 'plausibly[text]'``)
+trees              ``tree_edit``, ``tree_edit_norm``, ``tree_edit_diff`` (``pip install 'plausibly[trees]'``)
+partial rankings   ``partial_rankings``
+=================  ==============================================================================================
+
+The classes behind them take other conventions as arguments, such as ``Boxes("iou", pixel=1)`` or ``Circular(24)``, and
+``BestMatches`` lifts any distance between single objects to labels of several. Boxes are corners, spans end before
+their `end`, text is parted at blanks; each class says what it does with an empty label.
+
+Two conventions to know. Distances of a group may be on different scales, so compare agreement, not distances. And the
+preset ``"braylan2022"`` of :func:`find_distance` gives the same names the conventions behind the table of Braylan,
+Alonso and Lease (2022): boxes measured in pixels, best matches pooled and not farther than 1, empty labels at distance
+1 from one another, ranked lists padded with fifty members that neither names.
+
+To write your own, pass a function, or derive from :class:`Distance`.
+"""
+
+from plausibly.distances._base import Distance as Distance
+from plausibly.distances._base import FunctionDistance as FunctionDistance
+from plausibly.distances._base import LabelRefused as LabelRefused
+from plausibly.distances._base import PairRefused as PairRefused
+from plausibly.distances._boxes import BoxDistance as BoxDistance
+from plausibly.distances._boxes import Boxes as Boxes
+from plausibly.distances._categories import Nominal as Nominal
+from plausibly.distances._categories import Ordinal as Ordinal
+from plausibly.distances._keypoints import Keypoints as Keypoints
+from plausibly.distances._keypoints import PoseDistance as PoseDistance
+from plausibly.distances._named import BY_TYPE as BY_TYPE
+from plausibly.distances._named import DISTANCES as DISTANCES
+from plausibly.distances._named import PRESETS as PRESETS
+from plausibly.distances._named import find_distance as find_distance
+from plausibly.distances._numbers import Circular as Circular
+from plausibly.distances._numbers import Interval as Interval
+from plausibly.distances._numbers import Ratio as Ratio
+from plausibly.distances._objects import BestMatches as BestMatches
+from plausibly.distances._objects import ObjectCount as ObjectCount
+from plausibly.distances._partial_rankings import PartialRankings as PartialRankings
+from plausibly.distances._rankings import RankedLists as RankedLists
+from plausibly.distances._spans import SpanF1 as SpanF1
+from plausibly.distances._text import Bleu as Bleu
+from plausibly.distances._text import Gleu as Gleu
+from plausibly.distances._text import Levenshtein as Levenshtein
+from plausibly.distances._trees import Tree as Tree
+from plausibly.distances._trees import TreeEdit as TreeEdit
+from plausibly.distances._trees import tree_of as tree_of
+from plausibly.distances._vectors import RootMeanSquare as RootMeanSquare
+from plausibly.distances._vectors import ShareUnequal as ShareUnequal
+
+# The named ones, as functions.
+nominal, ordinal = DISTANCES["nominal"], DISTANCES["ordinal"]
+interval, ratio, circular = DISTANCES["interval"], DISTANCES["ratio"], DISTANCES["circular"]
+share_unequal, rmse = DISTANCES["share_unequal"], DISTANCES["rmse"]
+box_count, box_iou = DISTANCES["box_count"], DISTANCES["box_iou"]
+box_giou, box_l2 = DISTANCES["box_giou"], DISTANCES["box_l2"]
+keypoint_count, keypoint_iou = DISTANCES["keypoint_count"], DISTANCES["keypoint_iou"]
+keypoint_oks = DISTANCES["keypoint_oks"]
+span_count = DISTANCES["span_count"]
+span_f1_lenient_range_lenient_tag = DISTANCES["span_f1_lenient_range_lenient_tag"]
+span_f1_lenient_range_strict_tag = DISTANCES["span_f1_lenient_range_strict_tag"]
+span_f1_strict_range_lenient_tag = DISTANCES["span_f1_strict_range_lenient_tag"]
+span_f1_strict_range_strict_tag = DISTANCES["span_f1_strict_range_strict_tag"]
+kendall, spearman, kendall_at_5 = DISTANCES["kendall"], DISTANCES["spearman"], DISTANCES["kendall_at_5"]
+levenshtein, bleu, gleu = DISTANCES["levenshtein"], DISTANCES["bleu"], DISTANCES["gleu"]
+tree_edit, tree_edit_norm = DISTANCES["tree_edit"], DISTANCES["tree_edit_norm"]
+tree_edit_diff = DISTANCES["tree_edit_diff"]
+partial_rankings = DISTANCES["partial_rankings"]

@@ -1,0 +1,139 @@
+"""Categories, without order (nominal) and with one (ordinal)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, LabelRefused, show
+
+
+class Nominal(Distance):
+    """0 for equal labels, 1 for others.
+
+    References
+    ----------
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+
+    Examples
+    --------
+    >>> nominal = Nominal()
+    >>> nominal("wart", "wart"), nominal("wart", "corn")
+    (0.0, 1.0)
+    """
+
+    bound = 1.0
+
+    @property
+    def name(self) -> str:
+        """``"nominal"``."""
+        return "nominal"
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> Int[np.ndarray, " label"]:
+        """Number the distinct labels."""
+        try:
+            first: dict[Any, int] = {}
+            return np.array([first.setdefault(label, len(first)) for label in labels], np.int64)
+        except TypeError:  # lists, dicts
+            distinct: list[Any] = []
+            for position, label in enumerate(labels):
+                _place(distinct, label, position)
+            return np.array([_place(distinct, label, 0) for label in labels], np.int64)
+
+    def between(
+        self, encoded: Int[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        return (encoded[left] != encoded[right]).astype(np.float64)
+
+
+class Ordinal(Distance):
+    """Squared number of labels that lie between two categories, half of their own included.
+
+    It depends on how often each category occurs, so it has a meaning only for all the labels of a data set;
+    :func:`plausibly.agreement.agreement` passes their counts. Of two labels by themselves each occurs once.
+
+    Parameters
+    ----------
+    order
+        The categories from the least to the greatest; if None labels are compared as numbers.
+
+    References
+    ----------
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability", ordinal difference.
+
+    Examples
+    --------
+    >>> grades = Ordinal(["none", "mild", "severe"])
+    >>> encoded = grades.encode(["none", "mild", "severe"], np.array([4, 2, 6]))
+    >>> grades.between(encoded, np.array([0, 0]), np.array([1, 2])).tolist()
+    [9.0, 49.0]
+    """
+
+    def __init__(self, order: Iterable[Any] | None = None):
+        self.order = None if order is None else list(order)
+
+    @property
+    def name(self) -> str:
+        """``"ordinal"``."""
+        return "ordinal"
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> Float[np.ndarray, " label"]:
+        """Give every label the middle of its ranks."""
+        if self.order is None:
+            places = numbers_of(labels, "an ordinal label is a number, or one of the categories in order=[…]")
+        else:
+            places = np.empty(len(labels))
+            for position, label in enumerate(labels):
+                if label not in self.order:
+                    raise LabelRefused(
+                        f"the label {show(label)} is not among the ordered categories {show(self.order)}; add it there",
+                        position,
+                    )
+                places[position] = self.order.index(label)
+        levels, level = np.unique(places, return_inverse=True)
+        each = np.bincount(level, weights=counts, minlength=len(levels))
+        return (np.cumsum(each) - each / 2)[level]
+
+    def between(
+        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        return (encoded[left] - encoded[right]) ** 2
+
+
+def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
+    """Read labels as finite numbers.
+
+    Raises
+    ------
+    DistanceError
+        If one is none.
+    """
+    numbers = np.empty(len(labels))
+    for position, label in enumerate(labels):
+        try:
+            numbers[position] = float(label)
+        except (TypeError, ValueError):
+            numbers[position] = np.nan
+        if not np.isfinite(numbers[position]):
+            raise LabelRefused(f"{rule}, got {show(label)}; mend or remove it", position)
+    return numbers
+
+
+def _place(distinct: list[Any], label: Any, position: int) -> int:
+    """Find a label that cannot be hashed, or add it."""
+    for place, other in enumerate(distinct):
+        try:
+            same = bool(np.all(label == other)) and type(label) is type(other)
+        except ValueError as error:
+            raise LabelRefused(f"labels such as {show(label)} cannot be compared for equality", position) from error
+        if same:
+            return place
+    distinct.append(label)
+    return len(distinct) - 1

@@ -1,0 +1,133 @@
+"""Distances by name, and the presets that give names other conventions."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from plausibly.distances._base import Distance, FunctionDistance, show
+from plausibly.distances._boxes import Boxes, boxes_of
+from plausibly.distances._categories import Nominal, Ordinal
+from plausibly.distances._keypoints import Keypoints, poses_of
+from plausibly.distances._numbers import Circular, Interval, Ratio
+from plausibly.distances._objects import ObjectCount
+from plausibly.distances._partial_rankings import PartialRankings
+from plausibly.distances._rankings import RankedLists
+from plausibly.distances._spans import SpanF1, spans_of
+from plausibly.distances._text import Bleu, Gleu, Levenshtein
+from plausibly.distances._trees import TreeEdit
+from plausibly.distances._vectors import RootMeanSquare, ShareUnequal
+from plausibly.errors import ArgumentError
+
+#: The types of labels, and the distances between labels of each.
+BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
+    "categories": {"nominal": Nominal(), "ordinal": Ordinal()},
+    "numbers": {"interval": Interval(), "ratio": Ratio(), "circular": Circular()},
+    "vectors": {"share_unequal": ShareUnequal(), "rmse": RootMeanSquare()},
+    "boxes": {
+        "box_count": ObjectCount(boxes_of, "box_count"),
+        "box_iou": Boxes("iou"),
+        "box_giou": Boxes("giou"),
+        "box_l2": Boxes("l2"),
+    },
+    "keypoints": {
+        "keypoint_count": ObjectCount(poses_of, "keypoint_count"),
+        "keypoint_iou": Keypoints("iou"),
+        "keypoint_oks": Keypoints("oks"),
+    },
+    "spans": {
+        "span_count": ObjectCount(spans_of, "span_count"),
+        "span_f1_lenient_range_lenient_tag": SpanF1("lenient", "lenient"),
+        "span_f1_lenient_range_strict_tag": SpanF1("lenient", "strict"),
+        "span_f1_strict_range_lenient_tag": SpanF1("strict", "lenient"),
+        "span_f1_strict_range_strict_tag": SpanF1("strict", "strict"),
+    },
+    "rankings": {
+        "kendall": RankedLists("kendall"),
+        "spearman": RankedLists("spearman"),
+        "kendall_at_5": RankedLists("kendall", top=5),
+    },
+    "text": {"levenshtein": Levenshtein(), "bleu": Bleu(), "gleu": Gleu()},
+    "trees": {
+        "tree_edit": TreeEdit(),
+        "tree_edit_norm": TreeEdit("norm"),
+        "tree_edit_diff": TreeEdit("diff"),
+    },
+    "partial rankings": {"partial_rankings": PartialRankings()},
+}
+DISTANCES: Mapping[str, Distance] = {name: one for of_type in BY_TYPE.values() for name, one in of_type.items()}
+
+#: Other spellings.
+ALIASES: Mapping[str, str] = {
+    "iou": "box_iou",
+    "giou": "box_giou",
+    "l2": "box_l2",
+    "oks": "keypoint_oks",
+    "tau": "kendall",
+    "rho": "spearman",
+    "tau_at_5": "kendall_at_5",
+    "tau@5": "kendall_at_5",
+    "span_f1": "span_f1_lenient_range_strict_tag",
+}
+
+#: Conventions behind published tables.
+PRESETS: Mapping[str, Mapping[str, Distance]] = {
+    "braylan2022": {
+        "box_iou": Boxes("iou", "pooled", pixel=1, empty=1, cap=1),
+        "box_giou": Boxes("giou", "pooled", pixel=1, empty=1, cap=1),
+        "box_l2": Boxes("l2", "pooled", empty=1),
+        "keypoint_iou": Keypoints("iou", "pooled", pixel=1, empty=1, cap=1),
+        "keypoint_oks": Keypoints("oks", "pooled", empty=1, cap=1),
+        "kendall": RankedLists("kendall", padding=50),
+        "spearman": RankedLists("spearman", padding=50),
+        "kendall_at_5": RankedLists("kendall", top=5, padding=50),
+        **{
+            f"span_f1_{range_}_range_{tag}_tag": SpanF1(range_, tag, empty=1)
+            for range_ in ("lenient", "strict")
+            for tag in ("lenient", "strict")
+        },
+    },
+}
+
+
+def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset: str | None = None) -> Distance:
+    """Return a distance: one of the package by its name, or any function of two labels.
+
+    Parameters
+    ----------
+    distance
+        A name (:data:`DISTANCES`), a distance, or a function.
+    preset
+        Conventions that a name stands for: ``"braylan2022"``. A distance or function is taken as it is.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such name or preset, or it is no function.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally across complex structured,
+    multi-object, and free-text annotation tasks", for the preset.
+
+    Examples
+    --------
+    >>> find_distance("giou"), find_distance(lambda a, b: abs(a - b)).name
+    (<distance box_giou>, '<lambda>')
+    """
+    if preset is not None and preset not in PRESETS:
+        raise ArgumentError(f"there is no preset {preset!r}: choose from {', '.join(PRESETS)}, or None.")
+    if isinstance(distance, Distance):
+        return distance
+    if isinstance(distance, str):
+        name = distance.lower().replace("-", "_")
+        name = ALIASES.get(name, name)
+        if name not in DISTANCES:
+            near = get_close_matches(name, [*DISTANCES, *ALIASES], n=1)
+            mend = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(DISTANCES)}, or give a function."
+            raise ArgumentError(f"there is no distance {distance!r}: {mend}")
+        return PRESETS[preset].get(name, DISTANCES[name]) if preset else DISTANCES[name]
+    if callable(distance):
+        return FunctionDistance(distance)
+    raise ArgumentError(
+        f"a distance is a name or a function of two labels, but {show(distance)} was given: write 'nominal', say."
+    )

@@ -1,0 +1,126 @@
+"""Single numbers: differences on an interval, a ratio or a circular scale."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._categories import numbers_of
+from plausibly.errors import ArgumentError
+
+
+class Interval(Distance):
+    """Squared difference of two numbers.
+
+    References
+    ----------
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+
+    Examples
+    --------
+    >>> Interval()(2, 5)
+    9.0
+    """
+
+    @property
+    def name(self) -> str:
+        """``"interval"``."""
+        return "interval"
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> Float[np.ndarray, " label"]:
+        """Read numbers."""
+        return numbers_of(labels, "the label is to be a finite number")
+
+    def between(
+        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        return (encoded[left] - encoded[right]) ** 2
+
+
+class Ratio(Interval):
+    """Squared ratio of difference to sum of two numbers, zero or greater; 0 for two zeros.
+
+    References
+    ----------
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+
+    Examples
+    --------
+    >>> Ratio()(1, 3), Ratio()(0, 0)
+    (0.25, 0.0)
+    """
+
+    bound = 1.0
+
+    @property
+    def name(self) -> str:
+        """``"ratio"``."""
+        return "ratio"
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> Float[np.ndarray, " label"]:
+        """Read numbers, none below zero."""
+        numbers = super().encode(labels)
+        for position in np.flatnonzero(numbers < 0):
+            raise LabelRefused(
+                f"labels on a ratio scale are zero or greater, got {numbers[position]:g}; use the interval distance",
+                int(position),
+            )
+        return numbers
+
+    def between(
+        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        total = encoded[left] + encoded[right]
+        return ((encoded[left] - encoded[right]) / np.where(total > 0, total, 1.0)) ** 2
+
+
+class Circular(Interval):
+    """Squared sine of half the angle between two numbers on a circle: 0 at one point, 1 at opposite ones.
+
+    Parameters
+    ----------
+    period
+        How much is once around: 360 for degrees, 24 for hours of the day.
+
+    Raises
+    ------
+    ArgumentError
+        If the period is not greater than zero.
+
+    References
+    ----------
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+
+    Examples
+    --------
+    >>> round(Circular()(350, 10), 4), Circular(24)(0, 12)
+    (0.0302, 1.0)
+    """
+
+    bound = 1.0
+
+    def __init__(self, period: float = 360.0):
+        if not 0 < period < np.inf:
+            raise ArgumentError(f"the period must be greater than zero, but {period!r} was given: write 360 or 24.")
+        self.period = float(period)
+
+    @property
+    def name(self) -> str:
+        """``"circular"``."""
+        return "circular"
+
+    def between(
+        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        # Of the remainder, because the sine of a multiple of π is not quite zero.
+        turns = np.mod(encoded[left] - encoded[right], self.period) / self.period
+        return np.sin(np.pi * turns) ** 2

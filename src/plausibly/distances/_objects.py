@@ -1,0 +1,223 @@
+"""Labels that are several objects: any distance between single objects, lifted by best matches."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, FunctionDistance, LabelRefused, PairRefused, show
+from plausibly.errors import ArgumentError
+
+Combine = Literal["directional", "pooled"]
+_AT_ONCE = 1 << 15  #: pairs of objects compared at once, so that intermediate arrays stay in a core's cache
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Labels taken apart: label `i` has ``count[i]`` objects, of which the first is ``start[i]`` in `encoded`."""
+
+    start: Int[np.ndarray, " label"]
+    count: Int[np.ndarray, " label"]
+    encoded: Any
+
+
+class BestMatches(Distance):
+    r"""Lift a distance between single objects to labels of several objects.
+
+    Every object of one label is matched with the nearest object of the other: with
+    :math:`\Delta(A, B) = \mathrm{mean}_{a \in A} \min_{b \in B} D(a, b)` the distance is
+    :math:`(\Delta(A, B) + \Delta(B, A)) / 2`.
+
+    Parameters
+    ----------
+    single
+        A distance between two objects: of this package, or any function.
+    combine
+        ``"directional"``: the mean of the two directions' means, as above; ``"pooled"``: one mean over the best
+        matches of both directions, so that the label with more objects weighs more.
+    empty
+        Distance between two labels without objects.
+    greatest
+        Distance between a label without objects and one with some; if None the greatest that `single` can give, and
+        for one without bound infinity, for which :func:`plausibly.agreement.agreement` puts the greatest distance in
+        the data.
+    cap
+        Best matches count as no farther than this (of a similarity ``1 − D``: floored at ``1 − cap``).
+    name
+        What it is called.
+
+    Raises
+    ------
+    ArgumentError
+        If `combine` is neither of the two.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), section 4.
+
+    Examples
+    --------
+    >>> lifted = BestMatches(lambda a, b: abs(a - b))
+    >>> lifted([1, 5], [2]), BestMatches(lambda a, b: abs(a - b), combine="pooled")([1, 5], [2])
+    (1.5, 1.6666666666666667)
+    >>> lifted([], [])
+    0.0
+    """
+
+    def __init__(
+        self,
+        single: Distance | Callable[[Any, Any], float],
+        combine: Combine = "directional",
+        *,
+        empty: float = 0.0,
+        greatest: float | None = None,
+        cap: float = np.inf,
+        name: str | None = None,
+    ):
+        if combine not in ("directional", "pooled"):
+            raise ArgumentError(f'combine must be "directional" or "pooled", but {combine!r} was given: choose one.')
+        self.single = single if isinstance(single, Distance) else FunctionDistance(single)
+        self.combine, self.empty, self.cap = combine, float(empty), float(cap)
+        self.greatest = min(self.single.bound, self.cap) if greatest is None else float(greatest)
+        self.slow = self.single.slow
+        self.bound = max(min(self.single.bound, self.cap), self.greatest, self.empty)
+        self._name = name or f"best matches of {self.single.name}"
+
+    @property
+    def name(self) -> str:
+        """Name given, or that of the single distance."""
+        return self._name
+
+    def objects(self, label: Any) -> Sequence[Any]:
+        """Take a label apart; here it is a sequence already."""
+        if isinstance(label, str | bytes) or not hasattr(label, "__len__"):
+            raise ValueError(f"a label of several objects is a list of them, got {show(label)}; write [object, …]")
+        return label
+
+    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> Objects:
+        """Take labels apart and encode all their objects together."""
+        parts = []
+        for position, label in enumerate(labels):
+            try:
+                parts.append(self.objects(label))
+            except (TypeError, ValueError) as error:
+                raise LabelRefused(str(error), position) from error
+        count = np.array([len(part) for part in parts], np.int64)
+        start = np.cumsum(count) - count
+        try:
+            encoded = self.single.encode([one for part in parts for one in part])
+        except LabelRefused as error:
+            error.position = int(np.searchsorted(start, error.position, "right")) - 1
+            raise
+        return Objects(start, count, encoded)
+
+    def between(
+        self, encoded: Objects, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        left, right = np.broadcast_arrays(left, right)
+        shape, left, right = left.shape, left.ravel(), right.ravel()
+        found = np.empty(left.size)
+        for chosen, m, n in by_shape(encoded.count[left], encoded.count[right]):
+            if not (m and n):
+                found[chosen] = self.greatest if m or n else self.empty
+                continue
+            ours = encoded.start[left[chosen]] + np.arange(m)[:, None, None]
+            theirs = encoded.start[right[chosen]] + np.arange(n)[None, :, None]
+            try:
+                each = self.single.between(encoded.encoded, ours, theirs)
+            except PairRefused as error:
+                error.left, error.right = (
+                    int(np.searchsorted(encoded.start, place, "right")) - 1 for place in (error.left, error.right)
+                )
+                raise
+            rows, columns = each.min(axis=1), each.min(axis=0)
+            if np.isfinite(self.cap):
+                rows, columns = np.minimum(rows, self.cap), np.minimum(columns, self.cap)
+            if self.combine == "pooled":
+                found[chosen] = (rows.sum(axis=0) + columns.sum(axis=0)) / (m + n)
+            else:
+                found[chosen] = (rows.mean(axis=0) + columns.mean(axis=0)) / 2
+        return found.reshape(shape)
+
+
+class ObjectCount(Distance):
+    """Difference of the numbers of objects in two labels.
+
+    Parameters
+    ----------
+    objects
+        Takes a label apart.
+    name
+        What it is called.
+
+    Examples
+    --------
+    >>> ObjectCount(list, "count")([1, 2, 3], [1])
+    2.0
+    """
+
+    def __init__(self, objects: Callable[[Any], Sequence[Any]], name: str):
+        self.objects, self._name = objects, name
+
+    @property
+    def name(self) -> str:
+        """Name given."""
+        return self._name
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> Int[np.ndarray, " label"]:
+        """Count objects."""
+        return np.array([len(part) for part in each_label(self.objects, labels)], np.int64)
+
+    def between(
+        self, encoded: Int[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        return np.abs(encoded[left] - encoded[right]).astype(np.float64)
+
+
+def each_label(read: Callable[[Any], Any], labels: Sequence[Any]) -> list[Any]:
+    """Read labels one by one, and say which one it was if one cannot be read."""
+    found = []
+    for position, label in enumerate(labels):
+        try:
+            found.append(read(label))
+        except (TypeError, ValueError) as error:
+            raise LabelRefused(str(error), position) from error
+    return found
+
+
+def by_shape(
+    left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"], at_once: int = _AT_ONCE
+) -> Iterator[tuple[Int[np.ndarray, " chosen"], int, int]]:
+    """Gather pairs of labels with equal numbers of objects, in portions of bounded size.
+
+    Parameters
+    ----------
+    left, right
+        Numbers of objects of the labels of every pair.
+    at_once
+        Greatest number of pairs of objects in a portion that holds more than one pair of labels.
+
+    Yields
+    ------
+    Indices of pairs, and the two numbers of objects they share.
+
+    Examples
+    --------
+    >>> [(chosen.tolist(), m, n) for chosen, m, n in by_shape(np.array([1, 2, 1]), np.array([3, 0, 3]))]
+    [([0, 2], 1, 3), ([1], 2, 0)]
+    """
+    base = int(right.max(initial=0)) + 1
+    shapes = left.astype(np.int64) * base + right
+    order = np.argsort(shapes, kind="stable")
+    found, first = np.unique(shapes[order], return_index=True)
+    for shape, group in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+        m, n = divmod(shape, base)
+        step = max(1, at_once // max(1, m * n))
+        for begin in range(0, len(group), step):
+            yield group[begin : begin + step], m, n

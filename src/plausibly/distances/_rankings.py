@@ -1,0 +1,182 @@
+"""Ranked lists: labels that name some things, best first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, show
+from plausibly.distances._objects import by_shape, each_label
+from plausibly.errors import ArgumentError
+
+Coefficient = Literal["kendall", "spearman"]
+_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """Lists one after the other, their members as numbers."""
+
+    start: Int[np.ndarray, " label"]
+    count: Int[np.ndarray, " label"]
+    member: Int[np.ndarray, " place"]
+
+
+def ranked_list(label: Any) -> list[Any]:
+    """Read a ranked list.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or names something twice.
+
+    Examples
+    --------
+    >>> ranked_list(("wart", "corn"))
+    ['wart', 'corn']
+    """
+    if isinstance(label, str | bytes | dict | set) or not hasattr(label, "__len__"):
+        raise ValueError(f"a ranked list is a list, got {show(label)}; write [best, second, …]")
+    members = label.tolist() if isinstance(label, np.ndarray) else list(label)
+    seen = set()
+    for member in members:
+        if member in seen:
+            raise ValueError(f"a ranked list names nothing twice, got {show(member)} again; keep the first")
+        seen.add(member)
+    return members
+
+
+class RankedLists(Distance):
+    r"""One minus the rank correlation of two lists, over everything that either names; in [0, 2].
+
+    The union of the two lists has `m` members. Within it, a member's rank is its place (from 0) in the list, or `m`
+    where the list does not name it; absent members are tied. Kendall's τ_b and Spearman's ρ (of mid-ranks) are those
+    of the two vectors of ranks. Lists that are the same are at distance 0, and an empty list is at distance 2 from any
+    other; if the correlation is undefined otherwise, because one vector is constant, it counts as 0.
+
+    Parameters
+    ----------
+    coefficient
+        ``"kendall"`` or ``"spearman"``.
+    top
+        Compare only so many members from the top; all if None.
+    padding
+        How many members that neither list names are added, tied at `m` in both: long lists of which only the tops are
+        given agree on all that they leave out.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such coefficient, or a number is out of range.
+
+    References
+    ----------
+    Kendall (1945) for τ_b; Braylan, Alonso and Lease (2022), table of distances.
+
+    Examples
+    --------
+    >>> RankedLists()(["a", "b", "c"], ["c", "b", "a"])
+    2.0
+    >>> round(RankedLists("spearman")(["a", "b"], ["a", "c"]), 4)
+    0.5
+    """
+
+    bound = 2.0
+
+    def __init__(self, coefficient: Coefficient = "kendall", *, top: int | None = None, padding: int = 0):
+        if coefficient not in ("kendall", "spearman"):
+            raise ArgumentError(
+                f'the coefficient must be "kendall" or "spearman", but {coefficient!r} was given: choose one.'
+            )
+        if top is not None and top < 1:
+            raise ArgumentError(f"top must be at least 1, but {top!r} was given: write 5, or None for whole lists.")
+        if padding < 0:
+            raise ArgumentError(f"padding must be 0 or more, but {padding!r} was given: write 0 or 50.")
+        self.coefficient, self.top, self.padding = coefficient, top, int(padding)
+
+    @property
+    def name(self) -> str:
+        """The coefficient, and how much of the lists it sees."""
+        return self.coefficient if self.top is None else f"{self.coefficient}_at_{self.top}"
+
+    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> _Lists:
+        """Number everything that is named."""
+        lists = [members[: self.top] for members in each_label(ranked_list, labels)]
+        numbers: dict[Any, int] = {}
+        member = [numbers.setdefault(one, len(numbers)) for members in lists for one in members]
+        count = np.array([len(members) for members in lists], np.int64)
+        return _Lists(np.cumsum(count) - count, count, np.array(member, np.int32))
+
+    def between(
+        self, encoded: _Lists, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        left, right = np.broadcast_arrays(left, right)
+        shape, left, right = left.shape, left.ravel(), right.ravel()
+        found = np.empty(left.size)
+        for chosen, m, n in by_shape(encoded.count[left], encoded.count[right], _AT_ONCE):
+            if not (m and n):
+                found[chosen] = 2.0 if m or n else 0.0
+                continue
+            ours = encoded.member[encoded.start[left[chosen]] + np.arange(m)[:, None]]
+            theirs = encoded.member[encoded.start[right[chosen]] + np.arange(n)[:, None]]
+            place = np.full(ours.shape, n, np.int32)  # of our members in their list
+            for position in range(n):
+                np.putmask(place, ours == theirs[position], position)
+            correlate = _tau if self.coefficient == "kendall" else _rho
+            correlation = correlate(place, m, n, self.padding)
+            same = (place == np.arange(m)[:, None]).all(axis=0) if m == n else np.zeros(len(chosen), bool)
+            found[chosen] = np.where(same, 0.0, 1 - correlation)
+        return found.reshape(shape)
+
+
+def _tau(place: Int[np.ndarray, "member pair"], m: int, n: int, padding: int) -> Float[np.ndarray, " pair"]:
+    """Kendall's τ_b from the places of one list's members in the other: concordant less discordant pairs, counted."""
+    there = place < n
+    common = there.sum(axis=0)
+    ours_only, theirs_only = m - common, n - common
+    # Pairs of members that both lists name.
+    score = np.zeros(place.shape[1], np.int64)
+    several = np.flatnonzero(common > 1)
+    some = place[:, several]
+    for position in range(m - 1):
+        later = some[position + 1 :]
+        sign = np.sign(later - some[position]) * (later < n)
+        score[several] += np.where(some[position] < n, sign.sum(axis=0), 0)
+    # One that both name against one that is absent from the other list, which is last there.
+    before = np.cumsum(~there, axis=0)
+    score += np.where(there, ours_only - 2 * before, 0).sum(axis=0)
+    # A common member at place p of theirs has p members before it, of which some are common.
+    ranks = np.sort(np.where(there, place, n), axis=0)
+    position = np.arange(m)[:, None]
+    score += np.where(ranks < n, theirs_only - 2 * (ranks - position), 0).sum(axis=0)
+    score += padding * common - ours_only * theirs_only
+    total = ours_only + n + padding
+    tied_ours, tied_theirs = theirs_only + padding, ours_only + padding
+    pairs, pairs_ours, pairs_theirs = (x * (x - 1) / 2 for x in (total, tied_ours, tied_theirs))
+    scale = np.sqrt((pairs - pairs_ours) * (pairs - pairs_theirs))
+    return np.divide(score, scale, out=np.zeros(len(score)), where=scale > 0)
+
+
+def _rho(place: Int[np.ndarray, "member pair"], m: int, n: int, padding: int) -> Float[np.ndarray, " pair"]:
+    """Spearman's ρ: Pearson's correlation of mid-ranks, from sums over the two lists."""
+    there = place < n
+    common = there.sum(axis=0)
+    total = m + n - common + padding
+    centre = (total + 1) / 2
+    # Mid-ranks of the absent, less the mean rank.
+    absent_ours, absent_theirs = (m + 1 + total) / 2 - centre, (n + 1 + total) / 2 - centre
+    ours = np.arange(1, m + 1)[:, None] - centre
+    theirs = np.where(there, place + 1.0, 0) - np.where(there, centre, 0)
+    product = (ours * np.where(there, theirs, absent_theirs)).sum(axis=0)
+    # Members of theirs that we do not name.
+    product += absent_ours * ((np.arange(1, n + 1)[:, None] - centre).sum(axis=0) - theirs.sum(axis=0))
+    product += padding * absent_ours * absent_theirs
+
+    def squares(k: int, absent: np.ndarray) -> np.ndarray:
+        return ((np.arange(1, k + 1)[:, None] - centre) ** 2).sum(axis=0) + (total - k) * absent**2
+
+    scale = np.sqrt(squares(m, absent_ours) * squares(n, absent_theirs))
+    return np.divide(product, scale, out=np.zeros(len(product)), where=scale > 0)

@@ -1,0 +1,183 @@
+"""Spans: labels that mark stretches of a text, each with a tag.
+
+A span is ``(start, end, tag)``, the end excluded, in tokens or characters; or a mapping with ``start``, ``end`` and
+``tag`` or ``label``. A label is a list of spans.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, show
+from plausibly.distances._objects import by_shape, each_label
+from plausibly.errors import ArgumentError
+
+Rule = Literal["lenient", "strict"]
+
+
+class Span(NamedTuple):
+    """A stretch of a text: from `start` to before `end`."""
+
+    start: float
+    end: float
+    tag: Any
+
+
+def spans_of(label: Any) -> list[Span]:
+    """Read a label of spans.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> spans_of([(0, 2, "PER"), {"start": 4, "end": 5, "label": "LOC"}])
+    [Span(start=0, end=2, tag='PER'), Span(start=4, end=5, tag='LOC')]
+    """
+    if isinstance(label, str | bytes | Mapping) or not hasattr(label, "__len__"):
+        raise ValueError(f"a label of spans is a list of them, got {show(label)}; write [(start, end, tag), …]")
+    found = []
+    for one in label:
+        try:
+            if isinstance(one, Mapping):
+                span = Span(one["start"], one["end"], one.get("tag", one.get("label")))
+            else:
+                start, end, *tag = one
+                span = Span(start, end, *(tag or [None]))
+            good = span.start < span.end and np.isfinite(span.end - span.start)
+            hash(span.tag)
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"a span is (start, end, tag), got {show(one)}; write it so") from None
+        if not good:
+            raise ValueError(f"a span ends after it starts, got {show(one)}; the end is excluded, so add 1 to it")
+        found.append(span)
+    return found
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """Stretches of all labels, one after the other."""
+
+    start: Int[np.ndarray, " label"]
+    count: Int[np.ndarray, " label"]
+    low: Float[np.ndarray, " stretch"]
+    high: Float[np.ndarray, " stretch"]
+    tag: Int[np.ndarray, " stretch"]
+
+
+class SpanF1(Distance):
+    """One minus F1 of two labels of spans, in [0, 1].
+
+    Precision and recall are means over the spans of either label.
+
+    Parameters
+    ----------
+    range
+        ``"lenient"``: the share of a span that spans of the other label cover; ``"strict"``: whether the other label
+        has a span from the same start to the same end.
+    tag
+        ``"lenient"``: whatever their tags; ``"strict"``: only spans with the same tag count.
+    empty
+        Distance between two labels without spans. Between one without and one with some it is 1.
+
+    Raises
+    ------
+    ArgumentError
+        If a rule is neither of the two.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), table of distances.
+
+    Examples
+    --------
+    >>> ours, theirs = [(0, 4, "PER")], [(0, 2, "PER"), (8, 9, "LOC")]
+    >>> round(SpanF1()(ours, theirs), 4), SpanF1("strict")(ours, theirs)
+    (0.5, 1.0)
+    """
+
+    bound = 1.0
+
+    def __init__(self, range: Rule = "lenient", tag: Rule = "strict", *, empty: float = 0.0):
+        for name, rule in (("range", range), ("tag", tag)):
+            if rule not in ("lenient", "strict"):
+                raise ArgumentError(f'{name} must be "lenient" or "strict", but {rule!r} was given: choose one.')
+        self.range, self.tag, self.empty = range, tag, float(empty)
+        self.bound = max(1.0, self.empty)
+
+    @property
+    def name(self) -> str:
+        """``"span_f1"`` and the two rules."""
+        return f"span_f1_{self.range}_range_{self.tag}_tag"
+
+    def encode(
+        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
+    ) -> tuple[_Stretches, _Stretches]:
+        """Stack spans, and the stretches that they cover."""
+        spans = each_label(spans_of, labels)
+        tags: dict[Any, int] = {}
+        coded = [
+            [(low, high, tags.setdefault(tag, len(tags)) if self.tag == "strict" else 0) for low, high, tag in label]
+            for label in spans
+        ]
+        whole = _stack(coded)
+        # Under a strict range spans count once each: the same one twice in a label does not match twice.
+        covers = [sorted(set(label)) for label in coded] if self.range == "strict" else [_merged(one) for one in coded]
+        return whole, _stack(covers)
+
+    def between(
+        self,
+        encoded: tuple[_Stretches, _Stretches],
+        left: Int[np.ndarray, "*pair"],
+        right: Int[np.ndarray, "*pair"],
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index."""
+        whole, covers = encoded
+        left, right = np.broadcast_arrays(left, right)
+        shape, left, right = left.shape, left.ravel(), right.ravel()
+        ours = self._covered(whole, covers, left, right)
+        theirs = self._covered(whole, covers, right, left)
+        total = ours + theirs
+        f1 = 2 * ours * theirs / np.where(total > 0, total, 1.0)
+        neither = (whole.count[left] == 0) & (whole.count[right] == 0)
+        return np.where(neither, self.empty, 1 - f1).reshape(shape)
+
+    def _covered(self, whole: _Stretches, covers: _Stretches, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Mean over the spans of the left labels of what the right ones cover."""
+        found = np.zeros(len(left))
+        for chosen, m, n in by_shape(whole.count[left], covers.count[right]):
+            if not (m and n):
+                continue
+            a = whole.start[left[chosen]] + np.arange(m)[:, None, None]
+            b = covers.start[right[chosen]] + np.arange(n)[None, :, None]
+            same_tag = whole.tag[a] == covers.tag[b]
+            if self.range == "strict":
+                same = (whole.low[a] == covers.low[b]) & (whole.high[a] == covers.high[b]) & same_tag
+                found[chosen] = same.any(axis=1).mean(axis=0)
+            else:
+                shared = np.minimum(whole.high[a], covers.high[b]) - np.maximum(whole.low[a], covers.low[b])
+                share = np.maximum(shared, 0) * same_tag / (whole.high[a] - whole.low[a])
+                found[chosen] = share.sum(axis=1).mean(axis=0)
+        return found
+
+
+def _stack(labels: list[list[tuple[float, float, int]]]) -> _Stretches:
+    count = np.array([len(label) for label in labels], np.int64)
+    flat = np.array([one for label in labels for one in label], np.float64).reshape(-1, 3)
+    return _Stretches(np.cumsum(count) - count, count, *flat[:, :2].T.copy(), flat[:, 2].astype(np.int64))
+
+
+def _merged(spans: list[tuple[float, float, int]]) -> list[tuple[float, float, int]]:
+    """Join spans of one tag that overlap, so that nothing is covered twice."""
+    found: list[tuple[float, float, int]] = []
+    for low, high, tag in sorted(spans, key=lambda span: (span[2], span[0])):
+        if found and found[-1][2] == tag and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]), tag)
+        else:
+            found.append((low, high, tag))
+    return found

@@ -1,0 +1,156 @@
+"""Trees: labels such as parses of sentences.
+
+A tree is text with brackets, ``(S (NP the dog) (VP ran))``, or nested sequences whose first member is the name of the
+node, ``("S", ("NP", "the", "dog"), ("VP", "ran"))``. Leaves are words.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.distances._base import Distance, show
+from plausibly.distances._extras import needed
+from plausibly.distances._objects import each_label
+from plausibly.errors import ArgumentError
+
+Scale = Literal["plain", "norm", "diff"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A node with its name and what stands below it."""
+
+    name: str
+    children: list["Tree"] = field(default_factory=list)
+
+    @property
+    def n_words(self) -> int:
+        """Number of leaves."""
+        return sum(child.n_words for child in self.children) if self.children else 1
+
+
+def tree_of(label: Any) -> Tree:
+    """Read a tree.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> tree_of("(S (NP the dog) (VP ran))") == tree_of(("S", ("NP", "the", "dog"), ("VP", "ran")))
+    True
+    >>> tree_of("(S (NP the dog) (VP ran))").n_words
+    3
+    """
+    if isinstance(label, str):
+        return _parsed(label)
+    if isinstance(label, Tree):
+        return label
+    return _nested(label, label)
+
+
+def _nested(node: Any, whole: Any) -> Tree:
+    if isinstance(node, str):
+        return Tree(node)
+    if not isinstance(node, Sequence) or not node or not isinstance(node[0], str):
+        raise ValueError(f"a tree is (name, child, …) or text with brackets, got {show(whole)}; name every node")
+    return Tree(node[0], [_nested(child, whole) for child in node[1:]])
+
+
+def _parsed(text: str) -> Tree:
+    stack: list[tuple[str, list[Tree]]] = []
+    opened, root = False, None
+    for token in re.findall(r"[()]|[^\s()]+", text):
+        if root is not None:
+            raise ValueError(f"a tree has one root, but text follows its last bracket in {show(text)}; remove it")
+        if token == "(":
+            if opened:
+                stack.append(("", []))  # a node without a name, as around the sentences of treebanks
+            opened = True
+            continue
+        if opened:
+            stack.append(("" if token == ")" else token, []))
+            opened = False
+            if token != ")":
+                continue
+        if token == ")":
+            if not stack:
+                break
+            done = Tree(*stack.pop())
+            if stack:
+                stack[-1][1].append(done)
+            else:
+                root = done
+        elif stack:
+            stack[-1][1].append(Tree(token))
+        else:
+            break
+    if root is None or stack:
+        raise ValueError(f"the brackets of a tree have to match, got {show(text)}; write (S (NP the dog) (VP ran))")
+    return root
+
+
+class TreeEdit(Distance):
+    """Tree edit distance: how many nodes have to be put in, taken out or renamed.
+
+    Parameters
+    ----------
+    scale
+        ``"plain"``: the number; ``"norm"``: divided by the number of words of both trees; ``"diff"``: less the
+        difference of the numbers of words, which no editing can avoid.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such scale; or when it is used without the library that it takes:
+        ``pip install 'plausibly[trees]'``.
+
+    References
+    ----------
+    Pawlik and Augsten (2016) for the algorithm; Braylan, Alonso and Lease (2022), table of distances.
+
+    Examples
+    --------
+    >>> short, long = "(S (NP dog) (VP ran))", "(S (NP the dog) (VP ran))"
+    >>> TreeEdit()(short, long), TreeEdit("norm")(short, long), TreeEdit("diff")(short, long)
+    (1.0, 0.2, 0.0)
+    """
+
+    slow = True
+
+    def __init__(self, scale: Scale = "plain"):
+        if scale not in ("plain", "norm", "diff"):
+            raise ArgumentError(f'the scale must be "plain", "norm" or "diff", but {scale!r} was given: choose one.')
+        self.scale = scale
+
+    @property
+    def name(self) -> str:
+        """``"tree_edit"`` and the scale."""
+        return "tree_edit" if self.scale == "plain" else f"tree_edit_{self.scale}"
+
+    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> list[Tree]:
+        """Read trees."""
+        needed("apted", "trees")
+        return each_label(tree_of, labels)
+
+    def between(
+        self, encoded: list[Tree], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Compare labels by index, pair by pair."""
+        left, right = np.broadcast_arrays(left, right)
+        pairs = zip(left.flat, right.flat, strict=True)
+        return np.array([self._distance(encoded[a], encoded[b]) for a, b in pairs], np.float64).reshape(left.shape)
+
+    def _distance(self, a: Tree, b: Tree) -> float:
+        from apted import APTED
+
+        edits = 0 if a == b else APTED(a, b).compute_edit_distance()
+        if self.scale == "norm":
+            return edits / (a.n_words + b.n_words)
+        return float(edits - abs(a.n_words - b.n_words) if self.scale == "diff" else edits)

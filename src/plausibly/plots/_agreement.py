@@ -1,0 +1,205 @@
+"""Observed distances between annotators against those that chance would give."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+
+_FEW = 12  # values of a distance up to which each has a bar
+
+
+def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) -> Axes:
+    """Draw the distances of labels on one case over those of labels on different cases.
+
+    Parameters
+    ----------
+    result
+        From :func:`plausibly.agreement.agreement`.
+    bins
+        How many bins of equal width. A distance that takes at most twelve values has a bar for each instead.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Shares of the pairs. The less the two overlap, the better the distance tells agreement from chance.
+
+    Examples
+    --------
+    >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}})
+    >>> [round(float(bar.get_height()), 2) for bar in agreement_histogram(found).patches]
+    [1.0, 1.0]
+    """
+    ax = new_axes(ax)
+    both = {"same case": result.observed, "different cases": result.expected}
+    values = np.unique(np.concatenate([found.values for found in both.values()]))
+    few = len(values) <= _FEW
+    if few:
+        gap = np.diff(values).min() if len(values) > 1 else 1.0
+        edges = np.concatenate([values - 0.4 * gap, values + 0.4 * gap])
+    else:
+        edges = _edges(values, bins)
+    tops = []
+    for position, (name, found) in enumerate(both.items()):
+        shade, share = COLOURS[position], found.weights / found.weights.sum()
+        if few:
+            heights = share
+            ax.bar(found.values + (position - 0.5) * 0.4 * gap, heights, 0.4 * gap, color=shade, alpha=0.7, lw=0)
+        else:
+            heights = np.histogram(found.values, edges, weights=share)[0]
+            ax.stairs(heights, edges, fill=True, color=shade, alpha=0.35, lw=0)
+            ax.stairs(heights, edges, color=shade, lw=1.5)
+        tops.append(heights.max())
+        ax.text(
+            1.0,
+            1.0 - 0.08 * position,
+            f"{name} (mean {found.mean():.3g})",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            color=shade,
+            fontweight="bold",
+        )
+    note = f"KS {result.ks.superiority:.3f}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
+    ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
+    ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
+    # Room for the names above the highest bar.
+    ax.set(xlabel="distance", ylabel="share of pairs", ylim=(0, 1.25 * max(tops)), xlim=(edges.min(), edges.max()))
+    return ax
+
+
+def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Figure:
+    """Draw :func:`agreement_histogram` for several distances side by side.
+
+    Parameters
+    ----------
+    results
+        Results by name, in order.
+    columns
+        How many to a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel to a distance.
+
+    Examples
+    --------
+    >>> labels = {"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}}
+    >>> choice = pb.agreement.choose_distance(labels, ["nominal", "interval"])
+    >>> len(agreement_histograms(choice.results).axes)
+    2
+    """
+    from matplotlib import pyplot
+
+    columns = min(columns, len(results))
+    rows = -(-len(results) // columns)
+    figure, axes = pyplot.subplots(
+        rows, columns, figsize=(5.4 * columns, 3.6 * rows), layout="constrained", squeeze=False
+    )
+    for ax, (name, result) in zip(axes.flat, results.items(), strict=False):
+        agreement_histogram(result, ax=ax)
+        ax.set_title(f"{plain(name)}\n", loc="left", fontweight="bold")
+    for ax in axes.flat[len(results) :]:
+        ax.remove()
+    return figure
+
+
+def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
+    """Draw measures of agreement by several distances as a heat map.
+
+    Parameters
+    ----------
+    results
+        Results of :func:`plausibly.agreement.agreement` by name, in order.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row per distance, with KS superiority, KS statistic, sigma and alpha.
+
+    Examples
+    --------
+    >>> labels = {"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}}
+    >>> choice = pb.agreement.choose_distance(labels, ["nominal"])
+    >>> [text.get_text() for text in agreement_heatmap(choice.results).texts]
+    ['0.80', '1.00', '1.00', '1.00']
+    """
+    rows = list(results.values())
+    cells = np.array([[one.ks.superiority, one.ks.statistic, one.sigma, one.alpha] for one in rows])
+    ax = new_axes(ax, 6.4, 1.2 + 0.45 * len(rows))
+    _matrix(ax, cells, [plain(name) for name in results], ["KS", "KS statistic", "sigma", "alpha"], "YlGnBu", 0, 1)
+    return ax
+
+
+def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
+    """Draw the mean distance between every two annotators as a heat map.
+
+    Parameters
+    ----------
+    result
+        From :func:`plausibly.agreement.agreement`.
+    most
+        Draw so many annotators, those with the most labels.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Annotators ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
+        annotators without a case in common. Colours run from the least to the greatest distance shown.
+
+    Examples
+    --------
+    >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 2}})
+    >>> [tick.get_text() for tick in annotator_heatmap(found).get_yticklabels()]
+    ['ann', 'bob', 'eve']
+    """
+    table = result.annotators()
+    chosen = table.sort_values("labels", ascending=False, kind="stable").head(most)
+    order = chosen.sort_values("distance", kind="stable").index.to_numpy()
+    mean = result.annotator_distances().mean[np.ix_(order, order)]
+    n = len(order)
+    ax = new_axes(ax, 2.4 + 0.55 * n, 1.6 + 0.4 * n) if n <= 12 else new_axes(ax, 2.4 + 0.35 * n, 1.6 + 0.35 * n)
+    names = [plain(table["annotator"][place], 16) for place in order]
+    there = mean[~np.isnan(mean)]
+    low, high = (there.min(), there.max()) if there.size else (0.0, 1.0)
+    _matrix(ax, mean, names, names, "YlOrRd", low, high, write=n <= 12)
+    ax.set_xticks(range(n), names, rotation=90 if max(map(len, names)) > 4 else 0)
+    if n > 12:
+        ax.figure.colorbar(ax.images[0], ax=ax, label="mean distance", shrink=0.7)
+    ax.set_title(f"mean {plain(result.distance)} distance", loc="left", pad=10)
+    return ax
+
+
+def _edges(values: np.ndarray, bins: int) -> np.ndarray:
+    """Edges of equal bins; where values are multiples of a step, such as counts, bins hold whole numbers of them."""
+    step, span = np.diff(values).min(), values[-1] - values[0]
+    steps = (values - values[0]) / step
+    if len(values) > 1000 or not np.allclose(steps, np.rint(steps), atol=1e-6):
+        return np.linspace(values[0], values[-1], bins + 1)
+    width = step * np.ceil(span / step / bins)
+    return values[0] - step / 2 + width * np.arange(np.floor(span / width) + 2)
+
+
+def _matrix(ax, cells, rows, columns, colours, low, high, write=True) -> None:
+    """Draw a matrix with its numbers."""
+    image = ax.imshow(cells, cmap=colours, vmin=low, vmax=high, aspect="auto")
+    for row, column in np.ndindex(cells.shape if write else (0, 0)):
+        value = cells[row, column]
+        if not np.isnan(value):
+            dark = np.mean(image.cmap(image.norm(value))[:3]) < 0.5
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black")
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)

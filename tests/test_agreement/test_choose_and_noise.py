@@ -1,0 +1,82 @@
+"""Choosing a distance, and the dial for noise."""
+
+import numpy as np
+import pytest
+
+from plausibly.agreement import agreement, choose_distance, noise_dial
+from plausibly.datasets import corrupt_labels, simulate_labels
+from plausibly.distances import BY_TYPE
+from plausibly.errors import ArgumentError
+
+ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
+
+
+def test_the_table_is_ranked_by_ks():
+    choice = choose_distance(ROWS, ["share_unequal", "rmse", "nominal"])
+    assert choice.table["distance"].tolist()[0] == choice.best == "rmse"
+    assert (np.diff(choice.table["ks_superiority"]) <= 0).all()
+    alone = agreement(ROWS, "rmse")
+    row = choice.table.iloc[0]
+    assert (row["alpha"], row["sigma"], row["ks_statistic"]) == (alone.alpha, alone.sigma, alone.ks.statistic)
+
+
+def test_candidates_are_a_type_functions_or_a_mapping():
+    assert set(choose_distance(ROWS, "vectors").results) == set(BY_TYPE["vectors"])
+    first, second = lambda a, b: abs(a[0] - b[0]), lambda a, b: abs(a[1] - b[1])
+    choice = choose_distance(ROWS, {"first": first, "second": second}, progress=False)
+    assert set(choice.results) == {"first", "second"}
+    with pytest.raises(ArgumentError, match="two candidates are called '<lambda>': give a mapping"):
+        choose_distance(ROWS, [first, second])
+    with pytest.raises(ArgumentError, match="there is no type of label 'vector': choose from categories"):
+        choose_distance(ROWS, "vector")
+    with pytest.raises(ArgumentError, match="there are no candidates"):
+        choose_distance(ROWS, [])
+
+
+def test_arguments_are_passed_on():
+    choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
+    assert choice.results["rmse"].sampled
+    assert choice.results["rmse"].weighting == "units"
+
+
+@pytest.mark.parametrize("kind", BY_TYPE)
+def test_agreement_falls_from_one_to_nothing(kind):
+    # Trees take a millisecond a pair.
+    size = {"n_cases": 15, "n_annotators": 3, "cross": 150} if kind == "trees" else {"n_cases": 60, "cross": 1500}
+    table = noise_dial(kind, noise=(0, 0.25, 0.5, 0.75, 1), progress=False, **size)
+    for name, rows in table.groupby("distance"):
+        alpha = rows["alpha"].to_numpy()
+        # By smoothing, BLEU takes short texts away from themselves.
+        assert alpha[0] == pytest.approx(1, abs=0.01 if name == "bleu" else 0)
+        # Four standard errors or more, those of the simulation included.
+        assert abs(alpha[-1]) < 0.15, name
+        # Two standard errors where nothing is left but noise.
+        assert (np.diff(alpha) < 0.08).all(), (name, alpha)
+        assert alpha[1] < 0.97
+
+
+def test_noise_of_nought_changes_nothing_and_of_one_leaves_nothing():
+    for kind in BY_TYPE:
+        labels = simulate_labels(kind, noise=0, n_cases=30, n_annotators=1, seed=3)["label"].tolist()
+        assert corrupt_labels(labels, kind, 0.0, seed=1) == labels
+        foreign = corrupt_labels(labels, kind, 1.0, seed=1)
+        assert all(label in labels for label in foreign)
+        assert sum(a == b for a, b in zip(labels, foreign, strict=True)) < 20
+        assert corrupt_labels(labels, kind, 0.5, seed=1) == corrupt_labels(labels, kind, 0.5, seed=1)
+
+
+def test_text_may_be_tokens():
+    assert corrupt_labels([["a", "b"], ["c", "d"]], "text", 0.0) == [["a", "b"], ["c", "d"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kind": "sounds", "noise": 0.1}, "there is no type of label 'sounds'"),
+        ({"kind": "boxes", "noise": 1.1}, "noise must be between 0 and 1, but 1.1"),
+        ({"kind": "boxes", "noise": 0.1, "n_cases": 0}, "n_cases must be at least 1"),
+    ],
+)
+def test_settings_out_of_range(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        simulate_labels(**arguments)

@@ -1,0 +1,115 @@
+"""Alpha, KS and sigma of given distances, against SciPy and against their definitions pair by pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import gaussian_kde, ks_2samp, norm
+
+from plausibly.agreement import PairDistances, measures_of_distances, pathologies
+from plausibly.errors import ArgumentError
+
+distances = st.lists(st.integers(0, 12).map(lambda n: n / 4), min_size=2, max_size=25)
+
+
+@settings(max_examples=60)
+@given(observed=distances, expected=distances)
+def test_definitions_pair_by_pair(observed, expected):
+    found = measures_of_distances(observed, expected)
+    if any(expected):
+        assert found.alpha == pytest.approx(1 - np.mean(observed) / np.mean(expected))
+    n = len(expected)
+    greater = np.mean([e > o for o in observed for e in expected])
+    assert found.ks.superiority == pytest.approx(n / (n + 1) * greater)
+    if len(set(expected)) > 1:
+        chance = gaussian_kde(expected)
+        expected_sigma = np.mean([chance.integrate_box_1d(0, d) < 0.05 for d in observed])
+        assert found.sigma == pytest.approx(expected_sigma)
+
+
+@settings(max_examples=40)
+@given(observed=distances, expected=distances)
+def test_statistic_and_p_value_are_those_of_scipy(observed, expected):
+    found = measures_of_distances(observed, expected).ks
+    reference = ks_2samp(observed, expected, alternative="greater", method="asymp")
+    assert found.statistic == pytest.approx(reference.statistic)
+    assert found.pvalue == pytest.approx(min(1, reference.pvalue), abs=1e-12)
+
+
+def test_sigma_of_many_distances_is_that_of_scipys_density():
+    rng = np.random.default_rng(0)
+    observed, expected = rng.gamma(2, 1, 300), rng.gamma(4, 1, 6_000)
+    chance = gaussian_kde(expected)
+    for p in (0.01, 0.05, 0.2):
+        literal = np.mean([chance.integrate_box_1d(0, d) < p for d in observed])
+        assert measures_of_distances(observed, expected, p=p).sigma == pytest.approx(literal)
+
+
+def test_mass_below_zero_is_not_counted():
+    # Of expected distances near zero, half of the smoothed mass lies below it.
+    expected = np.r_[np.zeros(30), np.ones(70)]
+    chance = gaussian_kde(expected)
+    assert chance.integrate_box_1d(-np.inf, 0.02) > 0.05 > chance.integrate_box_1d(0, 0.02)
+    assert measures_of_distances([0.02, 1], expected).sigma == 0.5
+
+
+def test_sigma_tells_apart_what_alpha_does_not():
+    """Equal alpha, but distances of one data set spread more: few are too small for chance."""
+    quantiles = (np.arange(4000) + 0.5) / 4000
+    found = {
+        spread: measures_of_distances(*(norm.ppf(quantiles, mean, spread).clip(0) for mean in (0.4, 0.6)))
+        for spread in (0.2, 0.054)
+    }
+    for one in found.values():
+        assert one.alpha == pytest.approx(0.333, abs=0.003)
+    # The density is a little wider than the distribution that it smooths.
+    assert found[0.2].sigma == pytest.approx(0.26, abs=0.02)
+    assert found[0.054].sigma == pytest.approx(0.98, abs=0.01)
+
+
+def test_nothing_varies():
+    found = measures_of_distances([0, 0], [0, 0, 0])
+    assert np.isnan(found.alpha)
+    assert np.isnan(found.sigma)
+    assert found.ks == (0, 1, 0)
+
+
+def test_chance_that_never_varies_is_a_point():
+    found = measures_of_distances([0, 1, 2, 3], [2, 2, 2])
+    assert found.sigma == 0.5
+    assert found.ks.superiority == 3 / 4 * 0.5
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "p", "message"),
+    [
+        ([], [1], 0.05, "there are no observed distances"),
+        ([1], [1, -1], 0.05, r"distances are finite and zero or greater, but expected\[1\] is -1"),
+        ([np.nan], [1], 0.05, r"observed\[0\] is nan"),
+        ([1], [1], 0, "p must be between 0 and 1, but 0"),
+    ],
+)
+def test_what_are_no_distances(observed, expected, p, message):
+    with pytest.raises(ArgumentError, match=message):
+        measures_of_distances(observed, expected, p=p)
+
+
+def test_weights_that_are_no_counts_are_not_expanded():
+    with pytest.raises(ArgumentError, match="weights that are no counts"):
+        np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
+
+
+def test_pathologies_are_named():
+    rng = np.random.default_rng(0)
+    good = np.sort(rng.normal(5, 1, 2000))
+    ones = np.ones(2000)
+    assert pathologies(good, ones, ones) == ()
+    two = np.sort(np.r_[rng.normal(2, 0.3, 1000), rng.normal(6, 0.3, 1000)])
+    (sentence,) = pathologies(two, ones, ones)
+    assert "2 modes" in sentence
+    (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([4.0, 2, 4]), np.array([0.0, 1, 9]))
+    assert "40 % of the observed distances are the greatest" in sentence
+    (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([9.0, 2, 0]), np.array([3.0, 1, 6]))
+    assert "30 % of the expected distances are zero" in sentence
+    (sentence,) = pathologies(np.array([0.0, 1.0]), np.array([1.0, 1]), np.array([3.0, 0]))
+    assert "never differ" in sentence

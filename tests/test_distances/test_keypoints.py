@@ -1,0 +1,74 @@
+"""Keypoints against the similarity written out point by point."""
+
+import math
+
+import numpy as np
+import pytest
+
+from plausibly.distances import Boxes, Keypoints, PoseDistance, find_distance
+from plausibly.distances._keypoints import COCO_SIGMAS
+from plausibly.errors import DistanceError
+
+
+def literal_oks(truth, other, area, sigmas):
+    terms = []
+    for (x, y, v), (x2, y2, v2), sigma in zip(truth, other, sigmas, strict=True):
+        if v > 0:
+            squared = (x - x2) ** 2 + (y - y2) ** 2
+            terms.append(math.exp(-squared / (2 * area * (2 * sigma) ** 2)) if v2 > 0 else 0.0)
+    return np.mean(terms)
+
+
+def area(pose):
+    x, y = zip(*[point[:2] for point in pose if point[2] > 0], strict=True)
+    return (max(x) - min(x)) * (max(y) - min(y))
+
+
+def test_oks_with_coco_sigmas_and_unlabelled_points():
+    rng = np.random.default_rng(3)
+    a = [(*xy, float(v)) for xy, v in zip(rng.uniform(0, 100, (17, 2)), rng.integers(0, 3, 17), strict=True)]
+    b = [
+        (x + rng.normal(0, 4), y + rng.normal(0, 4), float(v))
+        for (x, y, _), v in zip(a, rng.integers(0, 2, 17), strict=True)
+    ]
+    both = literal_oks(a, b, area(a), COCO_SIGMAS), literal_oks(b, a, area(b), COCO_SIGMAS)
+    assert 0.05 < np.mean(both) < 0.95
+    assert Keypoints("oks")([a], [b]) == pytest.approx(1 - np.mean(both))
+    flat = [number for point in b for number in point]
+    assert Keypoints("oks")([a], [{"keypoints": flat}]) == pytest.approx(1 - np.mean(both))
+
+
+def test_area_and_box_may_be_given():
+    points, moved = [(0, 0), (10, 10)], [(3, 0), (13, 10)]
+    near = PoseDistance((0.1, 0.1))
+    expected = 1 - np.mean([math.exp(-9 / (2 * s * 0.04)) for s in (400, 100)])
+    assert near([{"keypoints": points, "area": 400}], [moved]) == pytest.approx(expected)
+    box = {"keypoints": points, "bbox": [0, 0, 20, 20]}
+    assert Keypoints("iou")([box], [moved]) == pytest.approx(Boxes("iou")([(0, 0, 20, 20)], [(3, 0, 13, 10)]))
+
+
+def test_several_objects_match_best():
+    one, two = [(0, 0), (10, 10)], [(50, 50), (60, 60)]
+    assert find_distance("oks")([one, two], [two, one]) == 0
+    assert find_distance("keypoint_count")([one, two], [one]) == 1
+    assert find_distance("oks")([], []) == 0
+    assert find_distance("oks")([one], []) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("pose", "a label of keypoints is a list of objects"),
+        ([[(1, 2, 3, 4)]], "an object's keypoints are"),
+        ([[(1, 2, 0)]], "an object has at least one labelled point"),
+        ([[(1, 2)]], "all objects have equally many keypoints, got 1 beside 2"),
+    ],
+)
+def test_what_is_no_label_of_keypoints(label, message):
+    with pytest.raises(DistanceError, match=message):
+        Keypoints("oks")([[(0, 0), (1, 1)]], label)
+
+
+def test_as_many_sigmas_as_points():
+    with pytest.raises(DistanceError, match="there are 3 sigmas for 2 keypoints"):
+        Keypoints("oks", sigmas=(0.1, 0.1, 0.1))([[(0, 0), (1, 1)]], [[(0, 0), (1, 1)]])

@@ -1,0 +1,97 @@
+"""Text and trees: what the libraries are asked for, and what is said without them."""
+
+import math
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.distances import Bleu, Gleu, Levenshtein, TreeEdit, tree_of
+from plausibly.errors import ArgumentError, DistanceError
+
+tokens = st.lists(st.sampled_from(["the", "quick", "fox", "dog", "of"]), max_size=6)
+
+
+def literal_levenshtein(a, b):
+    if not (a and b):
+        return len(a) + len(b)
+    shorter = literal_levenshtein(a[:-1], b), literal_levenshtein(a, b[:-1])
+    return min(*(n + 1 for n in shorter), literal_levenshtein(a[:-1], b[:-1]) + (a[-1] != b[-1]))
+
+
+@settings(max_examples=25)
+@given(a=tokens.map(lambda t: t[:5]), b=tokens.map(lambda t: t[:5]))
+def test_levenshtein_counts_tokens(a, b):
+    assert Levenshtein()(a, b) == literal_levenshtein(a, b)
+    if a or b:
+        assert Levenshtein(normalised=True)(a, b) == pytest.approx(literal_levenshtein(a, b) / max(len(a), len(b)))
+
+
+def literal_gleu(a, b):
+    def grams(one):
+        return [tuple(one[i : i + n]) for n in range(1, 5) for i in range(len(one) - n + 1)]
+
+    ours, theirs = grams(a), grams(b)
+    shared = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
+    return shared / max(len(ours), len(theirs))
+
+
+@settings(max_examples=40)
+@given(a=tokens, b=tokens)
+def test_gleu_is_the_lesser_of_precision_and_recall(a, b):
+    expected = 1 - literal_gleu(a, b) if a and b else float(bool(a or b))
+    assert Gleu()(a, b) == pytest.approx(expected, abs=1e-12)
+
+
+def test_bleu_is_the_mean_of_both_directions():
+    a, b = ["the", "quick", "brown", "fox", "jumps"], ["the", "quick", "brown", "dog", "jumps", "over"]
+    # Precisions of n-grams up to four: 4/5 · 2/4 · 1/3 · smoothed, with a brevity penalty one way only.
+    there, back = 1 - Bleu()._score(a, a), Bleu()(a, b)
+    assert there == 0
+    assert 0.4 < back < 0.8
+    assert Bleu()(a, b) == Bleu()(b, a)
+    assert Bleu()([], a) == 1
+    assert Bleu()([], []) == 0
+    long = [f"w{i}" for i in range(8)]
+    # All n-grams are shared but the text is longer: 8/9 · 7/8 · 6/7 · 5/6 one way, a brevity penalty the other.
+    longer = [*long, "more"]
+    expected = ((8 / 9 * 7 / 8 * 6 / 7 * 5 / 6) ** 0.25 + math.exp(1 - 9 / 8)) / 2
+    assert Bleu()(long, longer) == pytest.approx(1 - expected)
+
+
+def test_trees():
+    nested = ("S", ("NP", "the", "dog"), ("VP", "ran"))
+    assert tree_of("(S (NP the dog) (VP ran))") == tree_of(nested)
+    assert TreeEdit()(nested, "(S (NP the cat) (VP ran))") == 1
+    assert TreeEdit()(nested, "(S (VP ran))") == 3
+    assert TreeEdit("norm")(nested, "(S (VP ran))") == 3 / 4
+    assert TreeEdit("diff")(nested, "(S (VP ran))") == 1
+    assert tree_of("((S a))").children[0].name == "S"
+
+
+@pytest.mark.parametrize("label", ["(S (NP a)", "(S a))", "S a", "", "(S a) b"])
+def test_brackets_that_do_not_match(label):
+    with pytest.raises(DistanceError, match=r"the brackets of a tree|a tree has one root"):
+        TreeEdit()("(S a)", label)
+
+
+def test_what_is_neither_text_nor_tree():
+    with pytest.raises(DistanceError, match="the label is to be text, got 3"):
+        Levenshtein()("a", 3)
+    with pytest.raises(DistanceError, match="a tree is"):
+        TreeEdit()("(S a)", ["S", 3])
+    with pytest.raises(ArgumentError, match='the scale must be "plain", "norm" or "diff"'):
+        TreeEdit("log")
+
+
+@pytest.mark.parametrize(
+    ("distance", "library", "extra"),
+    [(Levenshtein(), "rapidfuzz", "text"), (Bleu(), "nltk", "text"), (TreeEdit(), "apted", "trees")],
+)
+def test_without_the_library_its_command_is_named(monkeypatch, distance, library, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        ArgumentError, match=rf"'{library}', which is not installed: run pip install 'plausibly\[{extra}\]'"
+    ):
+        distance("(a b)", "(a c)")
