@@ -211,18 +211,6 @@ def test_what_is_refused(name):
         pb.aggregate(annotations, model, **{"progress": False, **arguments})
 
 
-@pytest.mark.parametrize("model", ["plackett-luce", "plackett-luce-ml"])
-def test_a_block_above_the_limit_is_refused_with_its_place(model):
-    wide = {
-        "cases": {"p": {"ann": [["c00"]]}, "q": {"ann": [["c00"]], "bob": [["c13"], [f"c{i:02d}" for i in range(13)]]}}
-    }
-    annotations = Annotations.from_rankings(wide, classes=[f"c{i:02d}" for i in range(20)])
-    message = "allows at most 12 tied classes, but case 'q', annotator 'bob' ties 13: rank them, or leave the least"
-    with pytest.raises(AnnotationError, match=message):
-        pb.aggregate(annotations, model, progress=False)
-    assert pb.aggregate(annotations, "prirn", **QUICK).attrs["model"] == "prirn"
-
-
 @pytest.mark.parametrize("seed", [0, np.int64(7), 2**32 - 1])
 @pytest.mark.parametrize("reliability", [1, 2.5, np.float32(3), np.int32(4), 1e-30, 1e30])
 def test_numbers_of_all_kinds_are_taken(seed, reliability):

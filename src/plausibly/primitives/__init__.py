@@ -14,5 +14,4 @@ Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batch
 arithmetic, and says how it stays stable.
 """
 
-from plausibly.primitives._block import MAX_BLOCK_SIZE as MAX_BLOCK_SIZE
 from plausibly.primitives._block import block_log_prob as block_log_prob
