@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import metrics, primitive, sampling
+from benchmarks import accuracy, metrics, primitive, sampling
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -10,9 +10,16 @@ from benchmarks._table import heading, render
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Print a table of timing ratios.")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
-    parser.add_argument("--only", choices=["primitive", "sampling", "metrics"], help="one part of the table")
+    parser.add_argument(
+        "--only", choices=["accuracy", "primitive", "sampling", "metrics"], help="one part of the table"
+    )
     arguments = parser.parse_args()
-    parts = {"primitive": primitive.measure, "sampling": sampling.measure, "metrics": metrics.measure}
+    parts = {
+        "accuracy": accuracy.measure,
+        "primitive": primitive.measure,
+        "sampling": sampling.measure,
+        "metrics": metrics.measure,
+    }
     print(apart(heading)[0], flush=True)
     for name, measure in parts.items():
         if arguments.only in (None, name):

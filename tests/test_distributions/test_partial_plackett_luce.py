@@ -161,6 +161,13 @@ def test_blocks_of_twelve_and_forty_in_one_ranking():
     assert abs(float(slope.sum())) < 2e-5
 
 
+def test_one_ranking_under_many_weights():
+    x = np.stack([LOGS, LOGS[::-1], 0 * LOGS])
+    value = np.array([1, 0, 0, 2])
+    expected = [PartialPlackettLuce(row).log_prob(value) for row in x]
+    np.testing.assert_allclose(PartialPlackettLuce(x).log_prob(value), expected, rtol=1e-6)
+
+
 def test_samples_with_large_blocks():
     x = np.linspace(-1, 1, 60).astype(np.float32)
     d = PartialPlackettLuce(x, np.array([12, 40]))

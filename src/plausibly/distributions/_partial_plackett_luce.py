@@ -140,8 +140,8 @@ class PartialPlackettLuce(Distribution):
             return places
         return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
 
-    def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "*shape"]:
-        """Log probability of partial rankings, as integer vectors or taken apart beforehand."""
+    def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "..."]:
+        """Log probability of partial rankings, as integer vectors or taken apart beforehand; batches broadcast."""
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value)
         size = self.n_classes if self.max_block_size is None else min(self.max_block_size, self.n_classes)
@@ -150,6 +150,7 @@ class PartialPlackettLuce(Distribution):
         value = jnp.asarray(value)
         if self._validate_args:
             self._validate_sample(value)
+        value = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, self.log_weights.shape))
         # Each block is drawn from all classes that are not in front of it; its first class stands for it.
         in_block = value[..., None, :] == value[..., :, None]
         later = value[..., None, :] > value[..., :, None]

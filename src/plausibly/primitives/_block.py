@@ -2,9 +2,9 @@
 
 Three primitives, so that differentiating never differentiates the arithmetic: ``block`` returns the log probability,
 its JVP is an inner product with the gradient that ``block_gradient`` returns beside the value, and the JVP of that one
-is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a parameter, so
-that batching keeps every array where it lies in memory. Which arithmetic it is, the size of the block decides when they
-are compiled.
+is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a parameter,
+so that batching keeps every array where it lies in memory. Which arithmetic it is, the size of the block decides when
+they are compiled.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 from plausibly.primitives import _race
 from plausibly.primitives._recursion import forward, gradient, hessian_vector
 
-# Above, the race is the faster one: value and gradient of 1,000 blocks on a CPU (python -m benchmarks --only primitive).
+# Above, the race is the faster: value and gradient of 1,000 blocks on a CPU (python -m benchmarks --only primitive).
 LARGEST_RECURSION = {"float32": 6, "float64": 7}
 
 block_p = Primitive("block_log_prob")
@@ -180,9 +180,29 @@ def block_log_prob(
 
     Notes
     -----
-    The tied block of a Plackett-Luce model (Hunter 2004; Stutz et al. 2025, App. B), by the subset recursion described
-    in :mod:`plausibly.primitives`. It loses no accuracy for peaked weights: the relative error of the probability is
-    that of a few roundings of its logarithm.
+    The tied block of a Plackett-Luce model (Hunter 2004; Stutz et al. 2025, App. B): by the subset recursion up to six
+    classes (in double precision, seven), beyond that by quadrature of the exponential race (Ma et al. 2021), at a cost
+    linear in the size. See :mod:`plausibly.primitives`.
+
+    Peaked weights, up to factors of :math:`e^{\pm 50}` and more, cost no accuracy. The greatest relative errors of the
+    probability among blocks of probability above :math:`e^{-30}`, as ``python -m benchmarks --only accuracy`` finds
+    them for hard weights of five kinds; below, the error of the logarithm is one or two steps of its representation.
+    Errors of the gradient are absolute.
+
+    ======  ===========  ========  ===========  ========
+    size    single       gradient  double       gradient
+    ======  ===========  ========  ===========  ========
+    2       8e-7         1e-7      2e-13        2e-16
+    4       1e-6         2e-7      2e-13        4e-16
+    6       2e-6         2e-7      2e-13        5e-16
+    7       1e-6         3e-7      2e-13        7e-16
+    8       2e-6         3e-7      8e-14        3e-13
+    12      3e-6         4e-7      1e-13        1e-13
+    40      2e-6         3e-7      1e-13        7e-14
+    100     3e-6         3e-7      1e-13        4e-14
+    300     8e-6         3e-7      1e-13        3e-14
+    1000    3e-5         4e-7      1e-13        1e-14
+    ======  ===========  ========  ===========  ========
 
     Examples
     --------
