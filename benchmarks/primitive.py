@@ -1,4 +1,4 @@
-"""The probability of tied blocks, with its gradient, against enumerating the orders within each block."""
+"""The probability of tied blocks and its gradient, against enumerating the orders, and one method against the other."""
 
 import math
 from itertools import permutations
@@ -7,7 +7,8 @@ from benchmarks._process import apart, timed
 from benchmarks._table import Row
 
 BLOCKS = 5000
-SIZES = (2, 3, 4, 5, 6, 8, 10, 12)
+SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 20, 40, 100)
+RECURRED = 12  # 2^16 subsets of 5,000 blocks take gigabytes
 ENUMERATED = 6  # 7! orders of 5,000 blocks take gigabytes
 
 
@@ -22,6 +23,7 @@ def _size(size: int) -> list[Row]:
     import numpy as np
 
     from plausibly.primitives import block_log_prob
+    from plausibly.primitives._block import LARGEST_RECURSION
 
     orders = np.array(list(permutations(range(size)))) if size <= ENUMERATED else None
 
@@ -39,11 +41,37 @@ def _size(size: int) -> list[Row]:
     ours = value_and_gradient(block_log_prob)
     found = timed(ours, *arrays)
     name = f"block of {size}, {BLOCKS:,} with gradient"
-    if orders is None:
-        return [Row(name, found.warm * 1e6, "µs", compilation=found.compilation, remark="enumeration left out")]
-    theirs = value_and_gradient(jax.vmap(enumerated))
-    other = timed(theirs, *arrays)
-    for a, b in zip(jax.tree.leaves(ours(*arrays)), jax.tree.leaves(theirs(*arrays)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
-    remark = f"{math.factorial(size):,} orders"
-    return [Row(name, found.warm * 1e6, "µs", other.warm * 1e6, found.compilation, other.compilation, remark)]
+    rows = []
+
+    def row(theirs, remark):
+        other = timed(theirs, *arrays)
+        for a, b in zip(jax.tree.leaves(ours(*arrays)), jax.tree.leaves(theirs(*arrays)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+        rows.append(Row(name, found.warm * 1e6, "µs", other.warm * 1e6, found.compilation, other.compilation, remark))
+
+    if orders is not None:
+        row(value_and_gradient(jax.vmap(enumerated)), f"{math.factorial(size):,} orders")
+    chosen = size <= LARGEST_RECURSION["float32"]
+    if chosen or size <= RECURRED:
+        row(jax.jit(_other(not chosen)), "quadrature" if chosen else "recursion")
+    if not rows:
+        rows.append(Row(name, found.warm * 1e6, "µs", compilation=found.compilation, remark="others left out"))
+    return rows
+
+
+def _other(recursion: bool):
+    """Value and gradient of all blocks by the method named, in the shapes of the primitive."""
+    import jax.numpy as jnp
+
+    from plausibly.primitives import _race, _recursion
+
+    def value_and_gradient(log_weights, log_rest):
+        r = (log_weights - log_rest[:, None]).T
+        if recursion:
+            passes = _recursion.forward(r)
+            value, slope = passes.log_prob, _recursion.gradient(passes)
+        else:
+            value, slope = _race.log_prob_and_gradient(r)
+        return value.sum(), (slope.T, -jnp.sum(slope, 0))
+
+    return value_and_gradient

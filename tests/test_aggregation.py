@@ -4,6 +4,7 @@ import functools
 import json
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from plausibly._arviz import HAS_INFERENCE_DATA, Posterior, az, to_groups
 from plausibly.aggregation import CHOICES, MODELS, SETTINGS, find_model
 from plausibly.annotations import Annotations
 from plausibly.datasets import published_case
+from plausibly.distributions import PartialPlackettLuce
 from plausibly.errors import AnnotationError, ArgumentError
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())
@@ -211,16 +213,64 @@ def test_what_is_refused(name):
         pb.aggregate(annotations, model, **{"progress": False, **arguments})
 
 
-@pytest.mark.parametrize("model", ["plackett-luce", "plackett-luce-ml"])
-def test_a_block_above_the_limit_is_refused_with_its_place(model):
-    wide = {
-        "cases": {"p": {"ann": [["c00"]]}, "q": {"ann": [["c00"]], "bob": [["c13"], [f"c{i:02d}" for i in range(13)]]}}
-    }
-    annotations = Annotations.from_rankings(wide, classes=[f"c{i:02d}" for i in range(20)])
-    message = "allows at most 12 tied classes, but case 'q', annotator 'bob' ties 13: rank them, or leave the least"
-    with pytest.raises(AnnotationError, match=message):
-        pb.aggregate(annotations, model, progress=False)
-    assert pb.aggregate(annotations, "prirn", **QUICK).attrs["model"] == "prirn"
+def _names(n):
+    return [f"c{k:05d}" for k in range(n)]
+
+
+def test_blocks_of_twelve_and_forty_in_one_case():
+    """Draws have the likelihood of the distribution, and maximum likelihood lies where its slope is zero."""
+    case = [[list(range(12)), list(range(12, 52))], [[3], [4]]]
+    annotations = Annotations.from_rankings([case], classes=_names(70))
+    posterior = pb.aggregate(annotations, seed=0, draws=20, chains=2, warmup=60, progress=False)
+    draws = posterior["posterior"]["plausibility"].values
+    assert draws.shape == (2, 20, 53)
+    assert np.isfinite(draws).all()
+    assert not posterior["sample_stats"]["diverging"].values.any()
+    positions = np.full((2, 53), 2)
+    positions[0, :12], positions[0, 12:52] = 0, 1
+    positions[1, [3, 4]] = 0, 1
+    expected = np.stack([PartialPlackettLuce(np.log(draws)).log_prob(row) for row in positions], -1)
+    (got,) = posterior["log_likelihood"].data_vars.values()
+    np.testing.assert_allclose(got.values, expected, rtol=1e-5, atol=1e-4)
+
+    point = pb.aggregate(annotations, "plackett-luce-ml", progress=False)["posterior"]["plausibility"].values[0, 0]
+    assert point.shape == (52,)
+    assert point.sum() == pytest.approx(1, abs=1e-5)
+    slope = jax.grad(lambda x: sum(PartialPlackettLuce(x).log_prob(row[:52]) for row in positions))(
+        np.log(point + 1e-30)
+    )
+    np.testing.assert_allclose(np.where(point > 1e-6, slope, 0), 0, atol=1e-2)
+
+
+EXTREMES = {
+    "one class": ([[[[0]], [[0]]]], 1, {}),
+    "two classes": ([[[[0]], [[1]], [[0, 1]], [[1], [0]]]], 2, {}),
+    "every class named by everyone": ([[[[5], [0, 2], [1], [4, 3]], [[k] for k in range(6)]]], 6, {}),
+    "nothing but one tie": ([[[list(range(40))]] * 3], 40, {}),
+    "ten thousand classes": ([[[[17, 9999]], [[3], list(range(100, 120))]]], 10_000, {}),
+    "a hundred annotators": ([[[[a % 7], [(a * a) % 7 + 7]] for a in range(100)]], 20, {}),
+    "weights spread without end": (
+        [[[[0], list(range(1, 13))]] * 5],
+        20,
+        {"reliability": 100, "mode": "temper", "concentration": 0.01},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_are_finite(name):
+    rankings, n_classes, arguments = EXTREMES[name]
+    annotations = Annotations.from_rankings(rankings, classes=_names(n_classes))
+    posterior = pb.aggregate(annotations, draws=10, chains=1, warmup=30, progress=False, **arguments)
+    draws = posterior["posterior"]["plausibility"].values
+    assert np.isfinite(draws).all()
+    np.testing.assert_allclose(draws.sum(-1), 1, atol=1e-4)
+    for group in ("log_likelihood", "sample_stats"):
+        for values in posterior[group].data_vars.values():
+            assert np.isfinite(values.values).all()
+    point = pb.aggregate(annotations, "plackett-luce-ml", progress=False)["posterior"]["plausibility"].values
+    assert np.isfinite(point).all()
+    assert point.sum() == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", [0, np.int64(7), 2**32 - 1])

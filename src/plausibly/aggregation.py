@@ -26,7 +26,6 @@ from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
 from plausibly.posterior import build_posterior
-from plausibly.primitives import MAX_BLOCK_SIZE
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
@@ -175,14 +174,6 @@ def _check_annotations(name: str, annotations: Annotations) -> None:
         raise ArgumentError(
             f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
             "build one with read_annotations or Annotations.from_…."
-        )
-    sizes = annotations.block_sizes
-    if name.startswith("plackett-luce") and sizes.max() > MAX_BLOCK_SIZE:
-        worst = sizes.argmax()
-        whose = _whose(annotations, annotations.block_annotation[worst])
-        raise AnnotationError(
-            f"{name} allows at most {MAX_BLOCK_SIZE} tied classes, but {whose} ties {sizes[worst]}: "
-            "rank them, or leave the least likely ones unranked."
         )
     if name == "dirichlet-categorical":
         named = np.diff(annotations.annotation_start)

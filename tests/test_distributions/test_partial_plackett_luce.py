@@ -1,5 +1,6 @@
 """Partial rankings: normalisation, the two representations of a value, sampling, and life inside NumPyro."""
 
+import math
 from itertools import permutations, product
 
 import jax
@@ -14,6 +15,7 @@ from numpyro.infer import Predictive
 from scipy import stats
 
 from plausibly.distributions import PartialPlackettLuce, PartialRankings, Ties
+from plausibly.primitives import block_log_prob
 
 FALSE_ALARM = 1e-4  # of each goodness-of-fit test in this file, of which there are five
 LOGS = np.log(np.array([0.45, 0.3, 0.2, 0.05], np.float32))
@@ -140,10 +142,42 @@ def test_a_block_above_the_limit_is_nan_and_the_last_block_is_not_limited():
     assert np.isfinite(PartialPlackettLuce(jnp.zeros(9), max_block_size=4).log_prob(values[0]))
 
 
-@pytest.mark.parametrize("size", [0, 13])
-def test_limits_outside_the_primitive_are_refused(size):
-    with pytest.raises(ValueError, match=f"max_block_size must lie between 1 and 12, got {size}"):
-        PartialPlackettLuce(LOGS, max_block_size=size)
+def test_a_limit_below_one_is_refused():
+    with pytest.raises(ValueError, match="max_block_size must be at least 1, got 0"):
+        PartialPlackettLuce(LOGS, max_block_size=0)
+
+
+def test_blocks_of_twelve_and_forty_in_one_ranking():
+    """Against the two blocks one by one; without a limit, known beforehand or traced alike."""
+    x = np.random.default_rng(0).normal(size=60).astype(np.float32)
+    value = np.repeat([0, 1, 2], [12, 40, 8])
+    rest = [jax.nn.logsumexp(x[12:]), jax.nn.logsumexp(x[52:])]
+    expected = block_log_prob(x[:12], rest[0]) + block_log_prob(x[12:52], rest[1])
+    log_prob = lambda x, value: PartialPlackettLuce(x).log_prob(value)  # noqa: E731
+    np.testing.assert_allclose(log_prob(x, value), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(log_prob)(x, value), expected, rtol=1e-6)
+    slope = jax.jit(jax.grad(log_prob))(x, value)
+    np.testing.assert_allclose(slope, jax.grad(log_prob)(x, value), atol=2e-6)
+    assert abs(float(slope.sum())) < 2e-5
+
+
+def test_one_ranking_under_many_weights():
+    x = np.stack([LOGS, LOGS[::-1], 0 * LOGS])
+    value = np.array([1, 0, 0, 2])
+    expected = [PartialPlackettLuce(row).log_prob(value) for row in x]
+    np.testing.assert_allclose(PartialPlackettLuce(x).log_prob(value), expected, rtol=1e-6)
+
+
+def test_samples_with_large_blocks():
+    x = np.linspace(-1, 1, 60).astype(np.float32)
+    d = PartialPlackettLuce(x, np.array([12, 40]))
+    values = np.asarray(d.sample(jax.random.key(0), (200,)))
+    assert (np.sort(values, axis=1) == np.repeat([0, 1, 2], [12, 40, 8])).all()
+    log_prob = np.asarray(d.log_prob(values))
+    assert (log_prob < 0).all()
+    assert np.isfinite(log_prob).all()
+    # The entropy of a sample is at most that of rankings which are all alike.
+    assert log_prob.mean() > -(math.lgamma(61) - math.lgamma(13) - math.lgamma(41) - math.lgamma(9))
 
 
 @pytest.mark.parametrize("sizes", [None, (1, 2), (2, 1), (3,), (1, 1, 0, 0)], ids=str)

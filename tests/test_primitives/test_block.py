@@ -64,7 +64,7 @@ def test_what_a_mask_hides_is_never_looked_at(junk):
     assert np.isfinite(jax.hessian(block_log_prob)(x, 0.2, mask)).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
 def test_where_nothing_else_is_left_the_probability_is_one(size):
     for x in (jnp.linspace(-30, 30, size), jnp.full(size, -jnp.inf)):
         value, slopes = jax.value_and_grad(block_log_prob, argnums=(0, 1))(x, -jnp.inf)
@@ -74,7 +74,7 @@ def test_where_nothing_else_is_left_the_probability_is_one(size):
         assert (jax.hessian(block_log_prob)(x, -jnp.inf) == 0).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
 def test_a_class_of_weight_zero_never_precedes_the_rest(size):
     x = jnp.zeros(size).at[0].set(-jnp.inf)
     value, slope = jax.value_and_grad(block_log_prob)(x, 0.0)
@@ -83,7 +83,7 @@ def test_a_class_of_weight_zero_never_precedes_the_rest(size):
     assert np.isfinite(jax.hessian(block_log_prob)(x, 0.0)).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
 def test_nan_is_passed_on(size):
     x = jnp.zeros(size).at[size // 2].set(jnp.nan)
     assert np.isnan(block_log_prob(x, 0.0))
@@ -108,10 +108,9 @@ def test_shapes_broadcast(block, rest, masked):
         np.testing.assert_allclose(got[i], block_log_prob(x[i], z[i], mask), rtol=4e-6)
 
 
-@pytest.mark.parametrize("size", [0, 13])
-def test_blocks_of_other_sizes_are_refused(size):
-    with pytest.raises(ValueError, match=f"a tied block must have 1 to 12 classes, got {size}"):
-        block_log_prob(jnp.zeros((2, size)), jnp.zeros(2))
+def test_blocks_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="a tied block must have at least one class, got none"):
+        block_log_prob(jnp.zeros((2, 0)), jnp.zeros(2))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16, np.float32, np.float64])
@@ -124,7 +123,7 @@ def test_precision_is_kept_but_never_below_single(dtype, float64):
     assert block_log_prob(np.zeros(3), np.zeros(())).dtype == np.float32
 
 
-@pytest.mark.parametrize("size", [1, 3, 5])
+@pytest.mark.parametrize("size", [1, 3, 5, 9])
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
 def test_batches_may_lie_anywhere_about_the_block(size, axes):
     """Two mapped axes and the block's, in every order: value, gradient and Hessian as one by one."""
@@ -161,7 +160,7 @@ def test_the_primitives_themselves_are_batched_on_either_side_of_the_block(axis,
         np.testing.assert_allclose(slope[i], np.moveaxis(expected, -1, axis), atol=2e-6)
 
 
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [1, 3, 9])
 def test_all_ways_of_differentiating_agree(size):
     rng = np.random.default_rng(3)
     x, z = rng.normal(size=(7, size)).astype(np.float32), rng.normal(size=7).astype(np.float32)

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Key, UInt32
 from numpyro.distributions import Distribution, constraints
 
-from plausibly.primitives import MAX_BLOCK_SIZE, block_log_prob
+from plausibly.primitives import block_log_prob
 
 
 class Ties(NamedTuple):
@@ -50,6 +51,12 @@ def _log_sum(x: Float[Array, "*#set class"], mask: Bool[Array, "*set class"]) ->
     return jnp.where(found, jnp.log(jnp.where(found, total, 1)) + greatest[..., 0], -jnp.inf)
 
 
+def _largest_drawn(value: Integer[np.ndarray, "*shape class"]) -> int:
+    """Size of the largest tied block of any ranking, last blocks apart; at least 1."""
+    sizes = (value[..., None, :] == value[..., :, None]).sum(-1)
+    return int(np.where(value < value.max(-1, keepdims=True), sizes, 1).max(initial=1))
+
+
 class PartialPlackettLuce(Distribution):
     r"""Plackett-Luce over partial rankings: classes are drawn without replacement, with probability by weight.
 
@@ -62,8 +69,9 @@ class PartialPlackettLuce(Distribution):
         the model says which classes come first, not how many an annotator names; without them, samples are full
         rankings. ``log_prob`` reads the sizes off its value. Zeros at the end are allowed.
     max_block_size
-        The largest tied block that ``log_prob`` of integer vectors provides for, the last one apart; the cost is
-        exponential in it. NaN is returned where a value exceeds it. At most 12.
+        The largest tied block that ``log_prob`` of integer vectors provides for under ``jit``, the last one apart; NaN
+        is returned where a value exceeds it. By default there is no limit: a value that is known when ``log_prob`` is
+        called is provided for exactly, and what is not for blocks of all classes.
 
     Notes
     -----
@@ -86,16 +94,16 @@ class PartialPlackettLuce(Distribution):
         log_weights: Float[ArrayLike, "*#batch class"],
         block_sizes: Int[ArrayLike, "*#batch block"] | None = None,
         *,
-        max_block_size: int = 6,
+        max_block_size: int | None = None,
         validate_args: bool | None = None,
     ):
         if jnp.ndim(log_weights) < 1:
             raise ValueError("log_weights must have the classes on its last axis, got a scalar")
         self.log_weights = jnp.asarray(log_weights)
         self.n_classes = self.log_weights.shape[-1]
-        if not 1 <= max_block_size <= MAX_BLOCK_SIZE:
-            raise ValueError(f"max_block_size must lie between 1 and {MAX_BLOCK_SIZE}, got {max_block_size}")
-        self.max_block_size = min(max_block_size, self.n_classes)
+        if max_block_size is not None and max_block_size < 1:
+            raise ValueError(f"max_block_size must be at least 1, got {max_block_size}")
+        self.max_block_size = max_block_size
         self.block_sizes = None if block_sizes is None else jnp.asarray(block_sizes)
         batch = self.log_weights.shape[:-1]
         if self.block_sizes is not None:
@@ -132,24 +140,28 @@ class PartialPlackettLuce(Distribution):
             return places
         return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
 
-    def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "*shape"]:
-        """Log probability of partial rankings, as integer vectors or taken apart beforehand."""
+    def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "..."]:
+        """Log probability of partial rankings, as integer vectors or taken apart beforehand; batches broadcast."""
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value)
+        size = self.n_classes if self.max_block_size is None else min(self.max_block_size, self.n_classes)
+        if not isinstance(value, jax.core.Tracer):
+            size = min(size, _largest_drawn(np.asarray(value)))
         value = jnp.asarray(value)
         if self._validate_args:
             self._validate_sample(value)
+        value = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, self.log_weights.shape))
         # Each block is drawn from all classes that are not in front of it; its first class stands for it.
         in_block = value[..., None, :] == value[..., :, None]
         later = value[..., None, :] > value[..., :, None]
-        size = self.max_block_size
+        drawn = jnp.where(later.any(-1), in_block.sum(-1), 0)
         first = jnp.argsort(~in_block, axis=-1, stable=True)[..., :size]
         log_weights = jnp.broadcast_to(self.log_weights[..., None, :], in_block.shape)
         members = jnp.take_along_axis(log_weights, first, -1)
         mask = jnp.take_along_axis(in_block, first, -1)
         counted = (first[..., 0] == jnp.arange(self.n_classes)) & later.any(-1)
         terms = jnp.where(counted, block_log_prob(members, _log_sum(log_weights, later), mask), 0).sum(-1)
-        return jnp.where((counted & (in_block.sum(-1) > size)).any(-1), jnp.nan, terms)
+        return jnp.where((drawn > size).any(-1), jnp.nan, terms)
 
     def _log_prob_of_draws(self, value: PartialRankings) -> Float[Array, " annotation"]:
         x = self.log_weights

@@ -32,7 +32,7 @@ class Shape(NamedTuple):
     def cost(self) -> int:
         """Operations of a likelihood, roughly."""
         return self.slots * (8 + self.sets + sum(count for _, count in self.ties)) + sum(
-            count * size * 2**size for size, count in self.ties
+            count * size * 2 ** min(size, 7) for size, count in self.ties
         )
 
 

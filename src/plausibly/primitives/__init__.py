@@ -7,12 +7,12 @@ left besides,
 .. math:: p(b \mid \lambda) = \Big(\prod_{k \in b} \lambda_k\Big) R(b), \qquad R(\emptyset) = 1, \qquad
    R(A) = \frac{\sum_{a \in A} R(A \setminus a)}{\bar Z + \sum_{a \in A} \lambda_a},
 
-a sum over the :math:`|b|!` orders in :math:`O(2^{|b|} |b|)` operations. The value depends on
-:math:`r_a = \log \lambda_a - \log \bar Z` alone, so the primitive is unary.
+a sum over the :math:`|b|!` orders in :math:`O(2^{|b|} |b|)` operations. Blocks of more than six or seven classes are
+reckoned by another form of the same, an integral over the time of a race, which costs :math:`O(|b|)`. The value depends
+on :math:`r_a = \log \lambda_a - \log \bar Z` alone, so the primitive is unary.
 
-Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batching, lowering); ``_recursion`` holds the
-arithmetic, and says how it stays stable.
+Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batching, lowering) and chooses by size
+between ``_recursion``, the sum, and ``_race``, the integral; each says how it stays stable.
 """
 
-from plausibly.primitives._block import MAX_BLOCK_SIZE as MAX_BLOCK_SIZE
 from plausibly.primitives._block import block_log_prob as block_log_prob

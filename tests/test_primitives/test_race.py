@@ -1,0 +1,240 @@
+"""The quadrature: against the recursion where both run, and against high precision where only it does."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from jax.test_util import check_grads
+
+from plausibly.primitives import _race, _recursion, block_log_prob
+
+FEW = settings(max_examples=20)
+both = jax.jit(_race.log_prob_and_gradient)
+curved = jax.jit(_race.hessian_vector)
+
+
+@jax.jit
+def recursion(r, tangent):
+    passes = _recursion.forward(r)
+    return passes.log_prob, _recursion.gradient(passes), _recursion.hessian_vector(passes, tangent)
+
+
+def precisely(log_weights):
+    """Log probability, gradient and diagonal of the Hessian for a rest of weight one, in 30 digits.
+
+    By the trapezoidal rule between the places where the concave integrand has fallen by e^50.
+    """
+    with mpmath.workdps(30):
+        weights = [mpmath.exp(mpmath.mpf(float(x))) for x in log_weights]
+
+        def height(x):
+            t = mpmath.exp(x)
+            return x - t + sum(mpmath.log(-mpmath.expm1(-w * t)) for w in weights)
+
+        low, high = mpmath.mpf(0), mpmath.log(1 + len(weights))
+        for _ in range(20):  # it only has to be near
+            a, b = low + (high - low) / 3, high - (high - low) / 3
+            low, high = (a, high) if height(a) < height(b) else (low, b)
+        mode = (low + high) / 2
+        top = height(mode)
+
+        def end(direction):
+            near, far = mpmath.mpf(0), mpmath.mpf(100)
+            for _ in range(12):
+                middle = (near + far) / 2
+                near, far = (middle, far) if height(mode + direction * middle) > top - 50 else (near, middle)
+            return mode + direction * far
+
+        left, right = end(-1), end(1)
+        n = 200
+        x = [left + (right - left) * i / n for i in range(n + 1)]
+        density = [mpmath.exp(height(i) - top) for i in x]
+        mass = mpmath.fsum(density)
+        value = mpmath.log(mass * (right - left) / n) + top
+        slopes = []
+        for w in weights:
+            z = [w * mpmath.exp(i) for i in x]
+            slopes.append(mpmath.fsum(d * v / mpmath.expm1(v) for d, v in zip(density, z, strict=True)) / mass)
+        return value, np.array([float(s) for s in slopes])
+
+
+def relative(got, expected):
+    """Relative error of the probability whose logarithm was computed."""
+    return abs(float(mpmath.expm1(mpmath.mpf(float(got)) - expected)))
+
+
+def weights(size, kind, dtype):
+    rng = np.random.default_rng([size, len(kind)])
+    x = {
+        "alike": lambda: np.full(size, 0.5),
+        "moderate": lambda: 2 * rng.normal(size=size),
+        "heavy": lambda: rng.uniform(3, 9, size),
+        "light": lambda: rng.uniform(-6, -2, size),
+        "wide": lambda: rng.uniform(-50, 50, size),
+        "two kinds": lambda: np.where(np.arange(size) < size // 4, -2.0, 6.0),
+    }[kind]()
+    return x.astype(dtype)
+
+
+KINDS = ["alike", "moderate", "heavy", "light", "wide", "two kinds"]
+
+
+@pytest.mark.parametrize(("size", "kind"), [*((size, k) for size in (7, 12, 40) for k in KINDS), (150, "two kinds")])
+def test_value_and_gradient_equal_high_precision(size, kind, float64):
+    """As documented: 1e-9 in double precision; in single 1e-5 beside one step of the logarithm's representation."""
+    x = weights(size, kind, np.float32)
+    value, slope = precisely(x)
+    got, found = (np.asarray(a) for a in both(x[:, None]))
+    assert got.dtype == np.float32
+    assert relative(got[0], value) < 1e-5 + np.spacing(np.float32(abs(float(value))))
+    assert np.abs(found[:, 0] - slope).max() < 2e-6
+    with float64():
+        got, found = (np.asarray(a) for a in both(x.astype(np.float64)[:, None]))
+    assert got.dtype == np.float64
+    assert relative(got[0], value) < 1e-11 + 2 * np.spacing(abs(float(value)))
+    assert np.abs(found[:, 0] - slope).max() < 1e-11
+
+
+def draws(size, n, dtype, seed=0):
+    rng = np.random.default_rng([seed, size])
+    kinds = [rng.normal(rng.uniform(-6, 6, (n, 1)), rng.uniform(0, 4, (n, 1)), (n, size))]
+    kinds += [rng.choice(rng.uniform(-12, 12, 3), (n, size)), rng.uniform(-50, 50, (n, size))]
+    return np.concatenate(kinds).T.astype(dtype)
+
+
+@pytest.mark.parametrize("size", [5, 8, 12])
+def test_the_race_and_the_recursion_agree_where_both_run(size, float64):
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-9)):
+        with float64():
+            r = draws(size, 20, dtype)
+            along = np.random.default_rng(size).normal(size=r.shape).astype(dtype)
+            value, slope, product = (np.asarray(a) for a in recursion(r, along))
+            got, found = (np.asarray(a) for a in both(r))
+            curvature = np.asarray(curved(r, along))
+        step = 2 * np.spacing(np.abs(value))
+        assert got.dtype == value.dtype == dtype
+        assert (np.abs(np.expm1(got - value)) <= tolerance + step).all()
+        assert np.abs(found - slope).max() < tolerance
+        assert np.abs(curvature - product).max() < 2 * tolerance
+        assert np.abs(product).max() > 0.1
+
+
+def by_subsets(weights):
+    """The recursion as the definition says it, over all subsets as bit masks, in double precision."""
+    size = len(weights)
+    members = np.arange(2**size)[:, None] >> np.arange(size) & 1
+    total = 1 + members @ weights
+    r = np.zeros(2**size)
+    r[0] = 1
+    for count in range(1, size + 1):
+        rows = np.flatnonzero(members.sum(1) == count)
+        for a in range(size):
+            held = rows[members[rows, a] == 1]
+            r[held] += weights[a] * r[held ^ (1 << a)]
+        r[rows] /= total[rows]
+    return np.log(r[-1])
+
+
+@pytest.mark.parametrize("size", [7, 14, 17])
+def test_the_race_equals_the_literal_recursion(size, float64):
+    for seed in range(4):
+        x = np.random.default_rng([seed, size]).normal(seed - 1, 2, size)
+        expected = by_subsets(np.exp(x))
+        with float64():
+            assert relative(block_log_prob(x, 0.0), expected) < 1e-11
+        x = x.astype(np.float32)
+        assert relative(block_log_prob(x, np.float32(0)), by_subsets(np.exp(x.astype(float)))) < 1e-5
+
+
+def test_the_integral_of_the_definition(float64):
+    """Equal weights: a product of betas, p = B! Γ(1 + 1/λ) / Γ(B + 1 + 1/λ)."""
+    for size in (7, 30, 300, 1000):
+        for weight in (0.01, 1.0, 7.0):
+            expected = mpmath.loggamma(size + 1) + mpmath.loggamma(1 + 1 / weight)
+            expected -= mpmath.loggamma(size + 1 + 1 / weight)
+            with float64():
+                got = block_log_prob(jnp.full(size, np.log(weight)), 0.0)
+            assert relative(got, expected) < 1e-11 + 1e-15 * abs(expected)
+
+
+def test_derivatives_to_second_order_equal_finite_differences(float64):
+    x = np.random.default_rng(0).normal(size=20)
+    with float64():
+        check_grads(jax.jit(block_log_prob), (jnp.asarray(x), 0.5), order=2, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [40])
+def test_the_hessian_is_symmetric_and_falls_along_a_common_scale(size, float64):
+    """log p depends on x - rest alone, so that the rows for (x, rest) sum to zero."""
+    x = np.append(np.random.default_rng(size).normal(size=size), 0.7)
+    with float64():
+        rows = np.asarray(jax.jit(jax.hessian(lambda a: block_log_prob(a[:-1], a[-1])))(x))
+    np.testing.assert_allclose(rows, rows.T, atol=1e-13)
+    np.testing.assert_allclose(rows.sum(1), 0, atol=1e-12)
+    assert np.abs(rows).max() > 0.01
+
+
+def test_third_derivatives_by_differentiating_the_second(float64):
+    x = np.random.default_rng(0).normal(size=9)
+    with float64():
+        x, along = jnp.asarray(x, float), jnp.zeros(9).at[2].set(1.0)
+        curvature = jax.jit(lambda a: jax.hessian(block_log_prob)(a, 0.0))
+        got = jax.jvp(curvature, (x,), (along,))[1]
+        h = 1e-5
+        np.testing.assert_allclose(got, (curvature(x + h * along) - curvature(x - h * along)) / (2 * h), atol=1e-8)
+
+
+LOGS = st.floats(-50, 50, width=32)
+
+
+@FEW
+@given(hnp.arrays(np.float32, (40,), elements=LOGS), LOGS, hnp.arrays(bool, (40,)), st.randoms(use_true_random=False))
+def test_order_scale_and_what_a_mask_hides_do_not_matter(x, rest, mask, random):
+    value, slope = masked(x, rest, mask)
+    assert value <= 0
+    assert np.isfinite(value)
+    slope = np.asarray(slope)
+    assert ((slope >= 0) & (slope <= 1 + 1e-6)).all()
+    assert (slope[~mask] == 0).all()
+    order = np.array(random.sample(range(40), 40))
+    tolerance = {"rtol": 4e-6, "atol": 1e-4}
+    np.testing.assert_allclose(masked(x[order], rest, mask[order])[0], value, **tolerance)
+    np.testing.assert_allclose(masked(x + 4, rest + 4, mask)[0], value, **tolerance)
+    # More of the rest makes the block less probable, a heavier member more probable.
+    assert masked(x, rest + 1, mask)[0] <= value + 1e-4 + 1e-6 * abs(value)
+    assert masked(x + mask, rest, mask)[0] >= value - 1e-4 - 1e-6 * abs(value)
+
+
+masked = jax.jit(jax.value_and_grad(block_log_prob))
+
+
+@pytest.mark.parametrize("size", [7, 40, 300])
+@pytest.mark.parametrize("level", [-3e38, -1e4, -100.0, -50.0, 50.0, 100.0, 1e4, 3e38])
+def test_weights_of_any_size_give_finite_derivatives(size, level):
+    for x in (np.full(size, level), np.where(np.arange(size) % 2, level, 0.3)):
+        x = x.astype(np.float32)
+        value, slope = (np.asarray(a) for a in both(x[:, None]))
+        product = np.asarray(curved(x[:, None], np.ones((size, 1), np.float32)))
+        assert not np.isnan(value).any()
+        assert value <= 0
+        assert np.isfinite(slope).all()
+        assert np.isfinite(product).all()
+        if level > 1e4 and (x == level).all():
+            assert value > -1e-6
+    for rest in (-level, level):
+        assert not np.isnan(masked(np.zeros(size, np.float32), np.float32(rest), np.ones(size, bool))[0])
+
+
+def test_nodes_in_groups_give_what_they_give_at_once():
+    """Large batches visit the nodes in groups."""
+    r = draws(9, 800, np.float32)
+    value, slope = both(r)
+    for part in (slice(0, 5), slice(2000, 2005)):
+        few, some = both(r[:, part])
+        np.testing.assert_allclose(value[part], few, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(slope[:, part], some, atol=1e-6)
+    np.testing.assert_allclose(curved(r, r)[:, :5], curved(r[:, :5], r[:, :5]), rtol=1e-5, atol=3e-5)
