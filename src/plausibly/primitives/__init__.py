@@ -11,8 +11,10 @@ a sum over the :math:`|b|!` orders in :math:`O(2^{|b|} |b|)` operations. The val
 :math:`r_a = \log \lambda_a - \log \bar Z` alone, so the primitive is unary.
 
 Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batching, lowering); ``_recursion`` holds the
-arithmetic, and says how it stays stable.
+arithmetic, and says how it stays stable; ``_order`` draws the unknown order from the same recursion.
 """
 
 from plausibly.primitives._block import MAX_BLOCK_SIZE as MAX_BLOCK_SIZE
 from plausibly.primitives._block import block_log_prob as block_log_prob
+from plausibly.primitives._order import draw_order as draw_order
+from plausibly.primitives._order import order_table as order_table
