@@ -87,7 +87,7 @@ REFUSED = {
         "plackett-luce",
         {"engine": "exact"},
         ArgumentError,
-        "plackett-luce has the engines auto, nuts, but 'exact'",
+        "plackett-luce has the engines auto, nuts, gibbs, but 'exact'",
     ),
     "no engine": (RANKED, "irn", {"engine": None}, ArgumentError, "irn has the engines auto, point, but None"),
     "a mode nobody knows": (

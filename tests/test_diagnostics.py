@@ -120,6 +120,12 @@ def test_one_divergence_is_enough():
     assert result["n_diverging"].values.tolist() == [0] * 5 + [1] + [0] * 6
 
 
+def test_a_sampler_without_trajectories_has_none_that_diverged():
+    draws = good_draws(seed=3)
+    with Progress(False) as progress:
+        xr.testing.assert_identical(convergence(draws, SLOTS, None, progress=progress), check(draws))
+
+
 def test_too_few_draws_are_not_enough_however_good():
     assert failed(check(good_draws(4, 60))) == list(range(N_CASES))
 

@@ -19,7 +19,17 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.inference import THINNING, Program, dirichlet, log_likelihood, maximum_likelihood, nuts
+from plausibly.inference import (
+    THINNING,
+    Program,
+    check_repeats,
+    dirichlet,
+    gibbs,
+    log_likelihood,
+    maximum_likelihood,
+    nuts,
+    sweeps_per_draw,
+)
 from plausibly.models.dirichlet_categorical import posterior_concentration as label_posterior
 from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
@@ -56,7 +66,7 @@ MODELS = {
     ),
     "plackett-luce": Model(
         models.plackett_luce,
-        ("nuts",),
+        ("nuts", "gibbs"),
         {"reliability": 3.0, "concentration": 1.0, "mode": "power", "unranked": "lumped"},
         (1, 2, 3, 5, 10),
     ),
@@ -138,7 +148,7 @@ def takes(model: str | Callable[..., None], engine: str = "auto") -> dict[str, A
     """
     known = find_model(model)
     engine = known.engines[0] if engine == "auto" else engine
-    settings = {"point": (), "ml": (), "nuts": ("draws", "chains", "warmup")}.get(engine, ("draws", "chains"))
+    settings = {"point": (), "ml": (), "exact": ("draws", "chains")}.get(engine, tuple(SETTINGS))
     return dict(known.arguments) | {key: SETTINGS[key] for key in settings}
 
 
@@ -163,6 +173,8 @@ def settle(
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     engine = known.engines[0] if engine == "auto" else engine
     arguments = _arguments(name, takes(model, engine), engine, given)
+    if engine == "gibbs":
+        check_repeats(arguments["reliability"], arguments["mode"])
     check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
     return name, known, engine, arguments
@@ -247,7 +259,7 @@ def aggregate(
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
-    engine: Literal["auto", "exact", "nuts", "ml"] = "auto",
+    engine: Literal["auto", "exact", "nuts", "gibbs", "ml"] = "auto",
     seed: int = 0,
     progress: bool = True,
 ) -> Posterior:
@@ -275,11 +287,13 @@ def aggregate(
     concentration
         Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
     draws, chains, warmup
-        Kept draws per chain (250), chains (4), and trajectories of each chain to adapt (300, NUTS only). NUTS
-        keeps the last of every three trajectories, of every four if a case has two slots.
+        Kept draws per chain (250), chains (4), and trajectories or sweeps of each chain before the first (300, NUTS and
+        Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
+        last of every three sweeps, of more at a reliability above 3.
     engine
-        ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"ml"`` for maximum likelihood;
-        ``"auto"`` takes the most exact that the model has.
+        ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for Plackett-Luce by
+        ``"power"`` with a whole reliability, ``"ml"`` for maximum likelihood; ``"auto"`` takes the first that the model
+        has.
     seed
         Of all random numbers. Every case has its own, derived from the seed and the case's name.
     progress
@@ -288,9 +302,9 @@ def aggregate(
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
-        See :mod:`plausibly.posterior`. Draws by NUTS carry ``sample_stats``, and a group ``convergence`` by case, see
-        :mod:`plausibly.diagnostics`. ``log_likelihood`` is that of single annotations, unscaled by reliability.
-        A model without draws gives one chain of one draw, its point estimate.
+        See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
+        case, see :mod:`plausibly.diagnostics`. ``log_likelihood`` is that of single annotations, unscaled by
+        reliability. A model without draws gives one chain of one draw, its point estimate.
 
     Raises
     ------
@@ -337,22 +351,18 @@ def aggregate(
             shape = _exact_posterior(name, annotations, slots, prior, arguments)
             plausibility = dirichlet(shape, slots, keys, chains=arguments["chains"], draws=arguments["draws"])
         else:
-            plausibility, statistics = nuts(
-                annotations,
-                slots,
-                program,
-                numbers,
-                prior,
-                keys,
-                chains=arguments["chains"],
-                warmup=arguments["warmup"],
-                draws=arguments["draws"],
-                pooled=known is MODELS["plackett-luce"],
-                progress=bars,
-            )
+            settings = {key: arguments[key] for key in SETTINGS} | {"progress": bars}
+            if engine == "gibbs":
+                plausibility, statistics = gibbs(annotations, slots, arguments["reliability"], prior, keys, **settings)
+                described["thinning"] = sweeps_per_draw(arguments["reliability"])
+            else:
+                pooled = known is MODELS["plackett-luce"]
+                plausibility, statistics = nuts(
+                    annotations, slots, program, numbers, prior, keys, pooled=pooled, **settings
+                )
+                described["thinning"] = list(THINNING)
             release_memory()
-            described["thinning"] = list(THINNING)
-            diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
+            diagnosed = convergence(plausibility, slots, statistics.get("diverging"), progress=bars)
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)

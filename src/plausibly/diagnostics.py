@@ -4,7 +4,7 @@ The rule
 --------
 A case has converged if
 
-* no trajectory diverged;
+* no trajectory diverged (of a sampler that has trajectories);
 * every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
 * every plausibility has an R-hat of at most 1.01, or of at most what converged chains exceed with a probability of
   0.05 / Q, for the Q plausibilities of all cases together.
@@ -62,11 +62,20 @@ def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: in
 def convergence(
     plausibility: Float[np.ndarray, "chain draw slot"],
     slots: Slots,
-    diverging: Bool[np.ndarray, "chain draw case"],
+    diverging: Bool[np.ndarray, "chain draw case"] | None,
     *,
     progress: Progress,
 ) -> xr.Dataset:
     """Apply the rule of this module to draws.
+
+    Parameters
+    ----------
+    plausibility, slots
+        The draws.
+    diverging
+        Which of them ended a divergent trajectory; None of a sampler that has no trajectories.
+    progress
+        Where to report.
 
     Returns
     -------
@@ -76,7 +85,7 @@ def convergence(
     """
     r_hat, bulk, tail, good = judge(plausibility, progress=progress)
     start = slots.start[:-1]
-    divergences = diverging.sum((0, 1))
+    divergences = np.zeros(len(start), int) if diverging is None else diverging.sum((0, 1))
     by_case = {
         "r_hat": np.maximum.reduceat(r_hat, start),
         "ess_bulk": np.minimum.reduceat(bulk, start),

@@ -2,6 +2,8 @@
 
 * exact draws, where the posterior is a Dirichlet distribution (``_exact``);
 * NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
+* Gibbs sampling of Plackett-Luce where every annotation counts a whole number of times (``_gibbs_engine`` over
+  ``_gibbs``, ``_ties`` and ``_random``), also as a kernel of NumPyro's ``MCMC`` (``_kernel``);
 * maximum likelihood, a fixed point iterated for all cases at once (``_engines``).
 
 Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run in
@@ -13,4 +15,8 @@ from plausibly.inference._engines import log_likelihood as log_likelihood
 from plausibly.inference._engines import maximum_likelihood as maximum_likelihood
 from plausibly.inference._engines import nuts as nuts
 from plausibly.inference._exact import dirichlet as dirichlet
+from plausibly.inference._gibbs_engine import gibbs as gibbs
+from plausibly.inference._gibbs_engine import sweeps_per_draw as sweeps_per_draw
+from plausibly.inference._kernel import PlackettLuceGibbs as PlackettLuceGibbs
+from plausibly.inference._kernel import check_repeats as check_repeats
 from plausibly.inference._program import Program as Program

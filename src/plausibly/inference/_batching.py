@@ -18,7 +18,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
 
-Fit: TypeAlias = Literal["exact", "ladder", "coarse"]
+Fit: TypeAlias = Literal["exact", "ladder", "coarse", "merged"]
 
 
 class Shape(NamedTuple):
@@ -106,6 +106,8 @@ def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> I
         width = n_slots
     elif fit == "coarse":
         width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int)
+    elif fit == "merged":
+        width = grid(np.maximum(n_slots, 4))
     else:
         # At least two slots, for a distribution over one has no coordinates.
         width = grid(np.maximum(n_slots, 2))
@@ -153,9 +155,15 @@ def _draws(kept, case, positions, blocks, real) -> Iterator[_Draws]:
         yield _Draws(int(size), annotation[d], members[d], left[d], _number(case[annotation[d]], *different))
 
 
+# Slots, sets, tied blocks and classes in each, by rising cost.
+MERGED = ((4, 3, 0, 0), (4, 4, 2, 3), (6, 4, 1, 3), (6, 6, 2, 4), (8, 6, 2, 3), (12, 8, 4, 4), (16, 16, 8, 6))
+
+
 @cache
 def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
     """The first rung of the ladder that has room for a case; beyond the ladder, a shape of the case's own."""
+    if fit == "merged":
+        return _merged(width, rows, sets, ties)
     if fit != "exact" and rows > 1:
         rows = 4 ** int(np.ceil(np.log2(rows) / 2))
     few, many = (width + 1) // 2, 2 * max(width, 16)
@@ -174,6 +182,16 @@ def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fi
         if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
             return Shape(slots, rows, most, tuple(room.items()))
     return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))
+
+
+def _merged(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
+    """A shape in which small tied blocks take the room of larger ones; few, for the filling costs little."""
+    n, size = sum(count for _, count in ties), max((size for size, _ in ties), default=0)
+    for slots, most, room, largest in MERGED:
+        if width <= slots and sets <= most and n <= room and size <= largest:
+            return Shape(slots, rows, most, ((largest, room),) if room else ())
+    tied = ((int(grid(np.array(size))), int(grid(np.array(n)))),) if n else ()
+    return Shape(width, rows, int(grid(np.array(sets))), tied)
 
 
 def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
@@ -231,15 +249,22 @@ def _stack(
     remaining[where] = d.left[mine]
     add(made, (where[0], row, where[1]))
     ties = []
+    below = 1
     for size, count in shape.ties:
         members = np.zeros((n, count, size, width), bool)
         rest = np.ones((n, count, width), bool)
         times = np.zeros((n, rows, count), np.float32)
-        d, mine, where, row = drawn(size)
-        slot = np.nonzero(d.members[mine])[1].reshape(-1, size)
-        members[where[0][:, None], where[1][:, None], np.arange(size), slot] = True
-        rest[where] = (d.left & ~d.members)[mine]
-        ties.append(Ties(members, rest, add(times, (where[0], row, where[1]))))
+        taken = np.zeros(n, int)
+        for smaller in (s for s in draws if below < s <= size):
+            d, mine, (case, number), row = drawn(smaller)
+            tie = taken[case] + number
+            slot = np.nonzero(d.members[mine])[1].reshape(-1, smaller)
+            members[case[:, None], tie[:, None], np.arange(smaller), slot] = True
+            rest[case, tie] = (d.left & ~d.members)[mine]
+            add(times, (case, row, tie))
+            taken += _room(case, number, n)
+        ties.append(Ties(members, rest, times))
+        below = size
     of_slot = group.slots[chosen]
     data = Case(
         rankings=PartialRankings(place(group.positions, 0), singles, remaining, made, tuple(ties)),
@@ -296,6 +321,8 @@ def bucket_cases(
     fit
         ``"exact"``: no slot and no annotation is filled in; what a likelihood need not provide for. ``"ladder"``: a
         moderate number of shapes. ``"coarse"``: few shapes, for work that is short beside its compilation.
+        ``"merged"``: few shapes, in which tied blocks of several sizes lie together; members that a block does not
+        have are no class.
     """
     buckets: dict[Shape, list[Bucket]] = {}
     for group in _groups(annotations, slots, pooled, fit):

@@ -22,7 +22,9 @@ from plausibly.inference._sampler import Sampler, State
 THINNING = (1, 4, 3)
 
 
-def _case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
+def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
+    """What :func:`run_chunks` gives a program: the case, and the model's arguments for each of them."""
+
     def inputs(bucket: Bucket, at: np.ndarray) -> CaseData:
         columns = {name: jnp.full(len(at), value, jnp.float32) for name, value in arguments.items()}
         return CaseData(cases_last(bucket.data, at), columns)
@@ -117,7 +119,7 @@ def nuts(
     statistics: dict[str, np.ndarray] = {}
     chunks = run_seats(
         build,
-        _case_inputs(arguments),
+        case_inputs(arguments),
         bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
         chain_keys,
         name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
@@ -151,7 +153,7 @@ def log_likelihood(
     :class:`plausibly.distributions.LogRatioDirichlet`, "log_ratio".
     """
     chains, draws, _ = plausibility.shape
-    by_case = _case_inputs(arguments)
+    by_case = case_inputs(arguments)
 
     def inputs(bucket: Bucket, at: np.ndarray) -> tuple[CaseData, Array]:
         of_slot = bucket.slots[at]

@@ -12,7 +12,10 @@ reckoned by another form of the same, an integral over the time of a race, which
 on :math:`r_a = \log \lambda_a - \log \bar Z` alone, so the primitive is unary.
 
 Files: ``_block`` binds the primitive to JAX (evaluation, differentiation, batching, lowering) and chooses by size
-between ``_recursion``, the sum, and ``_race``, the integral; each says how it stays stable.
+between ``_recursion``, the sum, and ``_race``, the integral; each says how it stays stable. ``_order`` draws the
+unknown order of a block from the recursion.
 """
 
 from plausibly.primitives._block import block_log_prob as block_log_prob
+from plausibly.primitives._order import draw_order as draw_order
+from plausibly.primitives._order import order_table as order_table

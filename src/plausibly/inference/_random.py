@@ -1,0 +1,52 @@
+"""Random numbers of many lanes at once: counters through Threefry, uniform and gamma variables without loops.
+
+Every number is a function of its lane's key, a clock and an index, so what a lane gets does not depend on the lanes
+beside it.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.extend.random import threefry2x32_p
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+Words = UInt32[Array, "2 lane"]
+
+
+def lane_words(keys: Key[Array, " lane"]) -> Words:
+    """Turn keys of any implementation into the two words per lane that :func:`uniforms` wants."""
+    return jax.vmap(lambda key: jax.random.bits(key, (2,), jnp.uint32), out_axes=-1)(keys)
+
+
+def uniforms(
+    words: Words, clock: Int[Array, ""], first: int | Int[Array, ""], count: int
+) -> tuple[Float[Array, "count lane"], int]:
+    """Uniform variables, never 0 nor 1, with the number of indices from ``first`` on that they use up."""
+    used = (count + 1) // 2
+    index = jnp.asarray(first, jnp.uint32) + jnp.arange(used, dtype=jnp.uint32)[:, None]
+    shape = (used, words.shape[-1])
+    several = (words[0], words[1], index, jnp.asarray(clock, jnp.uint32))
+    bits = jnp.concatenate(threefry2x32_p.bind(*(jnp.broadcast_to(x, shape) for x in several)))[:count]
+    # Midpoints of 2^23 intervals.
+    return ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-23, used
+
+
+def gammas(
+    shape: Float[Array, "*batch"], u: Float[Array, "*batch"], v: Float[Array, "*batch"]
+) -> tuple[Float[Array, "*batch"], Bool[Array, "*batch"]]:
+    r"""Propose gamma variables from two uniform variables each; where the second result is false, there is none.
+
+    One round of Marsaglia & Tsang's rejection (2000), which succeeds with a probability of 0.95 at shape 1 and more
+    beyond, whatever the state of a chain. A Gibbs sampler that keeps the old value after a failure is a mixture of an
+    exact update and of none, which leaves its target unchanged; a loop that waits for the last lane would cost several
+    times as much. Of shapes below one, a variable of the next shape is multiplied by :math:`w^{1/a}`, with :math:`w`
+    the share of the acceptance probability that ``v`` came to: again uniform, and independent.
+    """
+    boosted = shape < 1
+    d = jnp.where(boosted, shape + 1, shape) - 1 / 3
+    x = jnp.sqrt(2.0) * jax.lax.erf_inv(2 * u - 1)
+    root = 1 + x / jnp.sqrt(9 * d)
+    cube = jnp.where(root > 0, root, 1) ** 3
+    limit = x**2 / 2 + d * (1 - cube + jnp.log(cube))
+    below = jnp.log(v) - limit
+    power = jnp.where(boosted, jnp.exp(below / jnp.where(boosted, shape, 1)), 1)
+    return d * cube * power, (root > 0) & (below < 0)

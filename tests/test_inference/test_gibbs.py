@@ -1,0 +1,390 @@
+"""The Gibbs sampler against closed forms, numerical integration and NUTS; as a kernel of NumPyro's MCMC; its parts."""
+
+from itertools import permutations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+from numpyro.infer import MCMC
+from scipy import special, stats
+
+import plausibly as pb
+from plausibly._arviz import az, to_groups
+from plausibly._keys import case_keys
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import ArgumentError
+from plausibly.inference import PlackettLuceGibbs, _chunks, _ties, sweeps_per_draw
+from plausibly.inference._batching import bucket_cases
+from plausibly.inference._random import gammas, lane_words, uniforms
+
+SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
+LETTERS = list("abcde")
+
+
+def draws_of(posterior):
+    return posterior["posterior"]["plausibility"].values.astype(float)
+
+
+def moments(draws, functions):
+    """Mean of each function of the draws and its Monte Carlo standard error, by slot."""
+    out = []
+    for function in functions:
+        values = function(draws)
+        ess = az.ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
+        out.append((values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess)))
+    return out
+
+
+def agree(found, expected, errors=5.0):
+    """Five standard errors: a false alarm in a million, for each of some two hundred numbers in this file."""
+    mean, se = found
+    assert (np.abs(mean - expected) <= errors * se + 1e-6).all(), (mean, expected, se)
+
+
+LABELS = [[0, 0, 0, 1, 2], [1, 2, 0, 0, 0, 0, 2], [2, 2, 1, 0], [0, 1, 2], [2, 1, 2, 0, 2]]
+SINGLES = Annotations.from_labels(LABELS, classes=LETTERS, cases=[f"p{i}" for i in range(len(LABELS))])
+
+
+@pytest.mark.parametrize("reliability", [1, 3, 10])
+@pytest.mark.parametrize("concentration", [1.0, 0.1])
+def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration):
+    posterior = pb.aggregate(SINGLES, reliability=reliability, concentration=concentration, seed=7, **SETTINGS)
+    draws = draws_of(posterior).reshape(4, 400, len(LABELS), 4)
+    for case, labels in enumerate(LABELS):
+        alpha = concentration + reliability * np.bincount(labels, minlength=4)  # the fourth is the remainder
+        for slot, a in enumerate(alpha):
+            # Nothing links one draw with the next, but for the few old values that are kept.
+            flat = draws[:, ::2, case, slot].ravel()
+            assert stats.kstest(flat, stats.beta(a, alpha.sum() - a).cdf).pvalue > 1e-5
+
+
+TIED = {
+    "a tie, an order, a label": [[["a", "b"]], [["a"], ["b"]], [["b"]]],
+    "a tie and two labels": [[["a", "b"]], [["a"]], [["a"]]],
+    "the same tie twice": [[["a", "b"]], [["a", "b"]], [["a"]]],
+}
+FULL = {
+    "ties before and after": [[["a", "b"], ["c"]], [["c"]], [["b"], ["a"]]],
+    "an order twice": [[["c"], ["a", "b"]], [["c"], ["b"], ["a"]], [["c"], ["b"], ["a"]]],
+    "a tie of all": [[["a", "b", "c"]], [["b", "c"]]],
+}
+
+
+def literal(blocks, weights):
+    """Probability of one annotation, for arrays of weights by class."""
+    left, p = dict(weights), 1.0
+    for block in blocks:
+        total = 0.0
+        for order in permutations(block):
+            q, still = 1.0, dict(left)
+            for k in order:
+                q = q * left[k] / sum(still.values())
+                del still[k]
+            total = total + q
+        p = p * total
+        left = {k: w for k, w in left.items() if k not in block}
+    return p
+
+
+def integrate(annotations, alpha, reliability):
+    """Posterior mean and second moments of three plausibilities, by the trapezoidal rule over their log ratios."""
+    u, v = np.meshgrid(np.linspace(-40, 40, 1201), np.linspace(-40, 40, 1201))
+    logs = np.stack([u, v, np.zeros_like(u)])
+    logs -= np.logaddexp.reduce(logs, axis=0)
+    density = np.exp((np.array(alpha)[:, None, None] * logs).sum(0))
+    shares = np.exp(logs)
+    for blocks in annotations:
+        density *= literal(blocks, dict(zip("abc", shares, strict=True))) ** reliability
+    density /= density.sum()
+    return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
+
+
+@pytest.fixture
+def afresh(monkeypatch):
+    """Programs compiled under a changed module are not kept."""
+    monkeypatch.setattr(_chunks, "_compiled", {})
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("reliability", "unranked", "concentration", "raced"),
+    [
+        (3, "lumped", 1.0, False),
+        (3, "exact", 1.0, False),
+        (1, "ignore", 0.5, False),
+        (8, "ignore", 1.0, False),
+        (3, "lumped", 1.0, True),
+        (8, "ignore", 1.0, True),
+    ],
+)
+def test_ties_agree_with_integration(afresh, reliability, unranked, concentration, raced):
+    if raced:
+        afresh.setattr(_ties, "ORDERED", 1)
+    cases = FULL if unranked == "ignore" else TIED
+    annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
+    options = {"unranked": unranked, "concentration": concentration, "seed": 3}
+    posterior = pb.aggregate(annotations, reliability=reliability, **options, **SETTINGS)
+    draws = draws_of(posterior).reshape(4, 400, len(cases), 3)
+    alpha = concentration * np.array([1.0, 1.0, 3.0 if unranked == "exact" else 1.0])  # a, b and three others
+    for case, ranked in enumerate(cases.values()):
+        mean, square = integrate(ranked, alpha, reliability)
+        first, second = moments(draws[:, :, case], [lambda x: x, np.square])
+        agree(first, mean)
+        agree(second, square)
+    lp = posterior["sample_stats"]["lp"].values
+    flat = draws.reshape(-1, len(cases), 3)
+    for case, ranked in enumerate(cases.values()):
+        shares = np.moveaxis(flat[:, case], -1, 0)
+        expected = (alpha[:, None] * np.log(shares)).sum(0)
+        for blocks in ranked:
+            expected = expected + reliability * np.log(literal(blocks, dict(zip("abc", shares, strict=True))))
+        usual = shares.min(0) > 1e-20
+        np.testing.assert_allclose(lp[..., case].ravel()[usual], expected[usual], rtol=1e-4, atol=1e-3)
+
+
+MANY = Annotations.from_rankings(
+    [
+        [[["a"], ["b", "c"]], [["b", "d"], ["a"]], [["d"], ["c"]]],
+        [[["a", "b", "c", "d"], ["e"]], [["e"], ["a", "b"]], [["f"]]],
+        [[["a"], ["b"], ["c"]], [["a"], ["b"], ["c"]], [["a"], ["b"], ["d", "e"]]],
+        [[["f", "a"], ["b"]], [["f", "a"], ["b"]], [["f", "a"], ["b", "c"]], [["a"]]],
+    ],
+    classes=list("abcdefg"),
+)
+
+
+@pytest.fixture(scope="module")
+def by_nuts():
+    return draws_of(pb.aggregate(MANY, reliability=3, engine="nuts", draws=400, chains=4, seed=1, progress=False))
+
+
+def test_nuts_finds_the_same_posterior(by_nuts):
+    posterior = pb.aggregate(MANY, reliability=3, seed=2, **SETTINGS)
+    ours = draws_of(posterior)
+    both = [lambda x: x, np.square, np.log]
+    for (a, se), (b, other) in zip(moments(ours, both), moments(by_nuts, both), strict=True):
+        agree((a, np.hypot(se, other)), b)
+    assert posterior["convergence"]["converged"].values.all()
+    assert not posterior["convergence"]["n_diverging"].values.any()
+    assert set(to_groups(posterior)["sample_stats"].data_vars) == {"lp"}
+    assert posterior.attrs["thinning"] == sweeps_per_draw(3)
+
+
+@pytest.mark.parametrize("case_axis", [False, True])
+def test_as_a_kernel_of_numpyro(case_axis, by_nuts):
+    slots = Slots.of(MANY)
+    buckets = bucket_cases(MANY, slots, np.ones(len(slots)))
+    bucket = next(b for b in buckets if 0 in b.cases)
+    data = jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a, 0, -1) if case_axis else a[0]), bucket.data)
+    mcmc = MCMC(
+        PlackettLuceGibbs(sweeps=3),
+        num_warmup=50,
+        num_samples=400,
+        num_chains=4,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.key(0), data, reliability=3, extra_fields=("lp",))
+    found = mcmc.get_samples(group_by_chain=True)["plausibility"]
+    lp = mcmc.get_extra_fields(group_by_chain=True)["lp"]
+    assert found.shape == (4, 400, *data.n_classes.shape)
+    assert lp.shape == (4, 400, *data.n_classes.shape[1:])
+    assert len(np.unique(np.asarray(lp))) > 0.99 * lp.size
+    ours = np.asarray(found if not case_axis else found[..., list(bucket.cases).index(0)], float)
+    theirs = by_nuts[..., slots.start[0] : slots.start[1]]
+    for (a, se), (b, other) in zip(
+        moments(ours, [lambda x: x, np.square]), moments(theirs, [lambda x: x, np.square]), strict=True
+    ):
+        agree((a, np.hypot(se, other)), b)
+
+
+def test_one_chain_of_legacy_keys():
+    slots = Slots.of(SINGLES)
+    (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
+    data = jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data)
+    mcmc = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=50, progress_bar=False)
+    mcmc.run(jax.random.PRNGKey(0), data, reliability=2)
+    found = mcmc.get_samples()["plausibility"]
+    assert found.shape == (50, 4)
+    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-5)
+    state = mcmc.last_state
+    again = PlackettLuceGibbs().refresh(state, (data,), {"reliability": 4})
+    np.testing.assert_array_equal(again.z["plausibility"], state.z["plausibility"])
+    assert again.lp < state.lp
+
+
+REFUSED = {
+    "temper": ({"mode": "temper"}, r"mode='power' alone, but mode='temper' was given: choose engine='nuts'"),
+    "a fraction": ({"reliability": 2.5}, r"whole number, but 2.5 was given: round it, or choose engine='nuts'"),
+    "less than one": ({"reliability": 0.5}, "whole number, but 0.5"),
+    "a reliability beyond counting": ({"reliability": 1e20}, "whole number, but 1e"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_it_cannot_do(case):
+    given, message = REFUSED[case]
+    with pytest.raises(ArgumentError, match=message):
+        pb.aggregate(SINGLES, engine="gibbs", progress=False, **given)
+    kernel = PlackettLuceGibbs()
+    with pytest.raises(ArgumentError, match=message):
+        kernel.init(jax.random.key(0), 0, None, (None,), given)
+
+
+@pytest.mark.parametrize("sweeps", [0, 1.5, True])
+def test_sweeps_are_counted(sweeps):
+    with pytest.raises(ArgumentError, match=f"sweeps must be a whole number of at least 1, but {sweeps}"):
+        PlackettLuceGibbs(sweeps)
+
+
+def test_draws_are_equal_to_the_bit_for_one_seed_whatever_else_is_there():
+    first, again, other = (draws_of(pb.aggregate(MANY, reliability=3, seed=s, **SETTINGS)) for s in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).mean() > 0.99
+    assert (first[0] != first[1]).mean() > 0.99
+    slots = Slots.of(MANY)
+    for case in range(MANY.n_cases):
+        alone = draws_of(pb.aggregate(MANY.select([MANY.cases[case]]), reliability=3, seed=3, **SETTINGS))
+        np.testing.assert_array_equal(alone, first[..., slots.start[case] : slots.start[case + 1]])
+
+
+def test_permuting_annotators_changes_nothing():
+    rankings = [[["a"], ["b", "c"]], [["b", "d"], ["a"]], [["d"], ["c"]], [["b", "d"], ["a"]]]
+    draws = [
+        draws_of(
+            pb.aggregate(
+                Annotations.from_rankings([[rankings[i] for i in order]], classes=list("abcdefg")),
+                reliability=2,
+                seed=5,
+                **SETTINGS,
+            )
+        )
+        for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2), (2, 3, 1, 0))
+    ]
+    for other in draws[1:]:
+        np.testing.assert_array_equal(other, draws[0])
+
+
+@pytest.mark.parametrize("ranked", [[[["a"]]], [[["a"]], [["a"]]], [[["a", "b"]], [["b"], ["a"]]]])
+def test_classes_that_leave_nothing_open(ranked):
+    """Of a single class, or of all classes named at once, nothing is drawn that is not certain, or only a little."""
+    annotations = Annotations.from_rankings([ranked], classes=["a", "b"][: 1 + ("b" in str(ranked))])
+    draws = draws_of(pb.aggregate(annotations, reliability=3, **SETTINGS))
+    assert np.isfinite(draws).all()
+    np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
+    if len(annotations.classes) == 2:
+        # What is left is one annotator, three times, who prefers b.
+        assert stats.kstest(draws[:, ::2, 1].ravel(), stats.beta(4, 1).cdf).pvalue > 1e-5
+
+
+def test_extremes_are_finite():
+    """A hundred annotators in full agreement over a dozen classes; one class named by everyone; wide blocks."""
+    order = [[k] for k in "abcdefghijkl"]
+    annotations = Annotations.from_rankings(
+        [[order] * 100, [[["a"]]] * 100, [[list("abcdefghijkl")]] * 3], classes=list("abcdefghijklm")
+    )
+    for concentration in (1.0, 1e-3):
+        posterior = pb.aggregate(annotations, reliability=10, concentration=concentration, **SETTINGS | {"draws": 10})
+        assert np.isfinite(draws_of(posterior)).all()
+        assert np.isfinite(posterior["sample_stats"]["lp"].values).all()
+
+
+def lanes(n, name="lane"):
+    return lane_words(case_keys(0, [f"{name}{i}" for i in range(n)]))
+
+
+def test_uniforms_are_functions_of_lane_clock_and_index():
+    words = lanes(40_000)
+    u, used = uniforms(words, jnp.int32(3), 5, 7)
+    assert u.shape == (7, 40_000)
+    assert used == 4
+    for row in np.asarray(u, float):
+        assert stats.kstest(row, "uniform").pvalue > 1e-5
+    assert np.abs(np.corrcoef(np.asarray(u, float))[np.triu_indices(7, 1)]).max() < 5 / np.sqrt(40_000)
+    np.testing.assert_array_equal(uniforms(words[:, 7:9], jnp.int32(3), 5, 7)[0], u[:, 7:9])
+    np.testing.assert_array_equal(uniforms(words, jnp.int32(3), 6, 1)[0][0], u[1])
+    assert (uniforms(words, jnp.int32(4), 5, 7)[0] != u).mean() > 0.999
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 2.5, 40.0])
+def test_gammas_that_come_out_are_gamma_variables(shape):
+    n = 100_000
+    u, _ = uniforms(lanes(n, "g"), jnp.int32(0), 0, 2)
+    values, found = (np.asarray(x) for x in gammas(jnp.full(n, shape), *u))
+    assert found.mean() > 0.94
+    values = values[found].astype(float)
+    values = values[values > 1e-30]  # smaller ones are rounded to zero
+    floor = special.gammainc(shape, 1e-30)
+    assert stats.kstest(values, lambda x: (special.gammainc(shape, x) - floor) / (1 - floor)).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("raced", [False, True])
+@pytest.mark.parametrize(
+    ("weights", "rest"), [([0.5, 2.0], 0.3), ([1.0, 0.1, 3.0], 2.0), ([0.2, 0.2, 5.0, 1.0, 0.7], 0.5)]
+)
+def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, rest, raced):
+    if raced:
+        monkeypatch.setattr(_ties, "ORDERED", 1)
+    n, b = 40_000, len(weights)
+    w = jnp.broadcast_to(jnp.array(weights)[:, None], (b, n))
+    z = jnp.full(n, rest)
+    words = lanes(n, f"{b}{raced}")
+
+    def numbers(count, attempt):
+        return uniforms(words, jnp.int32(0), 100 * attempt, count)[0]
+
+    found = np.asarray(_ties.arrivals(_ties.prepare(w, z), w, z, jnp.ones(n, bool), numbers), float)
+    rng = np.random.default_rng(b)
+    times = rng.exponential(1 / np.array([*weights, rest])[:, None], (b + 1, 2_000_000))
+    won = times[:b, (times[:b] < times[b]).all(0)][:, :n]
+    assert won.shape[1] > 20_000
+    for statistic in [*range(b), "max", "min", "gap"]:
+        mine, theirs = (
+            x[statistic]
+            if isinstance(statistic, int)
+            else x[0] - x[1]
+            if statistic == "gap"
+            else getattr(x, statistic)(0)
+            for x in (found, won)
+        )
+        assert stats.ks_2samp(mine, theirs).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("spread", [0.0, 60.0])
+def test_large_blocks_race_without_overflow(spread):
+    b, n = 40, 500
+    weights = jnp.exp(jnp.linspace(-spread, spread / 2, b))[:, None] * jnp.ones(n)
+    z, words = jnp.full(n, 1.0), lanes(n, "large")
+    t = _ties.arrivals(
+        _ties.prepare(weights, z),
+        weights,
+        z,
+        jnp.ones(n, bool),
+        lambda c, k: uniforms(words, jnp.int32(0), 100 * k, c)[0],
+    )
+    assert np.isfinite(np.asarray(t)).all()
+    assert (np.asarray(t) >= 0).all()
+    if spread == 0:
+        # The rest has the same rate and comes last of 41, the last member before it; 1 - exp(-t) is uniform.
+        expected = stats.beta(40, 2)
+        assert stats.kstest(1 - np.exp(-np.asarray(t, float).max(0)), expected.cdf).pvalue > 1e-5
+
+
+def test_gibbs_and_nuts_agree_on_real_cases(shared):
+    """A sample of the dermatology cases: means within Monte Carlo error, KS on the certainty of the first choice."""
+    folder = shared / "data" / "dermatology_ddx"
+    every = pb.read_annotations(folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt")
+    some = every.select(every.cases[::60])
+    options = {"reliability": 3, "draws": 250, "chains": 4, "progress": False}
+    one, two = (pb.aggregate(some, engine=engine, seed=i, **options) for i, engine in enumerate(("gibbs", "nuts")))
+    a, b = draws_of(one), draws_of(two)
+    (mean, se), (other, also) = (moments(x, [np.log])[0] for x in (a, b))
+    score = (mean - other) / np.hypot(se, also)
+    assert np.abs(score).max() < 5.5
+    assert 0.8 < score.std() < 1.2
+    start = Slots.of(some).start[:-1]
+    certainty = [np.maximum.reduceat(x.reshape(-1, x.shape[-1]), start, axis=1).mean(0) for x in (a, b)]
+    assert stats.ks_2samp(*certainty).pvalue > 0.5
+    assert np.abs(certainty[0] - certainty[1]).max() < 0.05

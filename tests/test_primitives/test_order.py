@@ -1,0 +1,64 @@
+"""The order of a tied block: the table and the draws against enumeration."""
+
+from itertools import permutations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from plausibly.primitives import draw_order, order_table
+
+
+def enumerated(weights, rest):
+    """Probability of every order of the block, given that all of it comes before the rest."""
+    out = {}
+    for order in permutations(range(len(weights))):
+        p, total = 1.0, rest + sum(weights)
+        for k in order:
+            p *= weights[k] / total
+            total -= weights[k]
+        out[order] = p
+    total = sum(out.values())
+    return {order: p / total for order, p in out.items()}
+
+
+@pytest.mark.parametrize(
+    ("weights", "rest"),
+    [([3.0, 1.0], 1.0), ([0.2, 5.0, 1.0], 0.7), ([0.5, 0.5, 2.0, 1.0], 3.0), ([1.0, 0.2, 0.7, 4.0, 2.0], 0.4)],
+)
+def test_orders_come_with_their_probabilities(weights, rest):
+    n = 200_000
+    r = jnp.log(jnp.array(weights)) - jnp.log(rest)
+    table = order_table(jnp.broadcast_to(r[:, None], (len(weights), n)))
+    drawn = draw_order(table, jax.random.uniform(jax.random.key(0), (len(weights) - 1, n)))
+    assert (np.asarray(drawn).sum(0) == 1).all()
+    assert (np.asarray(drawn).sum(1) == 1).all()
+    who = np.asarray(drawn.argmax(1)).T
+    expected = enumerated(weights, rest)
+    orders, counts = np.unique(who, axis=0, return_counts=True)
+    found = dict(zip(map(tuple, orders.tolist()), counts.tolist(), strict=True))
+    observed = np.array([found.get(order, 0) for order in expected])
+    assert stats.chisquare(observed, n * np.array(list(expected.values()))).pvalue > 1e-5
+
+
+def test_the_table_gives_the_first_of_the_whole_block():
+    weights, rest = [0.3, 2.0, 1.0, 0.1], 0.6
+    table = order_table(jnp.log(jnp.array(weights)) - jnp.log(rest))
+    expected = np.zeros(4)
+    for order, p in enumerated(weights, rest).items():
+        expected[order[0]] += p
+    np.testing.assert_allclose(table[0][:, 0], expected, rtol=1e-5)
+
+
+def test_of_larger_blocks_every_place_is_taken_as_often_as_it_should_be():
+    """Beyond the sizes that are masked, probabilities are looked up."""
+    weights, rest, n = [0.2, 5.0, 1.0, 0.5, 30.0, 0.1, 2.0], 0.7, 100_000
+    r = jnp.broadcast_to(jnp.log(jnp.array(weights) / rest)[:, None], (7, n))
+    drawn = draw_order(order_table(r), jax.random.uniform(jax.random.key(7), (6, n)))
+    expected = np.zeros((7, 7))
+    for order, p in enumerated(weights, rest).items():
+        expected[np.arange(7), list(order)] += p
+    error = np.sqrt(expected * (1 - expected) / n)
+    assert (np.abs(np.asarray(drawn).mean(-1) - expected) < 5 * error).all()
