@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Key, UInt32
 from numpyro.distributions import Distribution, constraints
 
@@ -145,7 +146,7 @@ class PartialPlackettLuce(Distribution):
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value)
         size = self.n_classes if self.max_block_size is None else min(self.max_block_size, self.n_classes)
-        if not isinstance(value, jax.core.Tracer):
+        if not isinstance(value, Tracer):
             size = min(size, _largest_drawn(np.asarray(value)))
         value = jnp.asarray(value)
         if self._validate_args:
