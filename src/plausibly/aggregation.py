@@ -24,9 +24,11 @@ from plausibly.inference import (
     Program,
     check_repeats,
     dirichlet,
+    dirichlet_tree,
     gibbs,
     log_likelihood,
     maximum_likelihood,
+    nested_cases,
     nuts,
     sweeps_per_draw,
 )
@@ -292,8 +294,9 @@ def aggregate(
         last of every three sweeps, of more at a reliability above 3.
     engine
         ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for Plackett-Luce by
-        ``"power"`` with a whole reliability, ``"ml"`` for maximum likelihood; ``"auto"`` takes the first that the model
-        has.
+        ``"power"`` with a whole reliability, ``"ml"`` for maximum likelihood. ``"auto"`` takes the first of these that
+        the model has; of Plackett-Luce by ``"power"`` it draws exactly those cases whose annotators all agree on what
+        was left at each of their draws, for example because each of them names one class, and the others by NUTS.
     seed
         Of all random numbers. Every case has its own, derived from the seed and the case's name.
     progress
@@ -303,8 +306,9 @@ def aggregate(
     -------
     arviz.InferenceData or xarray.DataTree
         See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
-        case, see :mod:`plausibly.diagnostics`. ``log_likelihood`` is that of single annotations, unscaled by
-        reliability. A model without draws gives one chain of one draw, its point estimate.
+        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy NaN.
+        ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
+        of one draw, its point estimate.
 
     Raises
     ------
@@ -326,6 +330,7 @@ def aggregate(
     """
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
     given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
+    automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
 
     keys = case_keys(int(seed), annotations.cases)
@@ -357,10 +362,21 @@ def aggregate(
                 described["thinning"] = sweeps_per_draw(arguments["reliability"])
             else:
                 pooled = known is MODELS["plackett-luce"]
-                plausibility, statistics = nuts(
-                    annotations, slots, program, numbers, prior, keys, pooled=pooled, **settings
-                )
+                exact = np.zeros(annotations.n_cases, bool)
+                if pooled and automatic and (arguments["mode"] == "power" or arguments["reliability"] == 1):
+                    exact = nested_cases(annotations)
+
+                def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
+                    return nuts(part, own, program, numbers, shape, keys[which], pooled=pooled, **settings)
+
+                def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
+                    gamma, n = arguments["reliability"], {key: arguments[key] for key in ("chains", "draws")}
+                    return dirichlet_tree(part, own, gamma, shape, keys[which], **n), {}
+
+                plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
                 described["thinning"] = list(THINNING)
+                if pooled:
+                    described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
             release_memory()
             diagnosed = convergence(plausibility, slots, statistics.get("diverging"), progress=bars)
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
@@ -400,6 +416,26 @@ def _check_shares(
             f"{str(annotations.cases[case])!r} one draw is {np.round(own, 3).tolist()}: let them sum to 1, and none be "
             "negative."
         )
+
+
+def _by_part(annotations, slots, prior, engines):
+    """Apply each engine to its own cases, and put together what they return."""
+    plausibility, statistics = np.empty(0), {}
+    for engine, which in engines.items():
+        if not which.any():
+            continue
+        part = annotations if which.all() else annotations.select(np.flatnonzero(which))
+        inside = which[slots.case]
+        own = slots if which.all() else slots.select(which)
+        draws, found = engine(np.flatnonzero(which), part, own, prior[inside])
+        if not plausibility.size:
+            plausibility = np.empty((*draws.shape[:2], len(slots)), draws.dtype)
+        plausibility[..., inside] = draws
+        for name, values in found.items():
+            missing = np.nan if values.dtype.kind == "f" else 0
+            whole = statistics.setdefault(name, np.full((*draws.shape[:2], annotations.n_cases), missing, values.dtype))
+            whole[..., which] = values
+    return plausibility, statistics
 
 
 def _exact_posterior(

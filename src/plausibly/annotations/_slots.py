@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from plausibly.annotations._container import Annotations
 from plausibly.errors import AnnotationError
@@ -70,6 +70,24 @@ class Slots:
             class_index=np.where(rest, REMAINDER, class_index).astype(np.int32),
             n_classes=np.where(rest, unnamed[case], 1).astype(np.int32),
             start=np.searchsorted(case, np.arange(n_cases + 1)).astype(np.int64),
+        )
+
+    def select(self, which: Bool[np.ndarray, " case"]) -> "Slots":
+        """Return the slots of some cases, which are numbered anew.
+
+        Examples
+        --------
+        >>> slots = Slots.of(Annotations.from_rankings([[[[0], [2]]], [[[3]]]], classes="abcde"))
+        >>> slots.select(np.array([False, True])).start.tolist()
+        [0, 2]
+        """
+        inside = which[self.case]
+        number = np.cumsum(which) - 1
+        return Slots(
+            case=number[self.case[inside]].astype(np.int32),
+            class_index=self.class_index[inside],
+            n_classes=self.n_classes[inside],
+            start=np.append(0, np.cumsum(np.diff(self.start)[which])),
         )
 
     @property

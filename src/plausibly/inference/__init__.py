@@ -1,15 +1,18 @@
 """Engines: what turns a model and annotations into draws of the plausibilities.
 
-* exact draws, where the posterior is a Dirichlet distribution (``_exact``);
+* exact draws, where the posterior is a Dirichlet distribution (``_exact``) or a tree of such (``_dirichlet_tree``);
 * NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
 * Gibbs sampling of Plackett-Luce where every annotation counts a whole number of times (``_gibbs_engine`` over
   ``_gibbs``, ``_ties`` and ``_random``), also as a kernel of NumPyro's ``MCMC`` (``_kernel``);
 * maximum likelihood, a fixed point iterated for all cases at once (``_engines``).
 
-Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run in
-chunks on all cores (``_chunks``). ``_program`` turns a NumPyro program into the functions that engines call.
+Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run on
+all cores, in chunks or through seats (``_chunks``). ``_program`` turns a NumPyro program into the functions that
+engines call.
 """
 
+from plausibly.inference._dirichlet_tree import dirichlet_tree as dirichlet_tree
+from plausibly.inference._dirichlet_tree import nested_cases as nested_cases
 from plausibly.inference._engines import THINNING as THINNING
 from plausibly.inference._engines import log_likelihood as log_likelihood
 from plausibly.inference._engines import maximum_likelihood as maximum_likelihood
