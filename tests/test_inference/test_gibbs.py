@@ -372,6 +372,16 @@ def test_large_blocks_race_without_overflow(spread):
         assert stats.kstest(1 - np.exp(-np.asarray(t, float).max(0)), expected.cdf).pvalue > 1e-5
 
 
+def test_blocks_of_twelve_and_forty_as_nuts_has_them():
+    classes = [f"c{i}" for i in range(60)]
+    ranked = [[classes[:12], [classes[50]]], [classes[:40]], [[classes[3]], classes[10:20]]]
+    annotations = Annotations.from_rankings([ranked], classes=classes)
+    options = {"reliability": 3, "draws": 250, "chains": 4, "progress": False, "seed": 1}
+    found = [moments(draws_of(pb.aggregate(annotations, engine=e, **options)), [np.log])[0] for e in ("gibbs", "nuts")]
+    (mean, se), (other, also) = found
+    agree((mean, np.hypot(se, also)), other)
+
+
 def test_gibbs_and_nuts_agree_on_real_cases(shared):
     """A sample of the dermatology cases: means within Monte Carlo error, KS on the certainty of the first choice."""
     folder = shared / "data" / "dermatology_ddx"
