@@ -29,6 +29,7 @@ from plausibly.inference import (
     log_likelihood,
     maximum_likelihood,
     nested_cases,
+    no_trajectories,
     nuts,
     sweeps_per_draw,
 )
@@ -306,7 +307,7 @@ def aggregate(
     -------
     arviz.InferenceData or xarray.DataTree
         See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
-        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy NaN.
+        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0.
         ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
         of one draw, its point estimate.
 
@@ -370,8 +371,9 @@ def aggregate(
                     return nuts(part, own, program, numbers, shape, keys[which], pooled=pooled, **settings)
 
                 def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    gamma, n = arguments["reliability"], {key: arguments[key] for key in ("chains", "draws")}
-                    return dirichlet_tree(part, own, gamma, shape, keys[which], **n), {}
+                    n = {key: arguments[key] for key in ("chains", "draws")}
+                    made = dirichlet_tree(part, own, arguments["reliability"], shape, keys[which], **n)
+                    return made, no_trajectories((*n.values(), len(which)))
 
                 plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
                 described["thinning"] = list(THINNING)
@@ -432,8 +434,7 @@ def _by_part(annotations, slots, prior, engines):
             plausibility = np.empty((*draws.shape[:2], len(slots)), draws.dtype)
         plausibility[..., inside] = draws
         for name, values in found.items():
-            missing = np.nan if values.dtype.kind == "f" else 0
-            whole = statistics.setdefault(name, np.full((*draws.shape[:2], annotations.n_cases), missing, values.dtype))
+            whole = statistics.setdefault(name, np.empty((*draws.shape[:2], annotations.n_cases), values.dtype))
             whole[..., which] = values
     return plausibility, statistics
 

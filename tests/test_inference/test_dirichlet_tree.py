@@ -98,7 +98,7 @@ def test_auto_takes_the_exact_posterior_where_it_is_known(mode):
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=1, **options)
     steps = posterior["sample_stats"]["n_steps"]
     assert (steps.sum(("chain", "draw")) > 0).values.tolist() == [False, True, False]
-    assert np.isnan(posterior["sample_stats"]["energy"].sel(case="p")).all()
+    assert (posterior["sample_stats"]["acceptance_rate"].sel(case="p") == 1).all()
     assert posterior.attrs["exact"] == "2 of 3 cases"
     np.testing.assert_allclose(
         posterior["posterior"]["plausibility"].groupby("case").sum().values, np.ones((2, 50, 3)), rtol=1e-5

@@ -16,6 +16,7 @@ from plausibly.inference._dirichlet_tree import nested_cases as nested_cases
 from plausibly.inference._engines import THINNING as THINNING
 from plausibly.inference._engines import log_likelihood as log_likelihood
 from plausibly.inference._engines import maximum_likelihood as maximum_likelihood
+from plausibly.inference._engines import no_trajectories as no_trajectories
 from plausibly.inference._engines import nuts as nuts
 from plausibly.inference._exact import dirichlet as dirichlet
 from plausibly.inference._gibbs_engine import gibbs as gibbs

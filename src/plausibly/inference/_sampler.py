@@ -221,7 +221,8 @@ class Sampler:
         return x.reshape(*x.shape[:-1], self.chains, -1)
 
     def _by_lane(self, x: Array) -> Array:
-        return jnp.broadcast_to(x[..., None, :], (*x.shape[:-1], self.chains, x.shape[-1])).reshape(*x.shape[:-1], -1)
+        *others, n = x.shape
+        return jnp.broadcast_to(x[..., None, :], (*others, self.chains, n)).reshape(*others, self.chains * n)
 
     def _unwhiten(self, y: Vector, white: _Whitening) -> Float[Array, "dim chain seat"]:
         y, scale = self._by_seat(y), white.scale[..., None, :]
