@@ -139,9 +139,8 @@ def nuts(
 def no_trajectories(shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
     """What :func:`nuts` would say of exact draws, by (chain, draw, case)."""
     kinds = {"diverging": bool, "n_steps": np.int32, "tree_depth": np.int32, "energy": np.float32}
-    return {name: np.zeros(shape, kind) for name, kind in kinds.items()} | {
-        "acceptance_rate": np.ones(shape, np.float32)
-    }
+    zeros = {name: np.zeros(shape, kind) for name, kind in kinds.items()}
+    return zeros | {"acceptance_rate": np.ones(shape, np.float32)}
 
 
 def log_likelihood(
