@@ -405,3 +405,25 @@ def test_many_labels_of_one_case_are_counted():
     found = agreement(Labels.of(table))
     assert len(found.observed) == 2 * (30_000 * 29_999 // 2)
     assert found.alpha == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"processes": 1.5}, "processes must be at least 1, and whole, but 1.5"),
+        ({"cross": True}, "cross must be .* but True was given"),
+        ({"cross": np.array([1, 2])}, "cross must be .* but array"),
+    ],
+)
+def test_arguments_of_another_type(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        agreement({"p": {"ann": 1, "bob": 2}, "q": {"ann": 3}}, **arguments)
+
+
+def test_replicates_and_seeds_of_another_type():
+    found = agreement({"p": {"ann": 1, "bob": 2}, "q": {"ann": 3}})
+    with pytest.raises(ArgumentError, match=r"replicates must be at least 2, and whole, but 2\.5"):
+        found.interval(replicates=2.5)
+    with pytest.raises(ArgumentError, match=r"seed must be a whole number from 0 .* but -1"):
+        found.interval(seed=-1)

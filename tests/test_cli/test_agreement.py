@@ -58,6 +58,10 @@ def test_one_file_per_annotator(tmp_path):
         (["BOXES", "--distance", "box_oui"], "there is no distance 'box_oui': did you mean 'box_iou'"),
         (["BOXES", "--preset", "2022"], "there is no preset '2022'"),
         (["BOXES", "--cross", "some"], 'cross must be "auto"'),
+        (["BOXES", "--cross", "²"], 'cross must be "auto"'),
+        (["BOXES", "--seed", "-1"], "seed must be a whole number from 0"),
+        (["ann=", "--labels", "bob=b.csv"], "--labels must be NAME=FILE, but 'ann=' was given"),
+        (["bob=a.csv", "--labels", "bob=b.csv"], "--labels bob is there twice"),
         (["BOXES", "--replicates", "1"], "--replicates must be 0, or 2 or more"),
         (["BOXES", "--distance", "spans"], "row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)"),
     ],
@@ -72,3 +76,10 @@ def test_bad_input_is_one_sentence(path, words, message):
 def test_help_has_an_example():
     result = plausibly("--help")
     assert "plausibly agreement boxes.csv --distance box_giou" in result.output
+
+
+def test_a_distance_named_twice_is_measured_once(path):
+    words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
+    result = plausibly(path, *words)
+    assert result.exit_code == 0, result.output
+    assert result.output.count(" box_iou ") == 1

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from plausibly._keys import check_seed
 from plausibly._progress import Progress
 from plausibly.agreement._compute import distances_of
 from plausibly.agreement._distinct import Distinct, distinct
@@ -201,7 +202,8 @@ class Agreement:
         Raises
         ------
         ArgumentError
-            If `prob` is not between 0 and 1, or there are fewer than two replicates.
+            If `prob` is not between 0 and 1, there are fewer than two replicates, or the seed is not a whole number
+            of 32 bits.
 
         References
         ----------
@@ -217,9 +219,9 @@ class Agreement:
         """
         if not 0 < prob < 1:
             raise ArgumentError(f"prob must be between 0 and 1, but {prob!r} was given: write 0.95.")
-        if replicates < 2:
-            raise ArgumentError(f"replicates must be at least 2, but {replicates!r} was given: write 500.")
-        drawn = self._parts.bootstrap(replicates, seed, progress)
+        if not (isinstance(replicates, int | np.integer) and replicates >= 2):
+            raise ArgumentError(f"replicates must be at least 2, and whole, but {replicates!r} was given: write 500.")
+        drawn = self._parts.bootstrap(replicates, check_seed(seed), progress)
         values = Measures(self.alpha, self.ks, self.sigma).flat()
         tail = (1 - prob) / 2
         rows = {}
@@ -456,12 +458,15 @@ def agreement(
     check_p(p)
     if weighting not in ("pairs", "units"):
         raise ArgumentError(f'weighting must be "pairs" or "units", but {weighting!r} was given: choose one.')
-    if not (cross in (None, "auto", "all", "sample") or (isinstance(cross, int | np.integer) and cross > 0)):
+    is_number = isinstance(cross, int | np.integer) and not isinstance(cross, bool)
+    is_named = cross is None or (isinstance(cross, str) and cross in ("auto", "all", "sample"))
+    if not (is_named or (is_number and cross > 0)):
         raise ArgumentError(
             f'cross must be "auto", "all", "sample" or a number of pairs, but {cross!r} was given: choose one.'
         )
-    if processes < 1:
-        raise ArgumentError(f"processes must be at least 1, but {processes!r} was given: write 2.")
+    check_seed(seed)
+    if not (isinstance(processes, int | np.integer) and processes >= 1):
+        raise ArgumentError(f"processes must be at least 1, and whole, but {processes!r} was given: write 2.")
     chosen = find_distance(distance, preset)
     labels, units = Labels.of(labels), weighting == "units"
     if len(np.unique(labels.case)) < 2:

@@ -15,7 +15,7 @@ from plausibly import plots
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import console, make_folder, say, write_table, writing
-from plausibly.distances import BY_TYPE
+from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
 
 
@@ -154,7 +154,7 @@ def _source(first: str, more: list[str]) -> str | dict[str, str]:
     texts = [first, *more]
     if len(texts) == 1 and ("=" not in first or Path(first).exists()):
         return first
-    return options.parse_predictions(texts) if all("=" in text for text in texts) else _refuse(texts)
+    return options.parse_files(texts, "--labels") if all("=" in text for text in texts) else _refuse(texts)
 
 
 def _refuse(texts: list[str]) -> dict[str, str]:
@@ -163,11 +163,13 @@ def _refuse(texts: list[str]) -> dict[str, str]:
 
 
 def _candidates(names: list[str]) -> list[str]:
-    return [one for name in names for one in BY_TYPE.get(name, [name])]
+    listed = [one for name in names for one in BY_TYPE.get(name, [name])]
+    # A type and one of its distances, or a distance by two spellings, are measured once.
+    return list({find_distance(one).name: one for one in listed}.values())
 
 
 def _cross(text: str) -> str | int | None:
-    if text.isdigit():
+    if text.isdecimal():
         return int(text)
     return text or None
 
