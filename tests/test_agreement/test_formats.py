@@ -128,6 +128,7 @@ def test_coco(write):
         ({"image_id": 5}, "boxes", AnnotationError, "annotation 1: there is no image 5"),
         ({"bbox": [1, 2, -3, 4]}, "boxes", AnnotationError, "annotation 1: a bbox is"),
         ({}, "keypoints", AnnotationError, "annotation 1 has no 'keypoints'"),
+        ({"image_id": [4]}, "boxes", AnnotationError, r"annotation 1: there is no image \[4\]"),
     ],
 )
 def test_coco_that_is_none(write, change, kind, error, message):
@@ -220,3 +221,69 @@ def test_a_folder_without_files(tmp_path):
 def test_one_annotators_json_by_case(write):
     found = read_labels({"ann": write("a.json", {"p": [1], "q": [2]}), "bob": write("b.json", {"p": [1]})})
     assert cells(found) == {("p", "ann"): [1], ("q", "ann"): [2], ("p", "bob"): [1]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"annotations": 5}, "the annotations of COCO are a list of objects, got 5; mend it"),
+        ({"annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1]}, 3]}, "got 3 as number 2; mend it"),
+        ({"images": 5, "annotations": []}, "the images of COCO are a list of objects, each with an id, got 5"),
+        ({"images": [{"file_name": "x"}], "annotations": []}, "each with an id, got {'file_name': 'x'} as number 1"),
+    ],
+)
+def test_coco_of_another_shape(write, content, message):
+    with pytest.raises(AnnotationError, match=message):
+        read_labels({"ann": write("a.json", content)}, "boxes")
+
+
+@pytest.mark.parametrize(
+    ("cell", "label"),
+    [
+        ("[[1. 2.]\n [3. 4.]]", [[1.0, 2.0], [3.0, 4.0]]),
+        ("[-1.5e-03 -2.  ]", [-0.0015, -2.0]),
+        ("[e]", "[e]"),
+        ("[-]", "[-]"),
+        ("[1 - 2]", "[1 - 2]"),
+        ("007", "007"),
+    ],
+)
+def test_arrays_as_numpy_prints_them_and_what_only_looks_so(cell, label):
+    assert literal(cell) == label
+
+
+def test_kinds_of_labels_in_nested_json(write):
+    path = write("all.json", {"1": {"ann": "B-X I-X", "bob": "O O"}})
+    assert cells(read_labels(path, "bio")) == {("1", "ann"): [(0, 2, "X")], ("1", "bob"): []}
+    found = read_labels({"ann": write("ann.json", {"1": "B-X I-X"}), "bob": write("bob.json", {"1": "O O"})}, "bio")
+    assert cells(found) == {("1", "ann"): [(0, 2, "X")], ("1", "bob"): []}
+    with pytest.raises(AnnotationError, match=r"all.json: row 1: a tag is O"):
+        read_labels(write("all.json", {"1": {"ann": "X"}}), "bio")
+
+
+def test_further_columns_of_one_annotators_file(write):
+    path = write("a.conll", "EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n")
+    assert cells(read_labels({"ann": path}, "bio")) == {("1", "ann"): [(0, 1, "ORG")]}
+    with pytest.raises(FileError, match="line 2 is 'rejects O'; write a token and its tags, in equally many columns"):
+        read_labels({"ann": write("b.conll", "EU NNP B-NP B-ORG\nrejects O\n")}, "bio")
+
+
+def test_trees_over_several_lines(write):
+    path = write("a.mrg", "( (S\n    (NP the dog)\n    (VP ran)))\n\n(S (NP dog))\n")
+    found = cells(read_labels({"ann": path}))
+    assert [" ".join(found[number, "ann"].split()) for number in "12"] == [
+        "( (S (NP the dog) (VP ran)))",
+        "(S (NP dog))",
+    ]
+    with pytest.raises(AnnotationError, match="row 2: the brackets of a tree have to match"):
+        read_labels({"ann": write("b.mrg", "(S a)\n(S\n (NP b)\n")})
+
+
+def test_offsets_of_files_that_are_absent_or_no_text(tmp_path):
+    with pytest.raises(FileError, match=r"none.ann: the file does not exist"):
+        read_labels({"ann": tmp_path / "none.ann"}, "spans")
+    (tmp_path / "a.ann").write_bytes(b"T1\tP 0 3\t\xff\n")
+    with pytest.raises(FileError, match=r"a.ann: the file is not UTF-8 text"):
+        read_labels({"ann": tmp_path / "a.ann"}, "spans")
+    (tmp_path / "b.ann").write_text(" \n")
+    assert cells(read_labels({"ann": tmp_path / "b.ann"}, "spans")) == {("b", "ann"): []}

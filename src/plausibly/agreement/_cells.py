@@ -8,7 +8,8 @@ from typing import Any
 
 from plausibly.distances import tree_of
 
-_NUMBERS = re.compile(r"\[[\s\d.eE+-]*\]")
+_NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
+_GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
 
 
 def literal(cell: str) -> Any:
@@ -20,6 +21,8 @@ def literal(cell: str) -> Any:
     ([[1, 2], None], [(1, 2), 'a'], '[ 3  1', 'wart')
     >>> literal("[ 3  1\n 2]")
     [3, 1, 2]
+    >>> literal("[[1. 2.]\n [3. 4.]]"), literal("[e]")
+    ([[1.0, 2.0], [3.0, 4.0]], '[e]')
     """
     text = cell.strip()
     if not text or text[0] not in "[{(\"'-.0123456789":
@@ -28,20 +31,12 @@ def literal(cell: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
-    if _NUMBERS.fullmatch(text) and "," not in text:
-        return [number(part) for part in text[1:-1].split()]
+    if _NUMBERS.fullmatch(text):  # without commas
+        text = _GAP.sub(", ", text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return text
-
-
-def number(text: str) -> int | float:
-    """Read a number, a whole one as such."""
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+        return cell.strip()
 
 
 def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:

@@ -46,11 +46,19 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         raise ArgumentError(
             f'of COCO "boxes" or "keypoints" are read, but kind {kind!r} was given: choose one of the two.'
         )
+    for part in ("images", "annotations"):
+        rows = content.get(part, [])
+        what = f"the {part} of COCO are a list of objects{', each with an id' if part == 'images' else ''}, got"
+        if not isinstance(rows, list):
+            raise AnnotationError(f"{what} {_show(rows)}; mend it")
+        for number, row in enumerate(rows, 1):
+            if not _good(row, part):
+                raise AnnotationError(f"{what} {_show(row)} as number {number}; mend it")
     images = {image["id"]: str(image.get("file_name", image["id"])) for image in content.get("images", ())}
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
     for number, one in enumerate(content["annotations"], 1):
         image = one.get("image_id")
-        if image is None or (images and image not in images):
+        if not isinstance(image, int | float | str) or (images and image not in images):
             raise AnnotationError(f"annotation {number}: there is no image {image!r}; mend its image_id")
         who = "" if one_annotator else next((str(one[name]) for name in _WHO if name in one), None)
         if who is None:
@@ -60,6 +68,10 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
             )
         found.setdefault((images.get(image, str(image)), who), []).append(_object(one, kind, number))
     return [(case, who, objects) for (case, who), objects in found.items()]
+
+
+def _good(row: Any, part: str) -> bool:
+    return isinstance(row, Mapping) and (part == "annotations" or isinstance(row.get("id"), int | float | str))
 
 
 def _object(one: Mapping, kind: str, number: int) -> Any:

@@ -47,8 +47,9 @@ def read_labels(
         * ``.json``: such a table as a list of records or in the forms of :meth:`Labels.of`; or COCO, for ``"boxes"``
           and ``"keypoints"``, which need one file per annotator or a field ``annotator`` in every annotation;
         * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, sentences parted by blank lines
-          (in a single file every column after the first is an annotator); with ``"text"`` and ``"trees"`` a label per
-          line, cases numbered from 1, one file per annotator. ``.mrg`` is for trees;
+          (in a single file every column after the first is an annotator, in files by annotator only the last column
+          counts); with ``"text"`` and ``"trees"`` a label per line, cases numbered from 1, one file per annotator.
+          ``.mrg`` is for trees, each of as many lines as its brackets take;
         * ``.ann``: spans by offset, one file or folder of files per annotator (the case is the file's name).
     kind
         What a cell or line holds. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text as it
@@ -120,7 +121,8 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
             return coco_labels(content, kind)
         if not (isinstance(content, list) and all(isinstance(row, Mapping) for row in content)):
             labels = Labels.of(content)
-            return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], labels.values, strict=True))
+            values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
+            return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
         columns = _table(path)
         found = {name: _column(columns, name, given) for name, given in names.items()}
@@ -157,7 +159,8 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         if isinstance(content, Mapping) and "annotations" in content:
             yield from ((case, value) for case, _, value in coco_labels(content, kind, one_annotator=True))
         elif isinstance(content, Mapping):
-            yield from ((str(case), value) for case, value in content.items())
+            for number, (case, value) in enumerate(content.items(), 1):
+                yield str(case), _cell(value, kind, number)
         else:
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
     elif suffix in (".csv", ".tsv", ".parquet", ".jsonl"):
@@ -166,11 +169,14 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         for row, (case, cell) in enumerate(zip(cases, cells, strict=True), 1):
             yield case, _cell(cell, kind, row)
     elif kind == "bio":
-        for number, sentence in enumerate(_sentences(path), 1):
-            yield str(number), sentence[-1]
+        for number, (spans,) in enumerate(_sentences(path, last=True), 1):
+            yield str(number), spans
+    elif suffix == ".mrg":
+        for number, text in enumerate(_bracketed(read_text(path)), 1):
+            yield str(number), _cell(text, "trees", number)
     else:
         for number, line in enumerate(read_text(path).splitlines(), 1):
-            yield str(number), _cell(line, "trees" if suffix == ".mrg" else kind, number)
+            yield str(number), _cell(line, kind, number)
 
 
 def _table(path: Path) -> dict[str, list[Any]]:
@@ -224,18 +230,34 @@ def _cell(cell: Any, kind: str, row: int) -> Any:
         raise AnnotationError(f"row {row}: {error}") from error
 
 
-def _sentences(path: Path) -> Iterator[list[list[tuple[int, int, str]]]]:
-    """Read sentences of tokens and their tags; for every column of tags its spans."""
+def _bracketed(text: str) -> Iterator[str]:
+    """Part text into trees, each of as many lines as it takes for its brackets to match."""
+    lines: list[str] = []
+    depth = 0
+    for line in text.splitlines():
+        if lines or line.strip():
+            lines.append(line)
+            depth += line.count("(") - line.count(")")
+        if lines and depth <= 0:
+            yield "\n".join(lines)
+            lines, depth = [], 0
+    if lines:
+        yield "\n".join(lines)
+
+
+def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[int, int, str]]]]:
+    """Read sentences of tokens and their tags; for every column of tags its spans, or for the last one alone."""
     lines = enumerate(read_text(path).splitlines(), 1)
     tags: list[list[str]] = []
-    start = 1
+    start, width = 1, 0
     for number, line in (*lines, (0, "")):
         cells = line.split()
         if cells and not line.startswith("-DOCSTART-"):
-            if len(cells) < 2 or (tags and len(cells) != len(tags[0]) + 1):
+            if len(cells) < 2 or (tags and len(cells) != width):
                 raise FileError(f"line {number} is {_show(line)}; write a token and its tags, in equally many columns")
             start = start if tags else number
-            tags.append(cells[1:])
+            width = len(cells)
+            tags.append(cells[-1:] if last else cells[1:])
         elif tags:
             try:
                 yield [spans_of_tags(list(column)) for column in zip(*tags, strict=True)]
@@ -246,7 +268,7 @@ def _sentences(path: Path) -> Iterator[list[list[tuple[int, int, str]]]]:
 
 def _offsets(path: Path) -> list[tuple[int, int, str]]:
     """Read spans by offset; a span in several parts is several spans."""
-    if not path.read_text(encoding="utf-8").strip():
+    if path.is_file() and not path.read_bytes().strip():
         return []  # a document in which nothing is marked
     spans = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
