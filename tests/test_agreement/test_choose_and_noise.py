@@ -5,8 +5,8 @@ import pytest
 
 from plausibly.agreement import agreement, choose_distance, noise_dial
 from plausibly.datasets import corrupt_labels, simulate_labels
-from plausibly.distances import BY_TYPE
-from plausibly.errors import ArgumentError
+from plausibly.distances import BY_TYPE, DISTANCES
+from plausibly.errors import ArgumentError, DistanceError
 
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 
@@ -80,3 +80,12 @@ def test_text_may_be_tokens():
 def test_settings_out_of_range(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         simulate_labels(**arguments)
+
+
+def test_candidates_that_are_one_function_or_none():
+    labels = {"p": {"ann": "u", "bob": "v"}, "q": {"ann": "w", "bob": "w"}}
+    assert choose_distance(labels, DISTANCES["nominal"]).best == "nominal"
+    with pytest.raises(ArgumentError, match="candidates are a type of label, or distances, but 5 was given"):
+        choose_distance(labels, 5)
+    with pytest.raises(DistanceError, match=r"^ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"):
+        choose_distance(labels, "categories")

@@ -9,7 +9,7 @@ import pandas as pd
 from plausibly.agreement._agreement import Agreement, agreement
 from plausibly.agreement._labels import Labels
 from plausibly.distances import BY_TYPE, Distance, find_distance
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, DistanceError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def choose_distance(
         As for :func:`agreement`.
     candidates
         Names or functions; or, by names of your own, such; or a type of label, for all distances of the package:
-        ``"boxes"``, ``"spans"``, … (:data:`plausibly.distances.BY_TYPE`).
+        ``"boxes"``, ``"spans"``, … (:data:`plausibly.distances.BY_TYPE`). A single function is a candidate, too.
     **arguments
         Further arguments of :func:`agreement`.
 
@@ -102,7 +102,7 @@ def choose_distance(
     ArgumentError
         If there are no candidates, or two of one name.
     DistanceError
-        If a candidate fails.
+        If a candidate fails, or cannot take the labels; the message begins with its name.
 
     References
     ----------
@@ -121,6 +121,12 @@ def choose_distance(
                 f"there is no type of label {candidates!r}: choose from {', '.join(BY_TYPE)}, or list distances."
             )
         candidates = list(BY_TYPE[candidates])
+    if callable(candidates):
+        candidates = [candidates]
+    if not isinstance(candidates, Iterable):
+        raise ArgumentError(
+            f"candidates are a type of label, or distances, but {candidates!r} was given: write for example 'boxes'."
+        )
     preset = arguments.get("preset")
     if isinstance(candidates, Mapping):
         named = {str(name): find_distance(one, preset) for name, one in candidates.items()}
@@ -137,6 +143,12 @@ def choose_distance(
     if not named:
         raise ArgumentError("there are no candidates: give at least one distance.")
     labels = Labels.of(labels)
-    found = {name: agreement(labels, distance, **arguments) for name, distance in named.items()}
+    found = {}
+    for name, distance in named.items():
+        try:
+            found[name] = agreement(labels, distance, **arguments)
+        except DistanceError as error:
+            error.args = (f"{name}: {error}", *error.args[1:])
+            raise
     ranked = sorted(found.items(), key=lambda item: -item[1].ks.superiority)
     return DistanceChoice(dict(ranked))
