@@ -129,3 +129,8 @@ def test_arguments():
         Boxes("iou", "mean")
     with pytest.raises(DistanceError, match="a label of several objects is a list"):
         BestMatches(lambda a, b: 0)(3, [3])
+
+
+def test_a_single_box_is_one():
+    with pytest.raises(DistanceError, match=r"a single box is compared, got 2 in .*; use Boxes"):
+        BoxDistance("iou")([(0, 0, 1, 1), (5, 5, 6, 6)], [(0, 0, 1, 1)])

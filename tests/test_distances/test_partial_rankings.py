@@ -68,3 +68,9 @@ def test_what_is_no_partial_ranking(label, message):
 def test_depth():
     with pytest.raises(ArgumentError, match="the depth must be at least 1"):
         PartialRankings(0)
+
+
+def test_nobody_ranks_anything():
+    assert PartialRankings()([], []) == 0
+    with pytest.raises(DistanceError, match=r"the classes of a ranking are text or numbers, got \[1\]"):
+        PartialRankings()([[[1], [2]]], [])

@@ -72,3 +72,8 @@ def test_what_is_no_ranked_list(label, message):
 def test_arguments(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         RankedLists(**arguments)
+
+
+def test_lists_of_lists_are_no_rankings():
+    with pytest.raises(DistanceError, match=r"a ranked list names text or numbers, got \[1\]"):
+        RankedLists()([[1], [2]], [])

@@ -99,7 +99,7 @@ class BoxDistance(Distance):
         self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
     ) -> Float[np.ndarray, "5 label"]:
         """Stack left, top, right, bottom and area."""
-        corners = [box.reshape(4) for box in each_label(boxes_of, labels)]
+        corners = each_label(_single, labels)
         low, high = np.split(np.array(corners, np.float64).reshape(-1, 4).T.copy(), 2)
         high += self.pixel
         return np.vstack([low, high, np.prod(high - low, axis=0)])
@@ -169,6 +169,15 @@ class Boxes(BestMatches):
     def objects(self, label: Any) -> Float[np.ndarray, "box 4"]:
         """Take a label apart into boxes."""
         return boxes_of(label)
+
+
+def _single(label: Any) -> Float[np.ndarray, "4"]:
+    boxes = boxes_of(label)
+    if len(boxes) != 1:
+        raise ValueError(
+            f"a single box is compared, got {len(boxes)} in {show(label)}; use Boxes for labels of several"
+        )
+    return boxes[0]
 
 
 def _share(shared, union, encoded, left, right):

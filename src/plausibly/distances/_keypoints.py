@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from plausibly.distances._base import Distance, LabelRefused, show
 from plausibly.distances._boxes import BoxDistance
 from plausibly.distances._objects import BestMatches, Combine, each_label
+from plausibly.errors import ArgumentError
 
 #: Standard deviations of the 17 points of COCO, relative to the object's size: published with its evaluation.
 COCO_SIGMAS = (
@@ -66,14 +67,40 @@ def _pose(one: Any) -> Pose:
     there = array[:, 2] > 0 if array.shape[1] == 3 else np.ones(len(array), bool)
     given = one if isinstance(one, Mapping) else {}
     if "bbox" in given:
-        left, top, width, height = (float(number) for number in given["bbox"])
+        try:
+            left, top, width, height = (float(number) for number in given["bbox"])
+            if not (width >= 0 and height >= 0):
+                raise ValueError
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"an object's bbox is [left, top, width, height], got {show(given['bbox'])}; mend or remove it"
+            ) from None
         box = (left, top, left + width, top + height)
     elif there.any():
         box = (*array[there, :2].min(axis=0).tolist(), *array[there, :2].max(axis=0).tolist())
     else:
         raise ValueError(f"an object has at least one labelled point, or a box, got {show(one)}; remove the object")
-    area = float(given.get("area", (box[2] - box[0]) * (box[3] - box[1])))
+    try:
+        area = float(given.get("area", (box[2] - box[0]) * (box[3] - box[1])))
+    except (TypeError, ValueError):
+        area = np.nan
+    if not 0 <= area < np.inf:
+        raise ValueError(f"an object's area is a number, zero or greater, got {show(given.get('area'))}; mend it")
     return Pose(array[:, :2], there, box, area)
+
+
+def _single(one: Any) -> Pose:
+    """Read a single object, or a label of one."""
+    if isinstance(one, Pose):
+        return one
+    try:
+        return _pose(one)
+    except ValueError:
+        if isinstance(one, str | bytes | Mapping) or not hasattr(one, "__len__"):
+            raise
+    if len(one) != 1:
+        raise ValueError(f"a single object is compared, got {show(one)}; use Keypoints for labels of several")
+    return _pose(one[0])
 
 
 @dataclass(frozen=True)
@@ -97,6 +124,11 @@ class PoseDistance(Distance):
         How precisely each point can be placed, relative to the object's size. If None those of COCO for 17 points,
         and their mean for any other number.
 
+    Raises
+    ------
+    ArgumentError
+        If a sigma is not greater than zero.
+
     References
     ----------
     COCO (2016), keypoint evaluation.
@@ -113,6 +145,10 @@ class PoseDistance(Distance):
 
     def __init__(self, sigmas: Sequence[float] | None = None):
         self.sigmas = None if sigmas is None else np.asarray(sigmas, np.float64)
+        if self.sigmas is not None and not (self.sigmas > 0).all():
+            raise ArgumentError(
+                f"sigmas must be greater than zero, but {show(self.sigmas.tolist())} was given: write 0.1."
+            )
 
     @property
     def name(self) -> str:
@@ -121,7 +157,7 @@ class PoseDistance(Distance):
 
     def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> _Encoded:
         """Stack points, their presence and areas."""
-        poses = [one if isinstance(one, Pose) else each_label(poses_of, [one])[0][0] for one in labels]
+        poses = each_label(_single, labels)
         n = len(poses[0].points) if poses else 1
         for position, pose in enumerate(poses):
             if len(pose.points) != n:
@@ -175,6 +211,11 @@ class Keypoints(BestMatches):
     combine, empty, cap
         See :class:`BestMatches`.
 
+    Raises
+    ------
+    ArgumentError
+        If there is no such measure.
+
     Examples
     --------
     >>> round(Keypoints("iou")([[(0, 0), (2, 2)]], [[(1, 0), (3, 2)]]), 4)
@@ -191,6 +232,8 @@ class Keypoints(BestMatches):
         empty: float = 0.0,
         cap: float = np.inf,
     ):
+        if measure not in ("oks", "iou"):
+            raise ArgumentError(f'the measure of keypoints is "oks" or "iou", but {measure!r} was given: choose one.')
         single = PoseDistance(sigmas) if measure == "oks" else BoxDistance("iou", pixel=pixel)
         super().__init__(single, combine, empty=empty, cap=cap, name=f"keypoint_{measure}")
 

@@ -1,6 +1,6 @@
 """Partial rankings: labels that are blocks of tied classes, best first, as in differential diagnoses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ def blocks_of(label: Any) -> list[list[Any]]:
         raise ValueError(f"a partial ranking is a list of blocks, got {show(label)}; write [[class, …], …]")
     blocks = [list(one) if isinstance(one, list | tuple | set | frozenset | np.ndarray) else [one] for one in label]
     named = [one for block in blocks for one in block]
+    for one in named:
+        if not isinstance(one, Hashable):
+            raise ValueError(f"the classes of a ranking are text or numbers, got {show(one)}; write [[class, …], …]")
     if len(set(named)) < len(named) or not all(blocks):
         raise ValueError(f"a partial ranking has no empty block and names no class twice, got {show(label)}; mend it")
     return blocks
@@ -90,6 +93,8 @@ class PartialRankings(Distance):
                     raise LabelRefused(f"the class {one!r} is not among the classes given; add it there", position)
                 column.setdefault(one, len(column))
         n_classes = len(column) if self.classes is None else len(self.classes)
+        if not n_classes:
+            return np.ones((len(labels), 1))  # nobody ranks anything: all alike
         never = n_classes - len(column)  # named by nobody, and so alike in all labels
         named = [sum(map(len, blocks)) for blocks in rankings]
         depth = max(1, min(self.depth or max(named, default=1), n_classes))

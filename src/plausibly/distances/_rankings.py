@@ -1,6 +1,6 @@
 """Ranked lists: labels that name some things, best first."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,6 +42,8 @@ def ranked_list(label: Any) -> list[Any]:
     members = label.tolist() if isinstance(label, np.ndarray) else list(label)
     seen = set()
     for member in members:
+        if not isinstance(member, Hashable):
+            raise ValueError(f"a ranked list names text or numbers, got {show(member)}; write [best, second, …]")
         if member in seen:
             raise ValueError(f"a ranked list names nothing twice, got {show(member)} again; keep the first")
         seen.add(member)
