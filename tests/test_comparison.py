@@ -36,6 +36,15 @@ def test_rounding_is_a_tie():
     assert probability_better(results([[0.1 + 0.2], [0.3]]), "top1_accuracy", "A", "B") == 0.5
 
 
+def test_rounding_is_a_tie_in_rankings_too():
+    """Also where the value lies between two steps of 1e-9, as k / 1024 does; and large metrics do not overflow."""
+    at = 513 / 1024
+    found = rankings(results([[at, at], [np.nextafter(at, 0), at + 1e-15]]), "top1_accuracy")
+    assert found.values.tolist() == [["A = B", 1.0]]
+    found = rankings(results([[1e12, 3e12], [2e12, 1e12]]), "top1_accuracy")
+    assert sorted(found["ranking"]) == ["A > B", "B > A"]
+
+
 def test_the_matrix_holds_every_pair():
     draws = results(np.random.default_rng(0).integers(0, 4, (3, 50)) / 4)
     matrix = probabilities_better(draws, "top1_accuracy")

@@ -189,11 +189,13 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     values, names, _ = _goodness(results, metric)
     if not len(names):
         return pd.DataFrame({"ranking": [], "probability": []})
-    # Rounded to whole steps: equal metrics differ by rounding.
-    levels = np.round(values / (1e3 * _ROUNDING)).astype(np.int64)
-    order = np.argsort(-levels, axis=0, kind="stable")
-    falling = np.take_along_axis(levels, order, axis=0)
-    tied = np.vstack([falling[1:] == falling[:-1], np.zeros((1, levels.shape[1]), bool)])
+    # What differs by rounding is equal, and equal classifiers are named in their own order.
+    order = np.argsort(-values, axis=0, kind="stable")
+    gaps = np.diff(np.take_along_axis(values, order, axis=0), axis=0) < -_ROUNDING
+    levels = np.zeros(values.shape, np.int64)
+    np.put_along_axis(levels, order[1:], np.cumsum(gaps, axis=0), axis=0)
+    order = np.argsort(levels, axis=0, kind="stable")
+    tied = np.vstack([~gaps, np.zeros((1, levels.shape[1]), bool)])
     found, counts = np.unique(np.vstack([order, tied]), axis=1, return_counts=True)
     n = len(names)
     texts = [
