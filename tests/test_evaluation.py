@@ -340,7 +340,7 @@ def test_reading_slices_does_not_read_the_file_again_and_again(ragged, tmp_path,
 
 
 def test_a_missing_file_is_one_sentence(scores, tmp_path):
-    with pytest.raises(FileError, match=r"none\.nc cannot be read"):
+    with pytest.raises(FileError, match=r"none\.nc does not exist: check the path"):
         evaluate(tmp_path / "none.nc", scores)
 
 
@@ -360,6 +360,20 @@ def test_draws_know_their_chain_and_metrics_which_way_is_better(full, scores):
     assert results["top2_coverage"].attrs["better"] == "greater"
     row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
     assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
+
+
+def test_classifiers_have_names_and_each_its_own(full, scores):
+    with pytest.raises(ArgumentError, match="two classifiers have the name '1': give each a name of its own"):
+        evaluate(full, {1: scores["A"], "1": scores["B"]})
+    for given in (None, scores["A"], [scores["A"]], "a.csv"):
+        with pytest.raises(ArgumentError, match="predictions must be a mapping from the names of classifiers, but"):
+            evaluate(full, given)
+    assert evaluate(full, {1: scores["A"]}, k=1)["classifier"].values.tolist() == ["1"]
+
+
+def test_what_is_no_posterior_is_refused(scores):
+    with pytest.raises(ArgumentError, match=r"a posterior of plausibly.aggregate or .* needed, but None was given"):
+        evaluate(None, scores)
 
 
 def test_bad_predictions_are_refused(full, scores):

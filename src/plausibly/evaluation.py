@@ -29,7 +29,7 @@ from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function, as_metric, check_function
 from plausibly.posterior import annotations_of, opened
-from plausibly.predictions import read_predictions
+from plausibly.predictions import named_predictions, read_predictions
 
 METRICS = (
     "accuracy",
@@ -115,8 +115,8 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``k``, ``sizes`` or ``ties`` is out of range, weights do not fit or are negative, or a metric is no function
-        of two vectors to a number or has the name of another.
+        If ``posterior`` is none, two classifiers share a name, ``k``, ``sizes`` or ``ties`` is out of range, weights do
+        not fit or are negative, or a metric is no function of two vectors to a number or has the name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
@@ -139,6 +139,7 @@ def evaluate(
     >>> results["top1_accuracy"].values.tolist(), results["top1_accuracy_point"].values.tolist()
     ([[0.0, 1.0]], [1.0])
     """
+    named = named_predictions(predictions)
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else nullcontext(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source)
@@ -151,7 +152,7 @@ def evaluate(
         levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
         draws = Source(source, seed, PAIRS)
         weights = None if weights is None else _check_weights(weights, draws.n_draws, draws.n_cases)
-        scores = [read_predictions(given, annotations) for given in predictions.values()]
+        scores = [read_predictions(given, annotations) for given in named.values()]
         evaluation = _Evaluation(draws, scores, ks, own, ties)
         advance = bars.task("Evaluating", draws.n_cases, "cases")
         found = evaluation.run(weights, sizes, levels, advance)
@@ -159,7 +160,7 @@ def evaluate(
         attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
     variables = found | {"annotator_agreement": (("case",), agreement.astype(np.float32))}
     coords = {
-        "classifier": np.array([str(name) for name in predictions], dtype=str),
+        "classifier": np.array(list(named), dtype=str),
         "draw": np.arange(draws.n_draws),
         "chain": ("draw", np.repeat(np.arange(draws.n_chains), draws.draws_per_chain)),
         "case": annotations.cases,
