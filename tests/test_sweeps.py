@@ -157,6 +157,8 @@ def test_lists_are_no_longer_than_there_are_classes():
         ({"mode": "temper"}, ArgumentError, "none of the models has a use for mode='temper'"),
         ({"ties": "half"}, ArgumentError, "ties must be one of split, full"),
         ({"k": (1, 4)}, ArgumentError, "k must be a whole number between 1 and the number of classes, 3"),
+        ({"k": ()}, ArgumentError, "k must name the length of a list"),
+        ({"sizes": ()}, ArgumentError, "sizes must name one"),
         ({"sizes": (1, 4)}, ArgumentError, "sizes must be a whole number between 1 and the number of classes, 3"),
         ({"break_ties": "best"}, ArgumentError, "ties must be"),
         ({"weights": np.ones((5, 8))}, ArgumentError, r"weights of a sweep must have the shape \(case,\), \(8,\)"),

@@ -409,9 +409,13 @@ class Plan:
         if k is None:
             k = [size for size in DEPTHS if size <= annotations.n_classes]
         ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        if not ks:
+            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
         check_ties(break_ties)
         if sizes is not None:
             sizes = [check_size("sizes", n, annotations.n_classes) for n in ([sizes] if np.ndim(sizes) == 0 else sizes)]
+            if not sizes:
+                raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
         if weights is not None and np.shape(weights) != (annotations.n_cases,):
             raise ArgumentError(
                 f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
@@ -421,7 +425,7 @@ class Plan:
             "k": list(dict.fromkeys(ks)),
             "sizes": sizes,
             "risks": None if risks is None else read_risks(risks, annotations.classes),
-            "metrics": check_metrics(metrics or {}, annotations.n_classes),
+            "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
             "weights": weights,
             "ties": break_ties,
         }
