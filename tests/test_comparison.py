@@ -36,6 +36,15 @@ def test_rounding_is_a_tie():
     assert probability_better(results([[0.1 + 0.2], [0.3]]), "top1_accuracy", "A", "B") == 0.5
 
 
+def test_rounding_is_a_tie_in_rankings_too():
+    """Also where the value lies between two steps of 1e-9, as k / 1024 does; and large metrics do not overflow."""
+    at = 513 / 1024
+    found = rankings(results([[at, at], [np.nextafter(at, 0), at + 1e-15]]), "top1_accuracy")
+    assert found.values.tolist() == [["A = B", 1.0]]
+    found = rankings(results([[1e12, 3e12], [2e12, 1e12]]), "top1_accuracy")
+    assert sorted(found["ranking"]) == ["A > B", "B > A"]
+
+
 def test_the_matrix_holds_every_pair():
     draws = results(np.random.default_rng(0).integers(0, 4, (3, 50)) / 4)
     matrix = probabilities_better(draws, "top1_accuracy")
@@ -186,6 +195,10 @@ def test_a_point_estimate_leaves_annotation_noise_unknown():
     ("options", "message"),
     [
         ({"groups": [1, 2]}, "groups must have one value for each of the 60 cases, but 2 were given"),
+        ({"groups": [None] * 60}, "groups must name a group for every case, but None is none"),
+        ({"groups": [float("nan")] * 60}, "groups must name a group for every case, but nan is none"),
+        ({"groups": [[1]] * 60}, "groups must name a group for every case"),
+        ({"seed": -1}, "seed must be a whole number"),
         ({"resamples": 1}, "resamples must be a whole number of at least 2, but 1 was given"),
     ],
 )
@@ -197,3 +210,15 @@ def test_splits_that_cannot_be_made_are_refused(options, message):
 def test_a_split_needs_the_metric_by_case():
     with pytest.raises(ArgumentError, match="no 'top1_accuracy_by_case' in these results"):
         variance_split(results([[0.5, 0.6]]), "top1_accuracy")
+
+
+def test_one_group_leaves_sampling_noise_unknown():
+    split = variance_split(noisy(), "x", groups=["one"] * 60)
+    assert split[["sampling_sd", "total_sd"]].isna().all(axis=None)
+    assert (split["annotation_sd"] > 0).all()
+
+
+@pytest.mark.parametrize("compare", [differences, rankings, probabilities_better, rank_probabilities, variance_split])
+def test_what_is_no_result_is_refused(compare):
+    with pytest.raises(ArgumentError, match=r"results of plausibly\.evaluate are needed, but a NoneType was given"):
+        compare(None, "top1_accuracy")

@@ -252,6 +252,11 @@ def test_the_users_own_coverage_is_ours(ragged, scores):
         ({"x_by_case": brier}, "must have a name of its own, but 'x_by_case'"),
         ({"draw": brier}, "must have a name of its own, but 'draw'"),
         ({"mine": lambda a, b: a}, r"metric 'mine' must return one number, but it returns the shape \(12,\)"),
+        (brier, "metrics must be a mapping from names"),
+        ({1: brier, "1": brier}, "two metrics have the name '1'"),
+        ({"mine": lambda a, b: a.nothing}, "'mine' must be a function .* it failed .*nothing"),
+        ({"mine": lambda a, b: jnp.where(b[0] > 0.1, jnp.nan, a @ b)}, "'mine' must be finite in every draw, .* 'case"),
+        ({"mine": lambda a, b: jnp.where(b[0] > 0.1, -jnp.inf, a @ b)}, "'mine' must be finite in every draw"),
     ],
 )
 def test_metrics_that_are_none_are_refused(full, scores, given, message):
@@ -305,6 +310,11 @@ def test_equal_weights_change_nothing(ragged, scores):
         (np.full(N_CASES, -1.0), r"not negative, but -1.0 stands at \(0,\)"),
         (np.full((40, N_CASES), np.nan), r"finite numbers .* but nan stands at \(0, 0\)"),
         (np.zeros(N_CASES), "weights must not all be 0"),
+        ([[1, 2], [1]], "rows differ in length"),
+        (["a"] * N_CASES, "weights must be numbers"),
+        (np.full(N_CASES, 1j), "weights must be numbers"),
+        (np.full(N_CASES, 1e-50), "greatest weight must be between 1e-20 and 1e.20, but it is 1e-50"),
+        (np.full(N_CASES, 3e38), "only their ratios count"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
@@ -340,7 +350,7 @@ def test_reading_slices_does_not_read_the_file_again_and_again(ragged, tmp_path,
 
 
 def test_a_missing_file_is_one_sentence(scores, tmp_path):
-    with pytest.raises(FileError, match=r"none\.nc cannot be read"):
+    with pytest.raises(FileError, match=r"none\.nc does not exist: check the path"):
         evaluate(tmp_path / "none.nc", scores)
 
 
@@ -360,6 +370,25 @@ def test_draws_know_their_chain_and_metrics_which_way_is_better(full, scores):
     assert results["top2_coverage"].attrs["better"] == "greater"
     row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
     assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
+
+
+def test_lists_have_a_length(full, scores):
+    with pytest.raises(ArgumentError, match="k must name the length of a list, but none was given"):
+        evaluate(full, scores, k=())
+
+
+def test_classifiers_have_names_and_each_its_own(full, scores):
+    with pytest.raises(ArgumentError, match="two classifiers have the name '1': give each a name of its own"):
+        evaluate(full, {1: scores["A"], "1": scores["B"]})
+    for given in (None, scores["A"], [scores["A"]], "a.csv"):
+        with pytest.raises(ArgumentError, match="predictions must be a mapping from the names of classifiers, but"):
+            evaluate(full, given)
+    assert evaluate(full, {1: scores["A"]}, k=1)["classifier"].values.tolist() == ["1"]
+
+
+def test_what_is_no_posterior_is_refused(scores):
+    with pytest.raises(ArgumentError, match=r"a posterior of plausibly.aggregate or .* needed, but None was given"):
+        evaluate(None, scores)
 
 
 def test_bad_predictions_are_refused(full, scores):

@@ -11,6 +11,7 @@ from scipy import stats
 
 from plausibly._arviz import HAS_INFERENCE_DATA, az, from_groups, to_groups
 from plausibly.annotations import Annotations, Slots
+from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError, FileError
 from plausibly.posterior import (
     annotations_of,
@@ -189,6 +190,28 @@ def test_draws_that_do_not_fit_are_refused():
         build_posterior(np.ones((1, 2)), ANNOTATIONS, SLOTS, point=np.ones(11), concentration=1.0)
 
 
+@pytest.mark.parametrize(
+    "ask", [dense, slots_of, annotations_of, diagnose, lambda p: top_classes(p, 1), lambda p: save(p, "p.nc")]
+)
+def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for given in (None, "p.nc", {"posterior": 1}):
+        with pytest.raises(ArgumentError, match=f"a posterior of plausibly.aggregate .* needed, but {given!r} was"):
+            ask(given)
+    groups = to_groups(posterior)
+    with pytest.raises(ArgumentError, match="this one has no 'constant_data'"):
+        ask(from_groups({name: group for name, group in groups.items() if name != "constant_data"}, posterior.attrs))
+    with pytest.raises(ArgumentError, match="this one has no 'n_classes'"):
+        ask(from_groups(groups, {}))
+
+
+def test_names_of_files_are_text(posterior):
+    for act in (load, lambda path: save(posterior, path)):
+        for path in (None, 3):
+            with pytest.raises(ArgumentError, match=f"the name of a file is needed, but {path} was given"):
+                act(path)
+
+
 def test_bad_requests_are_refused(posterior):
     with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
         dense(posterior, cases=["p1", "p9"])
@@ -216,8 +239,8 @@ def test_bad_files_are_refused(posterior, tmp_path):
     (tmp_path / "text.nc").write_text("not netCDF")
     with pytest.raises(FileError, match=r"text\.nc cannot be read as netCDF"):
         load(tmp_path / "text.nc")
-    other = from_groups({"posterior": xr.Dataset({"a": 1.0})}, {})
-    save(other, tmp_path / "other.nc")
+    other = xr.DataTree.from_dict({"posterior": xr.Dataset({"a": 1.0})})
+    other.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     with pytest.raises(FileError, match=r"other\.nc is netCDF but holds no posterior, only \['posterior'\]"):
         load(tmp_path / "other.nc")
     with pytest.raises(FileError, match=r"a\.nc cannot be written \(No such file or directory\): choose another place"):

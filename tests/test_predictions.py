@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from plausibly.annotations import Annotations
+from plausibly.errors import PredictionError
 from plausibly.predictions import read_predictions
 
 ANNOTATIONS = Annotations.from_rankings(
@@ -107,3 +108,28 @@ def test_a_class_called_case():
     annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["case", "control"])
     read = read_predictions(pd.DataFrame({"control": [1, 2], "case": [3, 4]}), annotations)
     np.testing.assert_array_equal(read, [[3, 1], [4, 2]])
+
+
+def test_an_index_of_numbers_in_another_order_names_the_cases():
+    annotations = Annotations.from_counts([[1, 0], [0, 1], [1, 0]], classes=["a", "b"])
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [4.0, 5, 6]})
+    shuffled = frame.loc[[2, 0, 1]]
+    np.testing.assert_array_equal(read_predictions(shuffled, annotations), frame)
+    np.testing.assert_array_equal(read_predictions(shuffled.reset_index(drop=True), annotations), shuffled)
+    unnamed = pd.DataFrame(frame.to_numpy()).loc[[2, 0, 1]]
+    np.testing.assert_array_equal(read_predictions(unnamed, annotations), frame)
+    by_column = shuffled.assign(case=[0, 1, 2])
+    np.testing.assert_array_equal(read_predictions(by_column, annotations), shuffled)
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ([1, 0, 2], "neither 0, 1, … nor the cases' names .there is none for case 'q'"),
+        ([1, 2, 3], "reset it if the rows are in the cases' order"),
+        (pd.MultiIndex.from_tuples([("x", 0), ("x", 1), ("y", 0)]), "several levels without names"),
+    ],
+)
+def test_an_index_that_names_no_case_is_refused(index, message):
+    with pytest.raises(PredictionError, match=message):
+        read_predictions(pd.DataFrame(SCORES, index=index), ANNOTATIONS)

@@ -137,6 +137,16 @@ def test_lists_are_no_longer_than_there_are_classes():
     ("change", "error", "match"),
     [
         ({"models": {}}, ArgumentError, "needs a model"),
+        ({"models": "prirn"}, ArgumentError, "models must be a mapping to reliabilities, but 'prirn' was given"),
+        (
+            {"models": {"prirn": 10}},
+            ArgumentError,
+            "reliabilities of prirn must be a list of numbers, but 10 was given",
+        ),
+        ({"models": {"prirn": "10"}}, ArgumentError, "must be a list of numbers, but '10' was given"),
+        ({"models": {"irn": 10}}, ArgumentError, "irn has no reliability, but 10 was given"),
+        ({"predictions": {1: SCORES["A"], "1": SCORES["B"]}}, ArgumentError, "two classifiers have the name '1'"),
+        ({"predictions": SCORES["A"]}, ArgumentError, "predictions must be a mapping from the names of classifiers"),
         ({"models": {"prirn": ()}}, ArgumentError, "prirn needs a reliability"),
         ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is asked for 2 times"),
         ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
@@ -147,6 +157,8 @@ def test_lists_are_no_longer_than_there_are_classes():
         ({"mode": "temper"}, ArgumentError, "none of the models has a use for mode='temper'"),
         ({"ties": "half"}, ArgumentError, "ties must be one of split, full"),
         ({"k": (1, 4)}, ArgumentError, "k must be a whole number between 1 and the number of classes, 3"),
+        ({"k": ()}, ArgumentError, "k must name the length of a list"),
+        ({"sizes": ()}, ArgumentError, "sizes must name one"),
         ({"sizes": (1, 4)}, ArgumentError, "sizes must be a whole number between 1 and the number of classes, 3"),
         ({"break_ties": "best"}, ArgumentError, "ties must be"),
         ({"weights": np.ones((5, 8))}, ArgumentError, r"weights of a sweep must have the shape \(case,\), \(8,\)"),
@@ -162,6 +174,11 @@ def test_bad_arguments_are_found_before_anything_is_computed(annotations, monkey
     arguments = {"predictions": SCORES, "models": {"prirn": (10,)}} | change
     with pytest.raises(error, match=match):
         pb.sweep(annotations, progress=False, **arguments)
+
+
+def test_annotations_have_to_be_read_first():
+    with pytest.raises(ArgumentError, match=r"a sweep needs Annotations, but 'a\.json' was given: read them with"):
+        pb.sweep("a.json", SCORES, {"irn": None}, progress=False)
 
 
 def found(converged):

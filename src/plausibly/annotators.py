@@ -13,7 +13,7 @@ from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._partial import normalised_overlap
-from plausibly.predictions import read_predictions
+from plausibly.predictions import named_predictions, read_predictions
 
 _NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
 
@@ -168,19 +168,19 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     >>> classifier_overlap(annotations, {"A": [[0.6, 0.3, 0.1]], "B": [[0.1, 0.2, 0.7]]}, depth=1).values.tolist()
     [[1.0], [0.0]]
     """
+    named = named_predictions(predictions)
     depth = check_size("depth", depth, annotations.n_classes)
     places = _Places(annotations)
     n = np.diff(annotations.case_start)
-    out = np.empty((len(predictions), annotations.n_cases))
-    for row, source in enumerate(predictions.values()):
+    out = np.empty((len(named), annotations.n_cases))
+    for row, source in enumerate(named.values()):
         listed = ranked_classes(read_predictions(source, annotations), depth)
         for count in np.unique(n):
             for cases in places.slices(np.flatnonzero(n == count), int(count)):
                 before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))
                 theirs, overlap = places.listed(cases, listed[cases], before, size, weight)
                 out[row, cases] = normalised_overlap(*theirs, *overlap, depth).mean(axis=1)
-    names = [str(name) for name in predictions]
-    coords = {"classifier": names, "case": annotations.cases}
+    coords = {"classifier": list(named), "case": annotations.cases}
     return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{depth}")
 
 

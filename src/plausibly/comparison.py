@@ -21,6 +21,7 @@ from jaxtyping import Float
 
 from plausibly._arviz import az
 from plausibly._bootstrap import resampled_means
+from plausibly._keys import check_seed
 from plausibly.errors import ArgumentError
 
 INTERVAL = 0.94
@@ -189,11 +190,13 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     values, names, _ = _goodness(results, metric)
     if not len(names):
         return pd.DataFrame({"ranking": [], "probability": []})
-    # Rounded to whole steps: equal metrics differ by rounding.
-    levels = np.round(values / (1e3 * _ROUNDING)).astype(np.int64)
-    order = np.argsort(-levels, axis=0, kind="stable")
-    falling = np.take_along_axis(levels, order, axis=0)
-    tied = np.vstack([falling[1:] == falling[:-1], np.zeros((1, levels.shape[1]), bool)])
+    # What differs by rounding is equal, and equal classifiers are named in their own order.
+    order = np.argsort(-values, axis=0, kind="stable")
+    gaps = np.diff(np.take_along_axis(values, order, axis=0), axis=0) < -_ROUNDING
+    levels = np.zeros(values.shape, np.int64)
+    np.put_along_axis(levels, order[1:], np.cumsum(gaps, axis=0), axis=0)
+    order = np.argsort(levels, axis=0, kind="stable")
+    tied = np.vstack([~gaps, np.zeros((1, levels.shape[1]), bool)])
     found, counts = np.unique(np.vstack([order, tied]), axis=1, return_counts=True)
     n = len(names)
     texts = [
@@ -274,7 +277,7 @@ def variance_split(
         standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, by the effective number of
         draws ``effective_draws``; ``sampling_sd``, over samples of as many cases; and ``total_sd``, of annotation and
         sampling noise together, which is what a claim about other cases has to allow for. A point estimate has no draws
-        to vary: its annotation noise is not 0 but unknown, NaN.
+        to vary: its annotation noise is not 0 but unknown, NaN; so is the sampling noise of a single case or group.
 
     Raises
     ------
@@ -298,8 +301,15 @@ def variance_split(
     if not isinstance(resamples, int | np.integer) or resamples < 2:
         raise ArgumentError(f"resamples must be a whole number of at least 2, but {resamples!r} was given: give more.")
     cases = results[by_case].transpose("classifier", "case").values.astype(float)
+    if groups is not None:
+        groups = list(groups)
+        for value in groups:
+            if not isinstance(value, Hashable) or value is None or value != value:
+                raise ArgumentError(f"groups must name a group for every case, but {value!r} is none: name it.")
     weight = results["case_weight"].values.astype(float) if "case_weight" in results else np.ones(cases.shape[1])
-    sampled = resampled_means(np.where(weight > 0, cases, 0), weight, groups, resamples, seed)
+    sampled = resampled_means(np.where(weight > 0, cases, 0), weight, groups, resamples, check_seed(seed))
+    # One case, or one group, says nothing of others.
+    varies = len({case if groups is None else groups[case] for case in np.flatnonzero(weight > 0)}) > 1
     chains = results["chain"].values if "chain" in results.coords else np.zeros(values.shape[1], int)
     pairs = [(i, None) for i in range(len(names))] + list(zip(*np.triu_indices(len(names), 1), strict=True))
     rows = []
@@ -309,7 +319,7 @@ def variance_split(
         draws = draws[kept]
         annotation = draws.std(ddof=1) if len(draws) > 1 else np.nan
         effective = _effective(draws, chains[kept])
-        sampling = np.nanstd(resample, ddof=1)
+        sampling = np.nanstd(resample, ddof=1) if varies else np.nan
         rows.append(
             {
                 "classifier": names[i],
@@ -337,6 +347,10 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
 
 
 def _by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
+    if not isinstance(results, xr.Dataset):
+        raise ArgumentError(
+            f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."
+        )
     known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]
     if metric not in known:
         raise ArgumentError(f"there is no metric {metric!r} by draw in these results: choose from {', '.join(known)}.")

@@ -23,6 +23,7 @@ from scipy.stats import chi2
 from plausibly._arviz import Posterior, az, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
+from plausibly.posterior import check_posterior
 
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
@@ -160,7 +161,13 @@ def diagnose(posterior: Posterior) -> xr.Dataset:
     xarray.Dataset
         By case: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging``, ``converged``, under the rule of
         :mod:`plausibly.diagnostics`; of exact draws and point estimates, ``converged`` alone, and true.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no posterior.
     """
+    check_posterior(posterior)
     groups = to_groups(posterior)
     if "convergence" in groups:
         return groups["convergence"]

@@ -21,6 +21,7 @@ from plausibly._slices import PAIRS, Part, Source
 from plausibly._streams import Stream, as_key
 from plausibly._totals import CoverageTotals, ListTotals, UserTotals, Weights
 from plausibly.annotations import read_risks
+from plausibly.annotations._names import _show
 from plausibly.annotators import annotator_agreement
 from plausibly.errors import ArgumentError
 from plausibly.metrics import Metric
@@ -29,7 +30,7 @@ from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function, as_metric, check_function
 from plausibly.posterior import annotations_of, opened
-from plausibly.predictions import read_predictions
+from plausibly.predictions import named_predictions, read_predictions
 
 METRICS = (
     "accuracy",
@@ -115,8 +116,8 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``k``, ``sizes`` or ``ties`` is out of range, weights do not fit or are negative, or a metric is no function
-        of two vectors to a number or has the name of another.
+        If ``posterior`` is none, two classifiers share a name, ``k``, ``sizes`` or ``ties`` is out of range, weights do
+        not fit or are negative, or a metric is no function of two vectors to a number or has the name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
@@ -139,27 +140,30 @@ def evaluate(
     >>> results["top1_accuracy"].values.tolist(), results["top1_accuracy_point"].values.tolist()
     ([[0.0, 1.0]], [1.0])
     """
+    named = named_predictions(predictions)
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else nullcontext(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
         ks = list(dict.fromkeys(check_size("k", size, n_classes) for size in _several(k)))
+        if not ks:
+            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
         sizes = [size for size in SIZES if size <= n_classes] if sizes is None else _several(sizes)
         sizes = list(dict.fromkeys(check_size("sizes", size, n_classes) for size in sizes))
         check_ties(ties)
-        own = check_metrics(metrics or {}, n_classes)
+        own = check_metrics({} if metrics is None else metrics, n_classes)
         levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
         draws = Source(source, seed, PAIRS)
         weights = None if weights is None else _check_weights(weights, draws.n_draws, draws.n_cases)
-        scores = [read_predictions(given, annotations) for given in predictions.values()]
-        evaluation = _Evaluation(draws, scores, ks, own, ties)
+        scores = [read_predictions(given, annotations) for given in named.values()]
+        evaluation = _Evaluation(draws, scores, ks, own, ties, annotations.cases)
         advance = bars.task("Evaluating", draws.n_cases, "cases")
         found = evaluation.run(weights, sizes, levels, advance)
         agreement = annotator_agreement(annotations)
         attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
     variables = found | {"annotator_agreement": (("case",), agreement.astype(np.float32))}
     coords = {
-        "classifier": np.array([str(name) for name in predictions], dtype=str),
+        "classifier": np.array(list(named), dtype=str),
         "draw": np.arange(draws.n_draws),
         "chain": ("draw", np.repeat(np.arange(draws.n_chains), draws.draws_per_chain)),
         "case": annotations.cases,
@@ -223,7 +227,10 @@ def summary(results: xr.Dataset) -> pd.DataFrame:
 class _Evaluation:
     """One pass over the draws, and one over the point estimate."""
 
-    def __init__(self, source: Source, scores: Sequence[np.ndarray], ks: Sequence[int], own, ties: str):
+    def __init__(
+        self, source: Source, scores: Sequence[np.ndarray], ks: Sequence[int], own, ties: str, names: np.ndarray
+    ):
+        self._names = names
         self._source, self._scores, self._ks, self._own, self._ties = source, scores, ks, own, ties
         self._depth = max(ks) if scores else 1
         words = source.words[Stream.PREDICTIONS] if ties == "random" else None
@@ -286,6 +293,8 @@ class _Evaluation:
         with np.errstate(invalid="ignore"):  # 0 / 0 where nothing has weight
             for name, what in names.items():
                 over_cases, over_draws = _sums(totals, name, what, self._source)
+                if what is None:
+                    self._check_finite(name, over_draws)
                 point = np.empty(0) if at_point is None else _sums(at_point, name, what, self._source)[0][:, 0]
                 less = self._own[name].better == "smaller" if what is None else what[0] in SMALLER
                 attrs = {"better": "smaller" if less else "greater"}
@@ -293,6 +302,14 @@ class _Evaluation:
                 variables[f"{name}_by_case"] = ("classifier", "case"), (over_draws / by_case).astype(np.float32)
                 variables[f"{name}_point"] = ("classifier",), point / total
         return variables
+
+    def _check_finite(self, name, over_draws):
+        """A mean over some of the draws would be another quantity, and infinities have no differences."""
+        for row, case in np.argwhere(~np.isfinite(over_draws))[:1]:
+            raise ArgumentError(
+                f"metric {name!r} must be finite in every draw, but it is not for case {str(self._names[case])!r} and "
+                f"classifier {row + 1}: write it so that it is, for example with jnp.where."
+            )
 
 
 def _sums(totals, name, what, source):
@@ -311,9 +328,16 @@ def _sums(totals, name, what, source):
 
 def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
     """Refuse metrics of the user's own that are none, or whose names are taken."""
+    if not isinstance(metrics, Mapping):
+        raise ArgumentError(
+            f"metrics must be a mapping from names, but {_show(metrics)} was given: write for example "
+            '{"mine": function}.'
+        )
     found = {}
     for name, given in metrics.items():
         name = str(name)
+        if name in found:
+            raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
         taken = name.startswith(("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk"))
         if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
             raise ArgumentError(
@@ -324,12 +348,18 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
     return found
 
 
+_LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 _COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
 
 
 def _check_weights(weights: ArrayLike, n_draws: int, n_cases: int) -> Weights:
     """Refuse weights that do not fit; draws run fastest in what is returned."""
-    values = np.asarray(weights, np.float32)
+    try:
+        values = np.asarray(weights)
+    except ValueError as error:
+        raise ArgumentError("weights must be an array, but rows differ in length: mend them.") from error
+    if values.dtype.kind not in "biuf":
+        raise ArgumentError(f"weights must be numbers, but {_show(weights)} was given: convert them to numbers.")
     if values.shape not in ((n_cases,), (n_draws, n_cases)):
         raise ArgumentError(
             f"weights must have the shape (case,), {(n_cases,)}, or (draw, case), {(n_draws, n_cases)}, but the shape "
@@ -344,6 +374,12 @@ def _check_weights(weights: ArrayLike, n_draws: int, n_cases: int) -> Weights:
         )
     if not values.any():
         raise ArgumentError("weights must not all be 0, but they are: give weight to at least one case.")
+    if not _LEAST <= values.max() <= 1 / _LEAST:
+        raise ArgumentError(
+            f"the greatest weight must be between {_LEAST:g} and {1 / _LEAST:g}, but it is {values.max()}: scale them, "
+            "since only their ratios count."
+        )
+    values = values.astype(np.float32)
     return np.ascontiguousarray(np.broadcast_to(values, (n_draws, n_cases)).T)
 
 

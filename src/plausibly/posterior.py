@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,11 +28,15 @@ from plausibly._ranking import rank_slots
 from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Slots
+from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError
 from plausibly.metrics._inputs import check_size, check_ties
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""
+
+_GROUPS = ("posterior", "constant_data", "observed_data")
+_ATTRIBUTES = ("n_classes", "concentration")
 
 
 def build_posterior(
@@ -135,8 +140,32 @@ def build_posterior(
     )
 
 
+def check_posterior(posterior: object) -> None:
+    """Refuse what :func:`build_posterior` did not make.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none, or lacks a group or an attribute.
+    """
+    if not isinstance(posterior, Posterior):
+        raise ArgumentError(
+            f"a posterior of plausibly.aggregate or plausibly.load is needed, but {_show(posterior)} was given: "
+            "aggregate annotations, or load a file of plausibly.save."
+        )
+    groups = to_groups(posterior)
+    lost = [name for name in _GROUPS if name not in groups]
+    lost += [name for name in _ATTRIBUTES if name not in posterior.attrs]
+    if lost:
+        raise ArgumentError(
+            f"a posterior of plausibly.aggregate or plausibly.load is needed, but this one has no {lost[0]!r}: keep "
+            "its groups and attributes when you change it."
+        )
+
+
 def slots_of(posterior: Posterior) -> Slots:
     """Recover the slots over which the plausibilities of a posterior run."""
+    check_posterior(posterior)
     constants = posterior["constant_data"]
     case = np.asarray(constants["case_index"].values, np.int32)
     n_cases = posterior["observed_data"].sizes["case"]
@@ -150,6 +179,7 @@ def slots_of(posterior: Posterior) -> Slots:
 
 def annotations_of(posterior: Posterior) -> Annotations:
     """Recover the annotations that a posterior was conditioned on."""
+    check_posterior(posterior)
     observed = posterior["observed_data"]
     return Annotations(
         cases=case_names(posterior),
@@ -220,6 +250,7 @@ def top_classes(
     >>> top_classes(posterior, depth=2).tolist()
     [[[0, 1]], [[1, 0]]]
     """
+    check_posterior(posterior)
     n_classes = int(posterior.attrs["n_classes"])
     depth = check_size("depth", depth, n_classes)
     check_ties(ties)
@@ -269,6 +300,7 @@ def dense(
     >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
     [[1.0], [1.0]]
     """
+    check_posterior(posterior)
     positions, names = _positions(posterior, cases)
     return dense_slots(
         stacked_draws(posterior),
@@ -315,7 +347,11 @@ def save(posterior: Posterior, path: str | Path) -> None:
     ------
     FileError
         If the file cannot be written.
+    ArgumentError
+        If it is no posterior, or the path is none.
     """
+    check_posterior(posterior)
+    _check_path(path)
     tree = xr.DataTree.from_dict(to_groups(posterior))
     tree.attrs.update(posterior.attrs)
     encoding = {
@@ -347,6 +383,8 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     ------
     FileError
         If the file is missing, truncated, not netCDF or not a posterior.
+    ArgumentError
+        If the path is none.
     """
     tree = _open_tree(path)
     try:
@@ -377,6 +415,7 @@ def opened(path: str | Path) -> Iterator[Posterior]:
 
 
 def _open_tree(path):
+    _check_path(path)
     try:
         return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
@@ -385,9 +424,14 @@ def _open_tree(path):
         raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
 
 
+def _check_path(path):
+    if not isinstance(path, str | PathLike):
+        raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")
+
+
 def _check_groups(tree, path):
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    if not {"posterior", "constant_data", "observed_data"} <= groups.keys():
+    if not groups.keys() >= set(_GROUPS):
         raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
     return from_groups(groups, tree.attrs)
 

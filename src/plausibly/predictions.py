@@ -1,16 +1,46 @@
 """Predictions of a classifier: scores (case, class), lined up with the cases and the classes of annotations."""
 
 import os
+from collections.abc import Hashable, Mapping
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._files import naming
-from plausibly.annotations._matrix import Matrix, read_matrix
-from plausibly.annotations._names import some
-from plausibly.errors import PredictionError
+from plausibly.annotations._matrix import CASE_COLUMNS, Matrix, read_matrix
+from plausibly.annotations._names import _show, some
+from plausibly.errors import ArgumentError, PredictionError
+
+
+def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
+    """Name classifiers by text, each by another.
+
+    Raises
+    ------
+    ArgumentError
+        If they are no mapping, or two names are the same text.
+
+    Examples
+    --------
+    >>> named_predictions({1: "a.csv", "B": "b.csv"})
+    {'1': 'a.csv', 'B': 'b.csv'}
+    """
+    if not isinstance(predictions, Mapping):
+        raise ArgumentError(
+            f"predictions must be a mapping from the names of classifiers, but {_show(predictions)} was given: write "
+            'for example {"A": scores}.'
+        )
+    named: dict[str, Any] = {}
+    for name, source in predictions.items():
+        text = str(name)
+        if text in named:
+            raise ArgumentError(f"two classifiers have the name {text!r}: give each a name of its own.")
+        named[text] = source
+    return named
 
 
 def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
@@ -23,7 +53,8 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     source
         A path to a ``.npy``, ``.csv``, ``.txt`` or ``.parquet`` file, a data frame, or an array (case, class).
         Columns go by class name where there is a header, else by index; rows by case name where there is a column
-        "case" (or a pandas index of names), else by order.
+        "case" (or a pandas index of names), else by order. A pandas index of whole numbers other than 0, 1, … is taken
+        for names too, so that a frame in another order is not matched by order.
     annotations
         Names the N cases and the K classes.
 
@@ -49,7 +80,9 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
            [0.1, 0.9]])
     """
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
+        matrix = read_matrix(
+            _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
+        )
         values = matrix.by_class(annotations.classes, PredictionError)[_rows(matrix, annotations.cases)]
         for i, k in np.argwhere(~np.isfinite(values))[:1]:
             raise PredictionError(
@@ -57,6 +90,27 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
                 f"the score is {values[i, k]}; write a finite number"
             )
     return values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+
+
+def _with_cases(source: Any, cases: np.ndarray) -> Any:
+    """Call a pandas index of whole numbers "case", unless it counts the rows or the cases stand in a column."""
+    if not nw.dependencies.is_pandas_dataframe(source):
+        return source
+    index, n_rows = source.index, len(source)
+    if any(name is not None for name in index.names) or any(name in source.columns for name in CASE_COLUMNS):
+        return source
+    if index.nlevels > 1:
+        raise PredictionError("the index has several levels without names; name one 'case', or reset the index")
+    if index.dtype.kind not in "iu" or index.equals(pd.RangeIndex(n_rows)):
+        return source
+    known = {str(name) for name in index}
+    absent = [name for name in cases.tolist() if name not in known]
+    if absent:
+        raise PredictionError(
+            f"the index of the data frame is neither 0, 1, … nor the cases' names (there is none for case "
+            f"{some(absent)}); reset it if the rows are in the cases' order, or name every case"
+        )
+    return source.rename_axis("case")
 
 
 def _rows(matrix: Matrix, cases: np.ndarray) -> np.ndarray:

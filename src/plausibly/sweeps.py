@@ -18,6 +18,7 @@ from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Slots, read_risks
+from plausibly.annotations._names import _show
 from plausibly.comparison import rankings
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
@@ -26,7 +27,7 @@ from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function
 from plausibly.posterior import build_posterior, case_names, slots_of
-from plausibly.predictions import read_predictions
+from plausibly.predictions import named_predictions, read_predictions
 
 KEPT_CASES = 6  #: the least certain cases of each run, whose draws are kept
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
@@ -376,6 +377,16 @@ class Plan:
     ) -> "Plan":
         """Read and check; see :func:`sweep`."""
         options = {name: value for name, value in given.items() if value is not None}
+        if not isinstance(annotations, Annotations):
+            raise ArgumentError(
+                f"a sweep needs Annotations, but {_show(annotations)} was given: read them with read_annotations."
+            )
+        named = named_predictions(predictions)
+        if not isinstance(models, Mapping):
+            raise ArgumentError(
+                f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
+                '{"prirn": (10, 30), "irn": None}.'
+            )
         if not models:
             raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
         for name, value in options.items():
@@ -398,9 +409,13 @@ class Plan:
         if k is None:
             k = [size for size in DEPTHS if size <= annotations.n_classes]
         ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        if not ks:
+            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
         check_ties(break_ties)
         if sizes is not None:
             sizes = [check_size("sizes", n, annotations.n_classes) for n in ([sizes] if np.ndim(sizes) == 0 else sizes)]
+            if not sizes:
+                raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
         if weights is not None and np.shape(weights) != (annotations.n_cases,):
             raise ArgumentError(
                 f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
@@ -410,13 +425,13 @@ class Plan:
             "k": list(dict.fromkeys(ks)),
             "sizes": sizes,
             "risks": None if risks is None else read_risks(risks, annotations.classes),
-            "metrics": check_metrics(metrics or {}, annotations.n_classes),
+            "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
             "weights": weights,
             "ties": break_ties,
         }
         return cls(
             annotations,
-            {str(name): read_predictions(source, annotations) for name, source in predictions.items()},
+            {name: read_predictions(source, annotations) for name, source in named.items()},
             steps,
             evaluated,
             seed,
@@ -459,11 +474,17 @@ def _reliabilities(model: str | Callable[..., None], wanted: Sequence[float] | N
     """Reliabilities at which to run a model, None for a model that has none."""
     taken = takes(model)
     if "reliability" not in taken:
-        if wanted:
-            raise ArgumentError(f"{model} has no reliability, but {wanted[0]!r} was given: leave it out.")
+        if wanted is not None and np.size(wanted):
+            first = wanted if np.ndim(wanted) == 0 else wanted[0]
+            raise ArgumentError(f"{model} has no reliability, but {first!r} was given: leave it out.")
         return [None]
     if wanted is None:
         return find_model(model).reliabilities or [taken["reliability"]]
+    if isinstance(wanted, str) or np.ndim(wanted) != 1:
+        raise ArgumentError(
+            f"the reliabilities of {model} must be a list of numbers, but {_show(wanted)} was given: write for example "
+            "(1, 3, 10)."
+        )
     if not len(wanted):
         raise ArgumentError(
             f"{model} needs a reliability, but none was given: name some, or give None for the usual ones."

@@ -350,7 +350,7 @@ def named(data, name):
 def test_compare_without_a_posterior(data, predictions):
     result = plausibly("compare", data / "none.nc", *predictions)
     assert result.exit_code == 2
-    assert "none.nc cannot be read" in result.stderr
+    assert "none.nc does not exist" in result.stderr
 
 
 def test_simulate_writes_what_the_simulators_give(data):

@@ -14,7 +14,10 @@ Ties = Literal["order", "random"]
 
 def as_array(values: ArrayLike) -> np.ndarray | jax.Array:
     """Leave JAX arrays where they are and make everything else a NumPy array."""
-    return values if isinstance(values, jax.Array) else np.asarray(values)
+    try:
+        return values if isinstance(values, jax.Array) else np.asarray(values)
+    except ValueError as error:
+        raise ArgumentError("an array is needed, but rows differ in length: give all rows the same length.") from error
 
 
 def check_ties(ties: str) -> None:

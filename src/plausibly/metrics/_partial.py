@@ -7,7 +7,7 @@ overlap that needs no tie broken; divided by the geometric mean of both rankings
 equal rankings.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -49,7 +49,11 @@ def soft_permutation(ranking: Ranking, n_classes: int | None = None) -> Float[np
     blocks, width = _blocks(ranking)
     names = [name for block in blocks for name in block]
     if n_classes is None:
-        n_classes = width if width is not None else max((int(name) for name in names), default=-1) + 1
+        n_classes = (
+            width
+            if width is not None
+            else max((int(name) for name in names if isinstance(name, int | np.integer)), default=-1) + 1
+        )
     for name in names:
         if not isinstance(name, int | np.integer) or not 0 <= name < n_classes:
             raise ArgumentError(
@@ -101,6 +105,10 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     named = list(dict.fromkeys(name for block in [*first, *second] for name in block))
     if n_classes is None:
         n_classes = max(len(named), width or 0, other_width or 0)
+    if not isinstance(n_classes, int | np.integer):
+        raise ArgumentError(f"n_classes must be a whole number, but {n_classes!r} was given: count all classes.")
+    if not n_classes:
+        raise ArgumentError("there must be a class to rank, but neither ranking names one: name some, or n_classes.")
     if n_classes < len(named):
         raise ArgumentError(
             f"n_classes must be at least the number of classes named, {len(named)}, but {n_classes} was given: "
@@ -140,8 +148,17 @@ def _amount_within(place, before, size):
 
 def _blocks(ranking):
     if isinstance(ranking, np.ndarray) and ranking.ndim == 2:
-        return [np.flatnonzero(row).tolist() for row in ranking], ranking.shape[1]
-    blocks = [list(block) for block in ranking]
+        if not np.isin(ranking, (0, 1)).all():
+            raise ArgumentError("a matrix (block, class) must hold zeros and ones, but others are there: mend it.")
+        blocks, width = [np.flatnonzero(row).tolist() for row in ranking], ranking.shape[1]
+    else:
+        if not isinstance(ranking, Iterable) or any(
+            isinstance(block, str) or not isinstance(block, Collection) for block in ranking
+        ):
+            raise ArgumentError(
+                f"a ranking must be a list of blocks, but {ranking!r} was given: write for example [['a'], ['b', 'c']]."
+            )
+        blocks, width = [list(block) for block in ranking], None
     seen = set()
     for block in blocks:
         if not block:
@@ -150,7 +167,7 @@ def _blocks(ranking):
             if name in seen:
                 raise ArgumentError(f"a ranking must name a class once, but {name!r} is there twice: keep one.")
             seen.add(name)
-    return blocks, None
+    return blocks, width
 
 
 def _places(blocks, columns, n_classes):

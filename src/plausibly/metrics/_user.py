@@ -104,7 +104,7 @@ def check_function(function: Function, n_classes: int, name: str = "the metric")
     vector = jax.ShapeDtypeStruct((n_classes,), jnp.float32)
     try:
         found = jax.eval_shape(function, vector, vector)
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, NameError, ArithmeticError) as error:
         raise ArgumentError(
             f"{name} must be a function of scores (class,) and plausibilities (class,) that JAX can trace, but it "
             f"failed ({str(error).splitlines()[0]}): write it with jax.numpy."
