@@ -61,6 +61,21 @@ def test_discrepancy_of_scores(data):
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
 
 
+def test_discrepancy_of_scores_by_stratum(tmp_path):
+    """Both strata have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
+    label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
+    rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
+    (tmp_path / "s.csv").write_text("\n".join(["case,score", *(f"{c},{c % 2 + c / 100}" for c in range(32))]))
+    words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--strata", "age", "--out", tmp_path]
+    result = plausibly("discrepancy", *words)
+    assert result.exit_code == 0, result.output
+    written = pd.read_csv(tmp_path / "strata.csv")
+    assert written["stratum"].tolist() == ["old", "young"]
+    assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
+    assert "mean per class" in result.stdout
+
+
 def test_discrepancy_says_what_did_not_count(tmp_path):
     (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
@@ -149,6 +164,7 @@ def test_reliability_by_a_rasch_model(data, tmp_path, draws):
         (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
         (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),
         (["reliability", "labels.csv", "--competence", "0.9", "--draws", "9"], "--draws is for the Rasch model, but"),
+        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "rash"], "competence must be one of rasch, l"),
         (["reliability", "labels.csv", "--competence", "known"], 'competence="known" needs the true labels'),
     ],
 )
