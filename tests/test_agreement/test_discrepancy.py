@@ -1,5 +1,6 @@
 """The discrepancy ratio against its definition, closed forms, simulations whose answer is known, and its limits."""
 
+import json
 from itertools import permutations
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plausibly import distances
 from plausibly.agreement import Labels, discrepancy_ratio
 from plausibly.datasets import simulate_label_noise
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.errors import AnnotationError, ArgumentError, DistanceError, PredictionError
 
 DELTAS = {
     "nominal": lambda a, b: float(a != b),
@@ -279,21 +281,74 @@ def test_frames_and_texts():
     assert "lower" not in one.to_frame()
 
 
-def test_a_distance_object_compares_arrays():
-    class Halves:
-        name = "halves"
+BOXES = {
+    "p": {"a": [[0, 0, 2, 2]], "b": [[1, 1, 3, 3]], "c": [[0, 0, 2, 2], [5, 5, 6, 6]]},
+    "q": {"a": [[0, 0, 1, 1]], "b": [[0, 0, 1, 2]]},
+    "r": {"a": []},
+}
+SPANS = {"p": {"a": [(0, 2, "PER")], "b": [(0, 3, "PER")], "c": [(0, 2, "LOC")]}, "q": {"a": [(0, 1, "X")], "b": []}}
+RANKED = {"p": {"a": ["x", "y", "z"], "b": ["y", "x", "z"], "c": ["x", "w"]}, "q": {"a": ["x", "y"], "b": ["y", "x"]}}
+TEXTS = {"p": {"a": "a b c", "b": "a c", "c": "b"}, "q": {"a": "x", "b": "x y"}}
+VECTORS = {"p": {"a": np.array([1, 2, 3]), "b": np.array([1, 2, 4])}, "q": {"a": np.array([0, 0, 1]), "b": np.ones(3)}}
 
-        def __call__(self, a, b):
-            raise AssertionError
 
-        def encode(self, labels):
-            return np.array([len(label) for label in labels])
+@pytest.mark.parametrize(
+    ("delta", "labels", "said"),
+    [
+        ("iou", BOXES, {"p": [[0, 0, 2, 3]], "q": [[0, 0, 1, 1]]}),
+        ("box_giou", BOXES, {"p": [[0, 0, 2, 3]], "q": []}),
+        (distances.Boxes("iou", pixel=1), BOXES, {"p": [[0, 0, 2, 3]], "q": [[0, 0, 1, 1]]}),
+        ("span_f1", SPANS, {"p": [(0, 2, "PER")], "q": [(0, 2, "X")]}),
+        ("kendall", RANKED, {"p": ["x", "z"], "q": ["y", "z"]}),
+        ("levenshtein", TEXTS, {"p": "a b", "q": "y"}),
+        ("rmse", VECTORS, {"p": np.array([1, 2, 3]), "q": np.zeros(3)}),
+        ("circular", {"p": {"a": 350, "b": 10, "c": 180}, "q": {"a": 0, "b": 90}}, {"p": 0, "q": 45}),
+    ],
+)
+def test_distances_serve(delta, labels, said):
+    """The definition, with the distance called as a function, pair by pair."""
+    distance = distances.find_distance(delta)
+    given = {case: list(row.values()) for case, row in labels.items() if len(row) > 1}
+    alpha = np.mean([np.mean([distance(*pair) for pair in permutations(row, 2)]) for row in given.values()])
+    mu = np.mean([np.mean([distance(said[case], label) for label in row]) for case, row in given.items()])
+    result = discrepancy_ratio(labels, {"A": said}, delta)
+    assert result.annotator_discrepancy == pytest.approx(alpha, rel=1e-12)
+    assert result.model_discrepancy["A"] == pytest.approx(mu, rel=1e-12)
+    assert result.ratio["A"] == pytest.approx(mu / alpha, rel=1e-12)
 
+
+def test_ordinal_counts_the_annotators_labels():
+    """Of 1, 2, 2, 5, 5 the middles of the ranks are ½, 2, 4; a model's 3 stands after the first three labels, at 3.
+
+    α of p: (1.5² + 3.5² + 2²) / 3 = 18.5/3, of q: 2² = 4. A is at ½ and 4: μ = ((0 + 1.5² + 3.5²)/3 + (2² + 0)/2) / 2.
+    """
+    labels = {"p": {"a": 1, "b": 2, "c": 5}, "q": {"a": 2, "b": 5}}
+    one, other = {"A": {"p": 1, "q": 5}}, {"B": {"p": 3, "q": 3}}
+    result = discrepancy_ratio(labels, one | other, "ordinal")
+    assert result.annotator_discrepancy == pytest.approx((18.5 / 3 + 4) / 2)
+    assert result.model_discrepancy["A"] == pytest.approx((14.5 / 3 + 2) / 2)
+    assert result.model_discrepancy["B"] == pytest.approx(((2.5**2 + 1 + 1) / 3 + 1) / 2)
+    assert discrepancy_ratio(labels, one, "ordinal").ratio["A"] == result.ratio["A"]
+
+
+def test_cells_of_a_table_are_literals_where_labels_have_parts(tmp_path):
+    labels = tmp_path / "labels.csv"
+    rows = [(case, who, json.dumps(label)) for case, row in BOXES.items() for who, label in row.items()]
+    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(labels, index=False)
+    said = {"p": [[0, 0, 2, 3]], "q": [[0, 0, 1, 1]]}
+    predictions = tmp_path / "a.csv"
+    pd.DataFrame({"case": list(said), "label": map(json.dumps, said.values())}).to_csv(predictions, index=False)
+    result = discrepancy_ratio(labels, {"A": predictions}, "box_iou")
+    assert result.ratio["A"] == discrepancy_ratio(BOXES, {"A": said}, "box_iou").ratio["A"]
+
+
+def test_a_distance_of_ones_own_is_checked():
+    class Backwards(distances.Nominal):
         def between(self, encoded, left, right):
-            return np.abs(encoded[left] - encoded[right]) / 2
+            return -super().between(encoded, left, right)
 
-    result = discrepancy_ratio({"p": {"a": [1], "b": []}}, {"A": {"p": [1, 2]}}, Halves())
-    assert (result.delta, result.annotator_discrepancy, result.model_discrepancy["A"]) == ("halves", 0.5, 0.75)
+    with pytest.raises(ArgumentError, match=r"finite number of at least 0, but that of 1 and 0 is -1\.0: mend"):
+        discrepancy_ratio(LABELS, {"A": {"p": 1}}, Backwards())
 
 
 def test_text_files_with_numbers_for_names(tmp_path):
@@ -306,7 +361,13 @@ def test_text_files_with_numbers_for_names(tmp_path):
 LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1}}
 BAD = {
     "one annotator": ({"p": {"a": 1}}, {"A": {"p": 1}}, {}, AnnotationError, "no case has labels of two annotators"),
-    "unknown delta": (LABELS, {"A": {"p": 1}}, {"delta": "nominl"}, ArgumentError, "no disagreement 'nominl': choose"),
+    "unknown delta": (
+        LABELS,
+        {"A": {"p": 1}},
+        {"delta": "nominl"},
+        ArgumentError,
+        "no disagreement 'nominl': did you mean 'nominal'",
+    ),
     "no tolerance": (
         LABELS,
         {"A": {"p": 1}},
@@ -335,6 +396,35 @@ BAD = {
         {"delta": lambda a, b: -1},
         ArgumentError,
         "finite number of at least 0, but that of 1 and 0 is -1: mend the function",
+    ),
+    "failing function": (
+        LABELS,
+        {"A": {"p": 1}},
+        {"delta": lambda a, b: a.size},
+        DistanceError,
+        r"the disagreement of 1 and 0 failed \(AttributeError: 'int' object has no .*\); mend the function",
+    ),
+    "no box": (
+        {"p": {"a": [[0, 0, 1, 1]], "b": "x"}},
+        {"A": {"p": []}},
+        {"delta": "iou"},
+        DistanceError,
+        r"row 2 \(case 'p', annotator 'b'\): a label of boxes is a list of corners, got 'x'; write",
+    ),
+    "no box of a model": (
+        BOXES,
+        {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}},
+        {"delta": "iou"},
+        DistanceError,
+        r"predictions of B, case 'q': a label of boxes is a list of corners, got \[\[0, 0, 1\]\]; write",
+    ),
+    "misspelt distance": (LABELS, {"A": {"p": 1}}, {"delta": "box_iuo"}, ArgumentError, "did you mean 'box_iou'?"),
+    "too far": (
+        {"p": {"a": 1e200, "b": -1e200}},
+        {"A": {"p": 1}},
+        {"delta": "squared"},
+        AnnotationError,
+        r"labels are so far apart that their disagreement \(squared\) is not finite; change their unit",
     ),
     "no row": (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
     "unknown case": (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which nobody annotated"),

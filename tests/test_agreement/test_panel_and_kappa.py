@@ -55,6 +55,7 @@ def test_limits_of_the_inverse():
     [
         (lambda: majority_accuracy([]), "a majority needs an annotator"),
         (lambda: majority_accuracy([0.5, 1.5]), r"an accuracy must lie between 0 and 1, but 1\.5"),
+        (lambda: actual_accuracy("high", 0.85), "measured must lie between 0 and 1, but 'high' was given"),
         (lambda: actual_accuracy(98, 0.85), "measured must lie between 0 and 1, but 98"),
         (lambda: ground_truth_accuracy(0.5, 0), "annotators must be a whole number of at least 1, but 0"),
     ],

@@ -61,6 +61,21 @@ def test_discrepancy_of_scores(data):
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
 
 
+def test_discrepancy_of_scores_by_stratum(tmp_path):
+    """Both strata have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
+    label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
+    rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
+    (tmp_path / "s.csv").write_text("\n".join(["case,score", *(f"{c},{c % 2 + c / 100}" for c in range(32))]))
+    words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--strata", "age", "--out", tmp_path]
+    result = plausibly("discrepancy", *words)
+    assert result.exit_code == 0, result.output
+    written = pd.read_csv(tmp_path / "strata.csv")
+    assert written["stratum"].tolist() == ["old", "young"]
+    assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
+    assert "mean per class" in result.stdout
+
+
 def test_discrepancy_says_what_did_not_count(tmp_path):
     (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
@@ -84,6 +99,33 @@ def test_reliability_writes_what_the_library_gives(data, tmp_path):
     assert written["actual_accuracy"] == pytest.approx(0.98 * truth)
     assert f"{expected.reliability:.3f}" in result.stdout
     assert result.stdout.splitlines()[-1] == "No chains had to converge; 60 cases counted."
+
+
+def test_reliability_sets_kappas_and_alpha_beside(tmp_path):
+    """Krippendorff (2011), section B: two observers, ten binary units, alpha 0.095; the kappas by their definitions.
+
+    6 of 10 units agree. Observers say 1 in 4 and in 2 units: Cohen's chance is 0.4·0.2 + 0.6·0.8 = 0.56; Fleiss's, of 6
+    ones among 20 labels, 0.09 + 0.49 = 0.58.
+    """
+    first, second = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    rows = [f"{case},{who},{label}" for who, said in (("a", first), ("b", second)) for case, label in enumerate(said)]
+    (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]))
+    result = plausibly("reliability", tmp_path / "labels.csv", "--competence", 0.9, "--out", tmp_path / "out")
+    written = pd.read_csv(tmp_path / "out" / "reliability.csv").iloc[0]
+    assert written["krippendorff_alpha"] == pytest.approx(1 - 0.4 / (2 * 6 * 14 / (20 * 19)))
+    assert written["cohen_kappa"] == pytest.approx((0.6 - 0.56) / 0.44)
+    assert written["fleiss_kappa"] == pytest.approx((0.6 - 0.58) / 0.42)
+    assert re.search(r"Krippendorff's alpha +0\.095", result.stdout)
+
+
+@pytest.mark.parametrize("rows", ["p,a,1\np,b,0", "p,a,1\np,b,1\nq,a,1\nq,b,1"])
+def test_reliability_leaves_out_an_alpha_that_is_undefined(tmp_path, rows):
+    (tmp_path / "labels.csv").write_text(f"case,annotator,label\n{rows}\n")
+    result = plausibly("reliability", tmp_path / "labels.csv", "--competence", 0.9)
+    assert result.exit_code == 0, result.output
+    assert "Cohen's kappa" in result.stdout
+    assert "alpha" not in result.stdout
+    assert "nan" not in result.stdout
 
 
 @pytest.mark.parametrize("draws", [300, 4])
@@ -122,6 +164,7 @@ def test_reliability_by_a_rasch_model(data, tmp_path, draws):
         (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
         (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),
         (["reliability", "labels.csv", "--competence", "0.9", "--draws", "9"], "--draws is for the Rasch model, but"),
+        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "rash"], "competence must be one of rasch, l"),
         (["reliability", "labels.csv", "--competence", "known"], 'competence="known" needs the true labels'),
     ],
 )

@@ -86,3 +86,12 @@ def test_a_line_across_the_nomogram_is_straight_and_ends_on_its_ticks(ax, annota
     assert heights["0.95"][1] == pytest.approx(left)
     truth = np.exp(right)
     assert f"actual {0.95 * truth:.2f}" in [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize(("measured", "reliability"), [(0.98, 0.04), (0.4, 0.81), (0.98, 0.0)])
+def test_a_nomogram_says_what_its_scales_do_not_reach(ax, measured, reliability):
+    plots.nomogram(measured, reliability, ax=ax)
+    assert not [line for line in ax.lines if len(line.get_xdata()) == 3]
+    truth = reliability**0.5
+    words = f"actual {measured * truth:.2f} = measured {measured:.2f} × labels {truth:.2f}, off the scales"
+    assert words in [text.get_text() for text in ax.texts]

@@ -15,8 +15,8 @@ Everything here starts from a long table of labels, one row per label, with the 
   :func:`others_consensus_ratio` and :func:`relative_f1`, whose bias it does not have.
 * :func:`weighted_reliability`: how much agreement is neither luck nor a common mistake? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
-  which say what it means for a model that is measured by the labels; and :func:`cohen_kappa` and :func:`fleiss_kappa`
-  for comparison.
+  which say what it means for a model that is measured by the labels; and for comparison :func:`cohen_kappa`,
+  :func:`fleiss_kappa` and, as Krippendorff has it, ``agreement(labels, weighting="units").alpha``.
 """
 
 from plausibly.agreement._agreement import Agreement as Agreement

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,8 @@ def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " labe
     if isinstance(competence, Mapping) and "accuracy" not in competence:
         by_annotator = {str(name): _checked(value, f"of {name!r}") for name, value in competence.items()}
         return _look_up(labels, by_annotator, labels.annotators[labels.annotator].tolist(), "annotator")
-    if not (isinstance(competence, str | os.PathLike | Mapping) or is_frame(competence)):
+    misspelt = isinstance(competence, str) and not Path(competence).suffix  # files have one
+    if misspelt or not (isinstance(competence, str | os.PathLike | Mapping) or is_frame(competence)):
         raise ArgumentError(
             f"competence must be one of {', '.join(NAMES)}, an accuracy, a mapping from annotator to accuracy, or a "
             f"table of accuracies, but {_show(competence)} was given."

@@ -1,7 +1,7 @@
 """How sure an annotator was of a label, and how much of that chance would have given."""
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -89,8 +89,10 @@ def chance_of(
         return by_name[code]
     if chance == "uniform":
         n = len(names) if n_classes is None else n_classes
-        if n < len(names):
-            raise ArgumentError(f"n_classes must be at least the number of labels in use, {len(names)}, but is {n}.")
+        if not isinstance(n, Integral) or n < len(names):
+            raise ArgumentError(
+                f"n_classes must be a whole number, at least that of the labels in use, {len(names)}, but is {n!r}."
+            )
         return np.full(len(code), 1 / n)
     if chance == "empirical":
         return (np.bincount(code) / len(code))[code]

@@ -1,21 +1,35 @@
 """Disagreements δ between two labels, and how to evaluate one for many pairs."""
 
-import importlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly.agreement._cells import literal
+from plausibly.agreement._distinct import different
 from plausibly.agreement._read import to_objects
 from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
+from plausibly.distances import BY_TYPE, DISTANCES, Distance, LabelRefused, find_distance
+from plausibly.errors import AnnotationError, ArgumentError, DistanceError
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 
 NUMERIC = ("squared", "absolute", "hinge")
 NAMES = ("nominal", *NUMERIC, "jaccard")
+
+_PART = 1 << 17  # pairs of different labels that a distance compares at a time
+
+#: Distances of labels that have parts, which in a cell of a table are written as text.
+_OF_PARTS = tuple(
+    {
+        type(one)
+        for of in ("vectors", "boxes", "keypoints", "spans", "rankings", "partial rankings")
+        for one in BY_TYPE[of].values()
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -41,18 +55,33 @@ class Delta:
         """Whether labels have to be numbers."""
         return self.function is None and self.name in NUMERIC
 
-    def compare(self, values: np.ndarray) -> Compare:
+    @property
+    def pairs_of_seconds(self) -> int:
+        """How many pairs take seconds: by a formula, by arrays of labels' parts, or by a call for each."""
+        if self.function is None:
+            return 20_000_000
+        return 500_000 if isinstance(self.function, Distance) and not self.function.slow else 20_000
+
+    def compare(self, values: np.ndarray, n_labels: int | None = None) -> Compare:
         """Return a function that gives the disagreements of pairs of these labels, by their indices.
 
         Parameters
         ----------
         values
             Labels: codes for ``"nominal"``, float64 for numeric ones, else objects.
+        n_labels
+            How many of them, from the first on, are the annotators'; all if None. A distance that depends on how
+            frequent labels are (ordinal) counts those only, so that no model alters the annotators' disagreement.
+
+        Raises
+        ------
+        LabelRefused
+            If a distance cannot take a label; with its index.
         """
+        if isinstance(self.function, Distance):
+            return _by_arrays(self.function, values, len(values) if n_labels is None else n_labels)
         if self.function is not None:
-            # A distance of the package knows how to compare many labels at once.
-            arrays = hasattr(self.function, "encode") and hasattr(self.function, "between")
-            return _by_arrays(self.function, values) if arrays else _by_function(self.function, values)
+            return _by_function(self.function, values)
         if self.name == "nominal":
             return lambda left, right: (values[left] != values[right]).astype(np.float64)
         if self.name == "squared":
@@ -61,7 +90,7 @@ class Delta:
             return lambda left, right: np.abs(values[left] - values[right])
         if self.name == "hinge":
             return lambda left, right: np.maximum(np.abs(values[left] - values[right]) - self.tolerance, 0.0)
-        return _by_function(jaccard, to_objects(map(_to_set, values)))
+        return _by_function(jaccard, to_objects(map(_to_set, values.tolist())))
 
 
 def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None = None) -> Delta:
@@ -122,26 +151,46 @@ def _to_set(label: Any) -> frozenset:
         ) from None
 
 
-def _distance(name: Any) -> Callable[[Any, Any], float]:
+def _distance(name: Any) -> Distance:
     """Look a name up among the distances of the package."""
-    reason = (
-        f"there is no disagreement {_show(name)}: choose from {', '.join(NAMES)}, or pass a function of two labels."
-    )
     try:
-        return importlib.import_module("plausibly.distances").find_distance(name)
-    except (ModuleNotFoundError, PlausiblyError) as error:
-        raise ArgumentError(reason) from error
+        return find_distance(name)
+    except ArgumentError:
+        near = get_close_matches(str(name), [*NAMES, *DISTANCES], n=1)
+        mend = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(NAMES)}, or pass a function."
+        others = "those of plausibly.distances serve, too"
+        raise ArgumentError(f"there is no disagreement {_show(name)}: {mend} ({others})") from None
 
 
-def _by_arrays(distance: Any, values: np.ndarray) -> Compare:
-    distinct, code = _distinct(values)
-    encoded = distance.encode(list(distinct))
-    return lambda left, right: np.asarray(distance.between(encoded, code[left], code[right]), float)
+def _by_arrays(distance: Distance, values: np.ndarray, n_labels: int) -> Compare:
+    """Compare many labels at once, each pair of different labels once in a call."""
+    if isinstance(distance, _OF_PARTS):
+        values = to_objects(literal(value) if isinstance(value, str) else value for value in values.tolist())
+    first, code = different(values)
+    distinct = values[first].tolist()
+    try:
+        encoded = distance.encode(distinct, np.bincount(code[:n_labels], minlength=len(distinct)))
+    except LabelRefused as error:
+        raise LabelRefused(str(error), int(first[error.position])) from error
+
+    def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        keys, place = np.unique(code[left] * len(distinct) + code[right], return_inverse=True)
+        found = np.empty(len(keys))
+        for part in range(0, len(keys), _PART):
+            a, b = np.divmod(keys[part : part + _PART], len(distinct))
+            found[part : part + _PART] = distance.between(encoded, a, b)
+        for bad in np.flatnonzero(~((found >= 0) & (found < np.inf))):
+            a, b = divmod(int(keys[bad]), len(distinct))
+            _checked(float(found[bad]), distinct[a], distinct[b])
+        return found[place]
+
+    return compare
 
 
 def _by_function(function: Callable[[Any, Any], float], values: np.ndarray) -> Compare:
     """Call a function once for every pair of different labels that occurs."""
-    distinct, code = _distinct(values)
+    first, code = different(values)
+    distinct = values[first].tolist()
     known: dict[int, float] = {}
 
     def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -150,19 +199,21 @@ def _by_function(function: Callable[[Any, Any], float], values: np.ndarray) -> C
         for key in keys.tolist():
             if key not in known:
                 a, b = (distinct[number] for number in divmod(key, len(distinct)))
-                known[key] = _checked(function(a, b), a, b)
+                known[key] = _checked(_called(function, a, b), a, b)
         return np.array([known[key] for key in keys.tolist()])[place]
 
     return compare
 
 
-def _distinct(values: np.ndarray) -> tuple[Sequence[Any], np.ndarray]:
-    first: dict[Any, int] = {}
+def _called(function: Callable[[Any, Any], float], a: Any, b: Any) -> float:
     try:
-        code = np.fromiter((first.setdefault(value, len(first)) for value in values.tolist()), np.int64, len(values))
-    except TypeError:
-        return values, np.arange(len(values))
-    return list(first), code
+        return function(a, b)
+    except Exception as error:  # a user's function can fail in any way
+        reason = (str(error).splitlines() or [""])[0][:200]
+        raise DistanceError(
+            f"the disagreement of {_show(a)} and {_show(b)} failed ({type(error).__name__}: {reason}); mend the "
+            "function"
+        ) from error
 
 
 def _checked(value: Any, a: Any, b: Any) -> float:

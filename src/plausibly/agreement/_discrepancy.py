@@ -13,10 +13,8 @@ from plausibly.agreement._opinions import Opinions, discrepancy_to_model, discre
 from plausibly.agreement._predictions import MODEL, Predictions, read_models
 from plausibly.agreement._ratios import Discrepancy
 from plausibly.agreement._read import to_objects
-from plausibly.errors import AnnotationError
-
-#: Pairs that take seconds, by formulas for arrays and by a function of two labels.
-_MANY, _CALLS = 20_000_000, 20_000
+from plausibly.distances import LabelRefused
+from plausibly.errors import AnnotationError, DistanceError
 
 
 def discrepancy_ratio(
@@ -53,8 +51,11 @@ def discrepancy_ratio(
     delta
         Disagreement δ of two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``, ``"hinge"``
         (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one less the share of common members, of lists or of text
-        such as ``"a|b"``), a name in ``plausibly.distances``, or a function, which is taken to be symmetric and is
-        called once for every pair of different labels.
+        such as ``"a|b"``), a distance of :mod:`plausibly.distances` or its name, or a function, which is taken to be
+        symmetric and is called once for every pair of different labels. Where a distance compares labels that have
+        parts (boxes, spans, ranked lists), those that are text are read as JSON or Python literals, as the cells of
+        :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes its classes
+        and depth from all labels, the models' too, unless ``PartialRankings(depth, classes)`` gives them.
     group
         What the bootstrap draws anew, such as patients with several cases: the name of a column of the labels, or a
         mapping from case to group. By default each case is a group.
@@ -75,7 +76,10 @@ def discrepancy_ratio(
     Raises
     ------
     AnnotationError
-        If no case has two annotators, or labels are not of the type that ``delta`` compares.
+        If no case has two annotators, labels are not of the type that ``delta`` compares, or numbers are so far apart
+        that their disagreement is not finite.
+    DistanceError
+        If a distance cannot take a label, or a function fails; the message names the label.
     PredictionError
         If a case that counts has no prediction, or predictions and labels are of different types.
     ArgumentError
@@ -106,14 +110,22 @@ def discrepancy_ratio(
     joined = comparable(labels, models, chosen)
     groups, strata_found = by_case(group, labels, "group"), by_case(strata, labels, "stratum")
     sizes = np.diff(labels.start).astype(np.int64)
-    slow = int((sizes * (sizes - 1) // 2).sum()) > (_MANY if chosen.function is None else _CALLS)
-    with Progress(progress and slow) as bars:
-        compare = chosen.compare(joined)
+    slow = int((sizes * (sizes - 1) // 2).sum()) > chosen.pairs_of_seconds
+    with Progress(progress and slow) as bars, np.errstate(over="ignore", invalid="ignore"):
+        try:
+            compare = chosen.compare(joined, len(labels))
+        except LabelRefused as error:
+            raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
         to_others = discrepancy_to_others(labels, joined[: len(labels)], opinions, chosen, compare, bars)
         to_models, offset = {}, len(labels)
         for name, model in models.items():
             to_models[name] = discrepancy_to_model(model.case, offset, labels, opinions, compare, bars)
             offset += len(model.case)
+    for found in (to_others, *(values[counts] for values in to_models.values())):
+        if not np.isfinite(found).all():
+            raise AnnotationError(
+                f"labels are so far apart that their disagreement ({chosen.name}) is not finite; change their unit"
+            )
     return Discrepancy(
         labels=labels,
         opinions=opinions,
@@ -148,3 +160,15 @@ def comparable(labels: Labels, models: Mapping[str, Predictions], delta: Delta) 
         others = (known.setdefault(value, len(known)) for part in parts[1:] for value in part)
         return np.concatenate([code, np.fromiter(others, np.int64)])
     return joined
+
+
+def _where(place: int, labels: Labels, models: Mapping[str, Predictions]) -> str:
+    """Name the place of a label among those of annotators and of models."""
+    if place < len(labels):
+        return labels.where(place)
+    place -= len(labels)
+    for name, model in models.items():
+        if place < len(model.case):
+            return f"predictions of {name}, case {str(labels.cases[model.case[place]])!r}"
+        place -= len(model.case)
+    raise AssertionError(place)

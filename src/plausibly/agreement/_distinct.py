@@ -37,18 +37,25 @@ def distinct(labels: Labels) -> Distinct:
     >>> found.values, found.code.tolist()
     ([[1, 2], [2, 1]], [0, 0, 1])
     """
-    if labels.is_numeric:
-        values, first, code = np.unique(labels.values, return_index=True, return_inverse=True)
-        return Distinct(values.tolist(), code, first)
+    first, code = different(labels.values)
+    values = labels.values[first]
+    return Distinct(values.tolist() if labels.is_numeric else list(values), code, first)
+
+
+def different(values: np.ndarray) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " label"]]:
+    """Find the first of each of the different labels, and for every label which of them it is; see :func:`distinct`."""
+    if values.dtype != object:
+        _, first, code = np.unique(values, return_index=True, return_inverse=True)
+        return first, code
     places: dict[Hashable, int] = {}
-    code = np.empty(len(labels), np.int64)
+    code = np.empty(len(values), np.int64)
     first = []
-    for position, value in enumerate(labels.values):
+    for position, value in enumerate(values):
         place = places.setdefault(_frozen(value), len(places))
         if place == len(first):
             first.append(position)
         code[position] = place
-    return Distinct([labels.values[position] for position in first], code, np.array(first))
+    return np.array(first), code
 
 
 def _frozen(value: Any) -> Hashable:

@@ -1,7 +1,7 @@
 """From the reliability of labels to the accuracy of what they decide, and back."""
 
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import brentq
@@ -136,7 +136,7 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
 
 
 def _share(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
+    if not isinstance(value, Real) or not 0 <= value <= 1:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given.")
     return float(value)
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from plausibly import plots
 from plausibly.agreement import Discrepancy, Labels, discrepancy_ratio, threshold_curve
+from plausibly.agreement._columns import by_case
 from plausibly.annotations._names import some
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
@@ -97,22 +98,23 @@ def discrepancy(
         curve = threshold_curve(read, path, group, positive=_as_label(positive, read), progress=not quiet)
         results[name] = curve.cross_fitted(seed=seed)
     if given:
-        compared = discrepancy_ratio(read, given, delta, group, strata=strata, tolerance=tolerance, progress=not quiet)
+        compared = discrepancy_ratio(read, given, delta, group, tolerance=tolerance, progress=not quiet)
     else:
         compared = next(iter(results.values()))
-    compared = _joined(compared, {name: result.to_models["model"] for name, result in results.items()})
+    known = None if strata is None else by_case(strata, read, "stratum")
+    compared = _joined(compared, known, {name: result.to_models["model"] for name, result in results.items()})
     if out is not None:
         make_folder(out)
     frame = compared.to_frame(replicates=replicates, seed=seed, progress=not quiet)
     if margin is not None:
         tested = compared.non_inferiority(margin, replicates=replicates, seed=seed)
         frame = frame.join(tested[["p_value", "non_inferior"]])
-    if strata is not None and given:
+    if strata is not None:
         frame["mean_per_class"] = compared.mean_per_class
     if not quiet:
         console().print(_table(frame))
     if out is not None:
-        _write(compared, frame, out, replicates, seed, strata is not None and bool(given))
+        _write(compared, frame, out, replicates, seed)
         if not quiet:
             say(f"Wrote {', '.join(path.name for path in sorted(out.iterdir()) if path.name in _files())} to {out}")
     say(_last_line(compared, read))
@@ -122,7 +124,7 @@ def _files() -> tuple[str, ...]:
     return (RATIOS, ANNOTATORS, CASES, STRATA, FIGURE)
 
 
-def _joined(compared: Discrepancy, more: dict) -> Discrepancy:
+def _joined(compared: Discrepancy, strata: tuple | None, more: dict) -> Discrepancy:
     models = {} if compared.single else dict(compared.to_models)
     return Discrepancy(
         labels=compared.labels,
@@ -132,7 +134,7 @@ def _joined(compared: Discrepancy, more: dict) -> Discrepancy:
         to_models=models | more,
         single=False,
         group=compared.group,
-        strata=compared.strata,
+        strata=strata,
     )
 
 
@@ -169,15 +171,13 @@ def _table(frame: pd.DataFrame) -> Table:
     return table
 
 
-def _write(
-    compared: Discrepancy, frame: pd.DataFrame, out: Path, replicates: int, seed: int, with_strata: bool
-) -> None:
+def _write(compared: Discrepancy, frame: pd.DataFrame, out: Path, replicates: int, seed: int) -> None:
     several = "lower" in frame
     write_table(frame.reset_index(), out / RATIOS)
     own = compared.annotators(0.95 if several else None, replicates, seed)
     write_table(own.reset_index(), out / ANNOTATORS)
     write_table(compared.by_case().reset_index(), out / CASES)
-    if with_strata:
+    if compared.strata is not None:
         write_table(compared.by_stratum(), out / STRATA)
     write_figure(plots.discrepancy_ratios(compared, replicates=replicates, seed=seed), out / FIGURE)
 

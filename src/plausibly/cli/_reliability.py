@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 from rich.box import SIMPLE_HEAD
@@ -13,6 +14,7 @@ from plausibly.agreement import (
     Labels,
     WeightedReliability,
     actual_accuracy,
+    agreement,
     cohen_kappa,
     fleiss_kappa,
     ground_truth_accuracy,
@@ -87,8 +89,9 @@ def reliability(
 ) -> None:
     """Measure weighted reliability: agreement of annotators that is neither luck nor a common mistake.
 
-    Prints concordance and reliability, with kappas beside them. With --out also writes reliability.csv, cases.csv,
-    annotators.csv, figures, and for the Rasch model posterior-rasch.nc.
+    Prints concordance and reliability, with kappas and Krippendorff's alpha beside them (the last where labels of
+    different cases differ, as otherwise nothing tells agreement from chance). With --out also writes reliability.csv,
+    cases.csv, annotators.csv, figures, and for the Rasch model posterior-rasch.nc.
     """
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
@@ -110,6 +113,8 @@ def reliability(
     frame["fleiss_kappa"] = fleiss_kappa(read)
     if len(read.annotators) == 2:
         frame["cohen_kappa"] = cohen_kappa(read)
+    if (alpha := _alpha(read)) is not None:
+        frame["krippendorff_alpha"] = alpha
     frame["labels_accuracy"] = ground_truth_accuracy(result.reliability, majority)
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
@@ -163,6 +168,14 @@ def _competence(text: str) -> Any:
         return text
 
 
+def _alpha(labels: Labels) -> float | None:
+    """Compute Krippendorff's alpha of nominal labels; None where a single case or label leaves it undefined."""
+    if (np.diff(labels.start) > 0).sum() < 2:
+        return None
+    alpha = agreement(labels, weighting="units", progress=False).alpha
+    return None if np.isnan(alpha) else alpha
+
+
 def _table(frame: pd.DataFrame) -> Table:
     row = frame.iloc[0]
     names = {
@@ -170,6 +183,7 @@ def _table(frame: pd.DataFrame) -> Table:
         "reliability": "weighted reliability ϱ",
         "fleiss_kappa": "Fleiss' kappa",
         "cohen_kappa": "Cohen's kappa",
+        "krippendorff_alpha": "Krippendorff's alpha",
         "labels_accuracy": "accuracy of the labels",
         "actual_accuracy": "actual accuracy of the model",
     }

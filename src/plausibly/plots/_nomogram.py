@@ -26,7 +26,8 @@ def nomogram(
     Parameters
     ----------
     measured, reliability
-        A pair to draw the line of; the scales begin at 0.5.
+        A pair to draw the line of. The scales of both accuracies begin at 0.5: where one is less, words below them
+        give the actual accuracy instead.
     annotators
         How many decide a label by majority.
     ax
@@ -66,19 +67,17 @@ def nomogram(
     if measured is not None and reliability is not None:
         truth = ground_truth_accuracy(reliability, annotators)
         actual = actual_accuracy(measured, truth)
-        heights = [np.log(measured), np.log(actual) / 2, np.log(truth)]
-        ax.plot([0, 1, 2], heights, color=COLOURS[1], lw=1.5, marker="o", ms=5, zorder=3)
-        ax.annotate(
-            f"actual {actual:.2f}",
-            (1, heights[1]),
-            xytext=(8, 8),
-            textcoords="offset points",
-            color=COLOURS[1],
-            fontweight="bold",
-        )
+        style = {"color": COLOURS[1], "fontweight": "bold"}
+        if min(measured, truth) < _LEAST:
+            words = f"actual {actual:.2f} = measured {measured:.2f} × labels {truth:.2f}, off the scales"
+            ax.text(1, np.log(_LEAST) - 0.09, words, ha="center", va="top", **style)
+        else:
+            heights = [np.log(measured), np.log(actual) / 2, np.log(truth)]
+            ax.plot([0, 1, 2], heights, color=COLOURS[1], lw=1.5, marker="o", ms=5, zorder=3)
+            ax.annotate(f"actual {actual:.2f}", (1, heights[1]), xytext=(8, 8), textcoords="offset points", **style)
     panel = "one annotator decides a label" if annotators == 1 else f"the majority of {annotators} decides a label"
     ax.text(1, np.log(_LEAST) - 0.04, panel, ha="center", va="top", color=GREY)
-    ax.set(xlim=(-0.4, 2.6), ylim=(np.log(_LEAST) - 0.1, 0.16))
+    ax.set(xlim=(-0.4, 2.6), ylim=(np.log(_LEAST) - 0.13, 0.16))
     ax.axis("off")
     return ax
 
