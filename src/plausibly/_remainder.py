@@ -161,12 +161,12 @@ def _break(words, draw, stick, others, concentration):
     By rejection from Beta(1, others · c), whose distribution function has a closed inverse: the densities' ratio is the
     c-th power of the share.
     """
-    log_rest, choice = np.zeros(len(draw)), None
+    log_rest, choice = np.zeros(len(draw)), np.zeros(len(draw), np.uint32)
     open_ = np.arange(len(draw))
     attempt = 0
     while len(open_):
         bits = _bits(words[open_], draw[open_], _ATTEMPTS * stick + attempt)
-        choice = bits[:, 3] if choice is None else choice
+        choice = choice if attempt else bits[:, 3]
         uniform = (bits[:, :2] + 0.5) / 2**32
         found = np.log(uniform[:, 0]) / np.maximum(others[open_] * concentration, 1e-300)
         log_rest[open_] = found

@@ -167,9 +167,9 @@ def diagnose(posterior: Posterior) -> xr.Dataset:
     ArgumentError
         If it is no posterior.
     """
+    # Models of labels, such as Rasch's, carry the verdict, too, and are no posteriors of plausibilities.
+    if isinstance(posterior, Posterior) and "convergence" in to_groups(posterior):
+        return to_groups(posterior)["convergence"]
     check_posterior(posterior)
-    groups = to_groups(posterior)
-    if "convergence" in groups:
-        return groups["convergence"]
-    case = groups["observed_data"]["case"]
+    case = to_groups(posterior)["observed_data"]["case"]
     return xr.Dataset({"converged": ("case", np.ones(case.size, bool))}, coords={"case": case})

@@ -21,7 +21,7 @@ from plausibly.errors import ArgumentError
 from plausibly.inference._batching import bucket_cases
 from plausibly.posterior import slots_of
 
-SETTINGS = {"draws": 500, "chains": 4, "warmup": 300, "progress": False}
+SETTINGS = {"engine": "nuts", "draws": 500, "chains": 4, "warmup": 300, "progress": False}
 LETTERS = list("abcde")
 
 
@@ -190,7 +190,7 @@ def test_nuts_agrees_with_exact_draws(model):
         else Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]], [[["a"]], [["c"], ["b"]]]], classes=LETTERS)
     )
     options = {"reliability": 4.0, "concentration": 0.7, "seed": 2} | ({"ties": "full"} if model == "prirn" else {})
-    by_nuts = pb.aggregate(annotations, model, engine="nuts", **options, **SETTINGS)
+    by_nuts = pb.aggregate(annotations, model, **options, **SETTINGS)
     exact = pb.aggregate(annotations, model, draws=25_000, progress=False, **options)
     both = (lambda x: x, np.square)
     for (a, se), b in zip(moments(draws_of(by_nuts), both), (draws_of(exact), draws_of(exact) ** 2), strict=True):

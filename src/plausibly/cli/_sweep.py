@@ -100,7 +100,8 @@ def sweep(
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
         say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS} and {FIGURE} to {out}")
-    changes = [f"{row.model}@{row.reliability:g}: {row.ranking}" for row in table.itertuples() if row.changes]
+    rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
+    changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
     if changes:
         say(f"The ranking by {metric} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
     else:

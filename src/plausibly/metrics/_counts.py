@@ -5,6 +5,8 @@ case) with ``plausible`` (place, draw, case). Counts at every length come from t
 have in the other, and metrics on lists are these counts divided by :func:`scale`.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
@@ -53,11 +55,11 @@ def scale(metric: str, k: int) -> int:
     return {"overlap": k, "kendall_tau": k * (3 * k - 1), "spearman_footrule": k * (k + 1)}.get(metric, 1)
 
 
-def _shared(predicted, plausible):
+def _shared(predicted: Any, plausible: Any) -> Any:
     return sum((one == other).astype(jnp.int32) for one in predicted for other in plausible)
 
 
-def _places(of, within):
+def _places(of: Any, within: Any) -> list[Any]:
     """Place that each class of a list has in another, or the other's length where it has none."""
     k = len(within)
     return [sum(jnp.where(one == other, j - k, 0) for j, other in enumerate(within)) + k for one in of]

@@ -49,11 +49,8 @@ def soft_permutation(ranking: Ranking, n_classes: int | None = None) -> Float[np
     blocks, width = _blocks(ranking)
     names = [name for block in blocks for name in block]
     if n_classes is None:
-        n_classes = (
-            width
-            if width is not None
-            else max((int(name) for name in names if isinstance(name, int | np.integer)), default=-1) + 1
-        )
+        numbers = [int(name) for name in names if isinstance(name, int | np.integer)]
+        n_classes = max(numbers, default=-1) + 1 if width is None else int(width)
     for name in names:
         if not isinstance(name, int | np.integer) or not 0 <= name < n_classes:
             raise ArgumentError(
