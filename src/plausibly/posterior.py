@@ -140,8 +140,8 @@ def build_posterior(
     )
 
 
-def check_posterior(posterior: object) -> None:
-    """Refuse what :func:`build_posterior` did not make.
+def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> None:
+    """Refuse what :func:`build_posterior` did not make, or what lacks the groups of any posterior of this package.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def check_posterior(posterior: object) -> None:
         )
     groups = to_groups(posterior)
     lost = [name for name in _GROUPS if name not in groups]
-    lost += [name for name in _ATTRIBUTES if name not in posterior.attrs]
+    lost += [name for name in _ATTRIBUTES if of_plausibilities and name not in posterior.attrs]
     if lost:
         raise ArgumentError(
             f"a posterior of plausibly.aggregate or plausibly.load is needed, but this one has no {lost[0]!r}: keep "
@@ -350,7 +350,7 @@ def save(posterior: Posterior, path: str | Path) -> None:
     ArgumentError
         If it is no posterior, or the path is none.
     """
-    check_posterior(posterior)
+    check_posterior(posterior, of_plausibilities=False)
     _check_path(path)
     tree = xr.DataTree.from_dict(to_groups(posterior))
     tree.attrs.update(posterior.attrs)
