@@ -201,6 +201,11 @@ def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
     groups = to_groups(posterior)
     with pytest.raises(ArgumentError, match="this one has no 'constant_data'"):
         ask(from_groups({name: group for name, group in groups.items() if name != "constant_data"}, posterior.attrs))
+
+
+@pytest.mark.parametrize("ask", [dense, slots_of, annotations_of, lambda p: top_classes(p, 1)])
+def test_what_has_lost_its_attributes_is_refused(posterior, ask):
+    groups = to_groups(posterior)
     with pytest.raises(ArgumentError, match="this one has no 'n_classes'"):
         ask(from_groups(groups, {}))
 
