@@ -1,6 +1,6 @@
 """Resampling of cases, or of groups of them."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -54,13 +54,29 @@ def resampled_means(
     n = int(group.max()) + 1
     sums = np.stack([np.bincount(group, weight * row, minlength=n) for row in values]) if len(values) else values
     mass = np.bincount(group, weight, minlength=n)
-    random = np.random.default_rng(seed)
     out = np.empty((len(values), resamples))
-    step = max(1, _NUMBERS // n)
-    for first in range(0, resamples, step):
-        part = min(step, resamples - first)
-        drawn = random.integers(n, size=(part, n)) + n * np.arange(part)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=n * part).reshape(part, n).astype(float)
+    for part, counts in group_counts(n, resamples, seed):
         with np.errstate(invalid="ignore"):  # A sample in which no case has weight has no mean.
-            out[:, first : first + part] = (sums @ counts.T) / (counts @ mass) if len(values) else 0
+            out[:, part] = (sums @ counts.T) / (counts @ mass) if len(values) else 0
     return out
+
+
+def group_counts(
+    n_groups: int, resamples: int, seed: int
+) -> Iterator[tuple[slice, Float[np.ndarray, "resample group"]]]:
+    """How often each group is drawn in each resample, of as many groups as there are, some resamples at a time.
+
+    The first resamples do not depend on how many follow.
+
+    Examples
+    --------
+    >>> [(part, counts.sum(1).tolist()) for part, counts in group_counts(3, 2, seed=0)]
+    [(slice(0, 2, None), [3.0, 3.0])]
+    """
+    random = np.random.default_rng(seed)
+    step = max(1, _NUMBERS // n_groups)
+    for first in range(0, resamples, step):
+        n = min(step, resamples - first)
+        drawn = random.integers(n_groups, size=(n, n_groups)) + n_groups * np.arange(n)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=n_groups * n).reshape(n, n_groups)
+        yield slice(first, first + n), counts.astype(float)

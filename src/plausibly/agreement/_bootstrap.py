@@ -1,17 +1,16 @@
 """Bootstrap of ratios of sums: groups are drawn anew, and only their sums are needed."""
 
-from collections.abc import Iterator
 from numbers import Integral
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
+from plausibly._bootstrap import group_counts
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError
 
 _SLOW = 100_000_000  # groups drawn that take seconds
-_CELLS = 1 << 22  # of the matrix of counts that is held at a time
 
 
 def resampled_sums(
@@ -62,23 +61,11 @@ def resampled_sums(
     out = np.empty((replicates, np.shape(statistics)[1]))
     with Progress(progress and replicates * n_groups > _SLOW) as bars:
         advance = bars.task("Bootstrapping", replicates, "replicates")
-        for part, counts in _counts(n_groups, replicates, seed):
+        for part, counts in group_counts(n_groups, replicates, seed):
             # Dense times sparse would be turned into the reverse of this anyway.
             out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
             advance(len(counts))
     return out
-
-
-def _counts(n_groups: int, replicates: int, seed: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """How often each group is drawn in each replicate, some replicates at a time."""
-    rng = np.random.default_rng(seed)
-    step = max(_CELLS // n_groups, 1)
-    for first in range(0, replicates, step):
-        n = min(step, replicates - first)
-        drawn = rng.integers(0, n_groups, (n, n_groups))
-        drawn += n_groups * np.arange(n)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=n * n_groups).reshape(n, n_groups)
-        yield slice(first, first + n), counts.astype(np.float64)
 
 
 def quantile(values: Float[np.ndarray, "replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:
