@@ -203,7 +203,7 @@ def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
         ask(from_groups({name: group for name, group in groups.items() if name != "constant_data"}, posterior.attrs))
 
 
-@pytest.mark.parametrize("ask", [dense, slots_of, annotations_of, lambda p: top_classes(p, 1)])
+@pytest.mark.parametrize("ask", [dense, slots_of, annotations_of, diagnose, lambda p: top_classes(p, 1)])
 def test_what_has_lost_its_attributes_is_refused(posterior, ask):
     groups = to_groups(posterior)
     with pytest.raises(ArgumentError, match="this one has no 'n_classes'"):

@@ -173,17 +173,22 @@ def run_seats(
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
         out: SimpleQueue[Chunk | Exception] = SimpleQueue()
-        for bucket, program in zip(buckets, programs, strict=True):
-            waiting = deque(range(len(bucket.cases)))
+        queues = [deque(range(len(bucket.cases))) for bucket in buckets]
+        for bucket, program, waiting in zip(buckets, programs, queues, strict=True):
             for _ in range(min(pool.size, -(-len(bucket.cases) // sizes[bucket.shape]))):
                 pool.threads.submit(run, program, bucket, waiting, out)
-        while left:
-            chunk = out.get()
-            if isinstance(chunk, Exception):
-                raise chunk
-            yield chunk
-            left -= len(chunk.at)
-            finished(len(chunk.at))
+        try:
+            while left:
+                chunk = out.get()
+                if isinstance(chunk, Exception):
+                    raise chunk
+                yield chunk
+                left -= len(chunk.at)
+                finished(len(chunk.at))
+        finally:
+            # Whoever leaves early waits for the cases that have a seat, not for all.
+            for waiting in queues:
+                waiting.clear()
 
 
 class _Pool:

@@ -10,9 +10,6 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-COUNTED = ("accuracy", "set_accuracy", "overlap", "kendall_tau", "spearman_footrule")
-"""Metrics that are counts at one length; the average overlap is the mean of overlaps at several."""
-
 
 def count(
     metric: str, predicted: Int[Array, "place *#batch"], plausible: Int[Array, "place *#batch"], k: int
