@@ -65,6 +65,7 @@ def convergence(
     slots: Slots,
     diverging: Bool[np.ndarray, "chain draw case"] | None,
     *,
+    quantities: int | None = None,
     progress: Progress,
 ) -> xr.Dataset:
     """Apply the rule of this module to draws.
@@ -75,6 +76,8 @@ def convergence(
         The draws.
     diverging
         Which of them ended a divergent trajectory; None of a sampler that has no trajectories.
+    quantities
+        How many plausibilities there are in all, if these are not all.
     progress
         Where to report.
 
@@ -84,7 +87,7 @@ def convergence(
         By case: the largest ``r_hat``, the least ``ess_bulk`` and ``ess_tail`` over its slots, the number
         ``n_diverging``, and ``converged``.
     """
-    r_hat, bulk, tail, good = judge(plausibility, progress=progress)
+    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, progress=progress)
     start = slots.start[:-1]
     divergences = np.zeros(len(start), int) if diverging is None else diverging.sum((0, 1))
     by_case = {
@@ -98,7 +101,11 @@ def convergence(
 
 
 def judge(
-    draws: Float[np.ndarray, "chain draw quantity"], *, progress: Progress, what: str = "plausibilities"
+    draws: Float[np.ndarray, "chain draw quantity"],
+    *,
+    quantities: int | None = None,
+    progress: Progress,
+    what: str = "plausibilities",
 ) -> tuple[
     Float[np.ndarray, " quantity"],
     Float[np.ndarray, " quantity"],
@@ -110,7 +117,9 @@ def judge(
     Parameters
     ----------
     draws
-        Of all quantities that are tested together.
+        Of all quantities that are tested together, or of some.
+    quantities
+        How many are tested together, if these are not all.
     progress
         Where to report to.
     what
@@ -134,7 +143,7 @@ def judge(
             bulk[part] = az.ess(some, method="bulk")["p"].values
             tail[part] = az.ess(some, method="tail")["p"].values
         advance(len(part))
-    bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
+    bound = r_hat_bound(bulk, max(chains, 2), max(quantities or len(moving), 1))
     least = ESS_PER_CHAIN * chains
     # Written so that NaN fails; ranks do not notice infinity.
     good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & np.isfinite(draws).all((0, 1))

@@ -21,6 +21,7 @@ from typing import Any
 
 import jax
 from jax import export
+from jax.experimental.compilation_cache import compilation_cache
 
 from plausibly.inference._program import Program
 
@@ -84,7 +85,7 @@ def kept_on_disk() -> Iterator[None]:
         return
     settings = {
         "jax_compilation_cache_dir": str(folder),
-        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_compile_time_secs": 0.1,
         "jax_persistent_cache_min_entry_size_bytes": -1,
         # XLA warns of every program it loads that its own preferences are not features of this machine (its issue
         # 44565), in lines of thousands of characters.
@@ -93,9 +94,12 @@ def kept_on_disk() -> Iterator[None]:
     before = {name: getattr(jax.config, name) for name in settings}
     for name, value in settings.items():
         jax.config.update(name, value)
+    compilation_cache.reset_cache()
     try:
         yield
     finally:
+        # JAX goes on with a cache that it has once opened, whatever the settings.
+        compilation_cache.reset_cache()
         # Of no level JAX makes nothing, not even the end of an earlier one.
         jax.config.update("jax_logging_level", "WARNING")
         for name, value in before.items():
