@@ -105,7 +105,7 @@ def _table(frame: pd.DataFrame, caption: str) -> Exhibit:
     named = not isinstance(frame.index, pd.RangeIndex)
     shown = frame.head(MOST_ROWS)
     shown = pd.DataFrame(shown.reset_index() if named else shown)
-    numeric = tuple(pd.api.types.is_numeric_dtype(kind) and kind != bool for kind in shown.dtypes)
+    numeric = tuple(kind.kind in "iufc" for kind in shown.dtypes)
     rows = tuple(tuple(_cell(value) for value in row) for row in shown.itertuples(index=False, name=None))
     columns = tuple("" if name == "index" else str(name).replace("_", " ") for name in shown.columns)
     return Exhibit(caption, columns=columns, rows=rows, numeric=numeric, left_out=len(frame) - len(shown))

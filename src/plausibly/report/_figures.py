@@ -1,7 +1,7 @@
 """The figures of the report, each with a caption that says how to read it."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import matplotlib

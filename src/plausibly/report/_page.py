@@ -173,7 +173,10 @@ def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
         return {"found": [], "clean": []}
     if not isinstance(audit, pd.DataFrame) or not set(AUDIT) <= set(audit.columns):
         what = f"columns {list(audit.columns)}" if isinstance(audit, pd.DataFrame) else f"a {type(audit).__name__}"
-        raise ArgumentError(f"an audit is a table with the columns {', '.join(AUDIT)}, but {what} was given.")
+        raise ArgumentError(
+            f"an audit is a table with the columns {', '.join(AUDIT)}, but {what} was given: make one "
+            "with plausibly.audit."
+        )
     rows = _records(audit)
     for row in rows:
         examples = row["examples"]

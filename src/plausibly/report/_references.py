@@ -15,10 +15,10 @@ _PAPERS = {
     "nuts": "Hoffman & Gelman (2014), The No-U-Turn Sampler, Journal of Machine Learning Research 15.",
     "numpyro": "Phan, Pradhan & Jankowiak (2019), Composable effects for flexible and accelerated probabilistic "
     "programming in NumPyro, arXiv 1912.11554.",
-    "vehtari": "Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: an "
-    "improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16.",
-    "betancourt": "Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo, arXiv "
-    "1604.00695.",
+    "vehtari": "Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: "
+    "an improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16.",
+    "betancourt": "Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo, "
+    "arXiv 1604.00695.",
     "fagin": "Fagin, Kumar & Sivakumar (2003), Comparing top k lists, SIAM Journal on Discrete Mathematics 17.",
 }
 _ALL = "uncertainty-adjusted metrics, annotation certainty, plausibilities"
