@@ -474,7 +474,7 @@ class Plan:
                 dict(posterior.attrs),
                 worst=_excerpt(self.annotations, posterior, np.array(doubtful)) if doubtful else None,
                 choices=self._choices(order) if self.predictions else None,
-                subgroups=self._subgroups(posterior),
+                subgroups=self._subgroups(posterior, progress),
             )
             release_memory()
             yield run, posterior
@@ -497,7 +497,7 @@ class Plan:
             coords={"classifier": list(self.predictions), "case": self.annotations.cases[cases]},
         )
 
-    def _subgroups(self, posterior: Posterior) -> pd.DataFrame | None:
+    def _subgroups(self, posterior: Posterior, progress: bool) -> pd.DataFrame | None:
         """Evaluate the subgroup of each risk level, those that some case may belong to."""
         if self.options["risks"] is None or not self.predictions:
             return None
@@ -508,7 +508,7 @@ class Plan:
                 weights = weights * np.asarray(self.options["weights"], np.float32)
             if weights.any():
                 options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}, "weights": weights}
-                table = summary(evaluate(posterior, self.predictions, **options, seed=self.seed))
+                table = summary(evaluate(posterior, self.predictions, **options, seed=self.seed, progress=progress))
                 table.insert(0, "cases", weights.sum(axis=1).mean())
                 table.insert(0, "risk_level", level)
                 tables.append(table)

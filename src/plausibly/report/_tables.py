@@ -228,10 +228,10 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
     tables = []
     for run in runs:
         if run.has_chains:
-            found = run.convergence.isel(case=np.flatnonzero(~run.convergence["converged"].values))
+            found = run.convergence
             columns = {"run": run.label, "case": found["case"].values.astype(str)}
             columns |= {name: found[name].values for name in STATISTICS} | {"failed": failures(found)}
-            tables.append(pd.DataFrame(columns))
+            tables.append(pd.DataFrame(columns)[~found["converged"].values])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
