@@ -23,6 +23,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import (
+    MAX_TREE_DEPTH,
     THINNING,
     Program,
     check_repeats,
@@ -435,12 +436,18 @@ def _infer(
                     return made, no_trajectories((*n.values(), len(which)))
 
                 plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
-                described["thinning"] = list(THINNING)
+                described |= {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
                 if pooled:
                     described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
             release_memory()
-            diverging = statistics.get("diverging")
-            diagnosed = convergence(plausibility, slots, diverging, quantities=quantities, progress=bars)
+            diagnosed = convergence(
+                plausibility,
+                slots,
+                statistics.get("diverging"),
+                quantities=quantities,
+                statistics=statistics,
+                progress=bars,
+            )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from plausibly import annotations as annotated
+from plausibly._verdict import verdict
 from plausibly.aggregation import aggregate as infer
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
-from plausibly.sweeps import run_label, verdict
+from plausibly.sweeps import run_label
 
 
 @example(
