@@ -16,12 +16,14 @@ from plausibly.aggregation import settle, takes
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
+from plausibly.inference import nested_cases
 from plausibly.predictive._folds import Folds
 from plausibly.predictive._scores import K_HAT, Candidate, Scores, score
 from plausibly.sweeps import _reliabilities, run_label
 
 OBSERVATIONS = ("first", "ranking")
 METHODS = ("auto", "refit")
+_GIBBS_UP_TO = 10  # Beyond, its sweeps mix too slowly.
 SMALLEST = 4.0  #: differences below it are small whatever their standard error (Sivula et al. 2020)
 
 BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
@@ -398,16 +400,32 @@ def _candidates(
     for label, model, value in wanted:
         own = {name: value for name, value in options.items() if name in takes(model)}
         if isinstance(value, Mapping):
-            given = own | dict(value)
-            name, _, engine, arguments = settle(annotations, model, seed=seed, **given)
-            yield Candidate(str(label), model, given, name, engine, arguments)
+            yield _candidate(label if isinstance(label, str) else None, annotations, model, own | dict(value), seed)
             continue
         for reliability in _reliabilities(model, value):
             given = dict(own) if reliability is None else own | {"reliability": reliability}
+            yield _candidate(None, annotations, model, given, seed)
+
+
+def _candidate(
+    label: str | None, annotations: Annotations, model: str | Callable[..., None], given: dict[str, Any], seed: int
+) -> Candidate:
+    """Settle everything; without a label, a model is called by its name and reliability."""
+    name, _, engine, arguments = settle(annotations, model, seed=seed, **given)
+    if model == "plackett-luce" and given.get("engine", "auto") == "auto" and arguments["mode"] == "power":
+        # Copies of thousands of cases are sampled: by Gibbs in half the time, unless all of them are drawn exactly.
+        whole = float(arguments["reliability"]).is_integer() and arguments["reliability"] <= _GIBBS_UP_TO
+        if whole and not nested_cases(annotations).all():
+            given = given | {"engine": "gibbs"}
             name, _, engine, arguments = settle(annotations, model, seed=seed, **given)
-            yield Candidate(
-                run_label(name, arguments.get("reliability", np.nan)), model, given, name, engine, arguments
-            )
+    return Candidate(
+        run_label(name, arguments.get("reliability", np.nan)) if label is None else label,
+        model,
+        given,
+        name,
+        engine,
+        arguments,
+    )
 
 
 def _model_of(name: str | Callable[..., None], value: Wanted) -> tuple[str | Callable[..., None], Wanted]:
