@@ -92,7 +92,9 @@ def literal_labels(annotations, reliability, concentration):
         own = annotations.entry_class[annotations.entry_case == case]
         for i, label in enumerate(own):
             n = np.bincount(np.delete(own, i), minlength=k)
-            scores.append(np.log((reliability * n[label] + concentration) / (reliability * n.sum() + k * concentration)))
+            scores.append(
+                np.log((reliability * n[label] + concentration) / (reliability * n.sum() + k * concentration))
+            )
     return np.array(scores)
 
 
@@ -127,7 +129,7 @@ def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
         "lumped": {"model": "plackett-luce", "unranked": "lumped", "concentration": 0.5, "reliability": 2},
         "ignore": {"model": "plackett-luce", "unranked": "ignore", "concentration": 0.5, "reliability": 2},
     }
-    compared = pb.compare(annotations, models, progress=False, draws=500)
+    compared = pb.compare(annotations, models, progress=False)
     expected = {"exact": literal_labels(annotations, 2, 0.5), "lumped": [], "ignore": []}
     for case in range(15):
         own = annotations.entry_class[annotations.entry_case == case]
@@ -143,8 +145,10 @@ def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
         found, values = by_model(compared, model), np.array(values)
         np.testing.assert_array_equal(np.isneginf(found), np.isneginf(values))
         finite = np.isfinite(values)
-        assert (np.abs(found - values)[finite] < 5 * error[finite] + 1e-6).all()
-    assert compared.loc["exact", "elpd"] == pytest.approx(expected["exact"].sum(), abs=4 * compared.loc["exact", "error"])
+        assert (np.abs(found[finite] - values[finite]) < 5 * error[finite] + 1e-6).all()
+    assert compared.loc["exact", "elpd"] == pytest.approx(
+        expected["exact"].sum(), abs=4 * compared.loc["exact", "error"]
+    )
     assert not compared["warning"].any()
 
 
@@ -173,8 +177,11 @@ def ranked():
     """A case of rankings, with Plackett-Luce by refits; the remainder of the full posterior is one class, e."""
     blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
     annotations = Annotations.from_rankings({"cases": {"p": blocks}}, classes=["a", "b", "c", "e"])
-    models = {"power": {"model": "plackett-luce", "reliability": 2}, "other": {"model": "plackett-luce", "reliability": 1}}
-    settings = {"method": "refit", "draws": 1000, "progress": False}
+    models = {
+        "power": {"model": "plackett-luce", "reliability": 2},
+        "other": {"model": "plackett-luce", "reliability": 1},
+    }
+    settings = {"method": "refit", "progress": False}
     return {what: pb.compare(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
 
 
@@ -197,7 +204,7 @@ def test_refits_agree_with_quadrature(ranked, observation):
     found = ranked[observation].pointwise.sel(model="power").isel(annotation=3)
     assert bool(found["refitted"])
     assert float(found["elpd"]) == pytest.approx(expected, abs=4 * float(found["error"]))
-    assert float(found["error"]) < 0.05
+    assert float(found["error"]) < 0.1
 
 
 def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
@@ -206,7 +213,7 @@ def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
     annotations = Annotations.from_rankings({"cases": {"p": more}}, classes=["a", "b", "c", "e"])
     models = {"plackett-luce": (1, 2)}
     for what in ("first", "ranking"):
-        settings = {"observation": what, "draws": 1000, "progress": False}
+        settings = {"observation": what, "progress": False}
         auto = pb.compare(annotations, models, **settings).pointwise
         refit = pb.compare(annotations, models, method="refit", **settings).pointwise.sel(model=auto["model"])
         reweighted = ~auto["refitted"].values
@@ -220,8 +227,8 @@ def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
 
 def test_a_lone_dissenter_does_not_mislead():
     # Importance sampling from the posterior that knows a lone label cannot forget it: it overrates sparse priors.
-    annotations = labels(seed=2, n=250, k=5, annotators=4, concentration=0.6)
-    models = {a: {"model": "dirichlet-categorical", "concentration": a} for a in (0.01, 0.6)}
+    annotations = labels(seed=0, n=200, k=5, annotators=4, concentration=0.4)
+    models = {a: {"model": "dirichlet-categorical", "concentration": a} for a in (0.03, 0.4)}
     compared = pb.compare(annotations, {f"α = {a}": given for a, given in models.items()}, progress=False)
     exact = {a: literal_labels(annotations, 1, a).sum() for a in models}
     naive = {}
@@ -230,24 +237,24 @@ def test_a_lone_dissenter_does_not_mislead():
         value = groups["log_likelihood"]["ranking"].values.reshape(1000, -1).T.astype(float)
         weight, _ = pareto_smoothed(-value)
         naive[a] = np.log(np.exp(weight + value).sum(1)).sum()
-    assert exact[0.6] > exact[0.01] + 100
-    assert naive[0.01] > naive[0.6]
+    assert exact[0.4] > exact[0.03] + 200
+    assert naive[0.03] > naive[0.4] + 10
     for a in models:
         assert compared.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
-    assert compared.index[0] == "α = 0.6"
+    assert compared.index[0] == "α = 0.4"
     assert compared["verdict"].tolist() == ["best", "worse"]
 
 
 def test_a_sampled_model_does_not_mislead_either():
-    annotations = labels(seed=2, n=60, k=5, annotators=4, concentration=0.6)
+    annotations = labels(seed=0, n=40, k=5, annotators=4, concentration=0.4)
     given = {"model": "plackett-luce", "unranked": "exact", "reliability": 1}
-    models = {f"α = {a}": given | {"concentration": a} for a in (0.01, 0.6)}
+    models = {f"α = {a}": given | {"concentration": a} for a in (0.03, 0.4)}
     compared = pb.compare(annotations, models, progress=False)
-    for a in (0.01, 0.6):
+    for a in (0.03, 0.4):
         row = compared.loc[f"α = {a}"]
         assert row["elpd"] == pytest.approx(literal_labels(annotations, 1, a).sum(), abs=4 * row["error"] + 0.5)
         assert row["refits"] > 0
-    assert compared.index[0] == "α = 0.6"
+    assert compared.index[0] == "α = 0.4"
     assert compared["verdict"].iloc[1] == "worse"
 
 
@@ -265,7 +272,6 @@ def test_the_model_that_data_come_from_is_preferred_among_dirichlets():
         models = {str(a): {"model": "dirichlet-categorical", "concentration": a} for a in (true, other)}
         models["vote"] = {"model": "majority-vote"}
         compared = pb.compare(Annotations.from_counts(counts), models, progress=False)
-        case = np.searchsorted(compared.pointwise["case"].values.astype(int), np.arange(600))
         case = compared.pointwise["case"].values.astype(int)
         preferred = 0
         for table in split_by_seed(compared.pointwise, case, 10, 60):
@@ -282,7 +288,7 @@ def part_counts(annotations):
 def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     rng = np.random.default_rng(0)
     cases = {}
-    for i in range(10 * 30):
+    for i in range(10 * 45):
         log_truth = np.log(rng.dirichlet(np.ones(4)))
         orders = np.argsort(-(log_truth + rng.gumbel(size=(5, 4))), axis=1)
         cases[str(i)] = [[[int(k)] for k in order[:2]] for order in orders]
@@ -290,9 +296,9 @@ def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     models = {"plackett-luce": {"reliability": 1, "unranked": "exact"}, "prirn": (5, 30, 100), "irn": None}
     compared = pb.compare(annotations, models, progress=False)
     case = compared.pointwise["case"].values.astype(int)
-    tables = list(split_by_seed(compared.pointwise, case, 10, 30))
+    tables = list(split_by_seed(compared.pointwise, case, 10, 45))
     assert sum(table.index[0] == "plackett-luce" for table in tables) >= 9
-    assert sum((table.loc["prirn@30":"prirn@30", "verdict"] == "worse").all() for table in tables) >= 9
+    assert sum(set(table["verdict"].iloc[1:]) == {"worse"} for table in tables) >= 9
     assert compared.loc["plackett-luce", "verdict"] == "best"
     assert set(compared["verdict"].iloc[1:]) == {"worse"}
 
@@ -336,7 +342,7 @@ def test_many_folds_leave_out_one_annotation_at_a_time():
 
 def test_tempered_annotators_choose_by_the_power():
     annotations = Annotations.from_counts([[3, 1]])
-    models = {"plackett-luce": {"mode": "temper", "reliability": 2, "draws": 1000}, "majority-vote": None}
+    models = {"plackett-luce": {"mode": "temper", "reliability": 2}, "majority-vote": None}
     compared = pb.compare(annotations, models, method="refit", progress=False)
     x, w = np.polynomial.legendre.leggauss(80)
     a, w = (x + 1) / 2, w / 2
@@ -369,7 +375,7 @@ def test_a_program_of_the_users_is_refitted():
 
 def test_cases_of_one_annotation_change_no_difference():
     annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
-    models = {"prirn": (10,), "plackett-luce": {"draws": 20, "warmup": 20}, "majority-vote": None}
+    models = {"prirn": (10,), "plackett-luce": (3,), "majority-vote": None}
     compared = pb.compare(annotations, models, progress=False)
     np.testing.assert_allclose(compared["elpd"], np.log(2 / 5) + np.log(1 / 5))
     assert compared["elpd_diff"].tolist() == [0, 0, 0]
@@ -377,8 +383,6 @@ def test_cases_of_one_annotation_change_no_difference():
         Annotations.from_rankings([[[["a", "b"], ["c"]]]], classes=CLASSES),
         {"plackett-luce": (1,), "plackett-luce-ml": None},
         observation="ranking",
-        draws=20,
-        warmup=20,
         progress=False,
     )
     # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings.
@@ -395,9 +399,9 @@ def test_stacking_maximises_the_score_of_the_mixture():
     best = shares[np.argmax(np.log(np.outer(shares, p[0]) + np.outer(1 - shares, p[1])).sum(1))]
     assert weight[0] == pytest.approx(best, abs=1e-3)
     # What nobody expects says nothing, and a model may find something impossible.
-    some = np.log(np.array([[0.5, 0.5, 1e-320], [0.9, 1e-320, 1e-320]]))
-    some[1, 1] = some[:, 2] = -np.inf
-    assert comparing.stacking(some)[0] == pytest.approx(1.0, abs=0.01) or comparing.stacking(some)[0] > 0.5
+    some = np.array([[np.log(0.5), np.log(0.5), -np.inf], [np.log(0.9), -np.inf, -np.inf]])
+    # log(0.5 w + 0.9 (1 - w)) + log(0.5 w) is greatest at w = 0.9 / 0.8, which is beyond 1.
+    assert comparing.stacking(some).round(6).tolist() == [1, 0]
     assert comparing.stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
 
 
@@ -427,7 +431,11 @@ def normal_scores(case):
         ({"prirn": (30, 30)}, {}, "prirn@30 is asked for 2 times"),
         (["prirn"], {}, "models must be a mapping"),
         ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
-        ({"prirn": (30,), "normal-scores": None}, {}, "normal-scores predicts scores, and the other models annotations"),
+        (
+            {"prirn": (30,), "normal-scores": None},
+            {},
+            "normal-scores predicts scores, and the other models annotations",
+        ),
         ({"prirn": (30,), "x": {"model": "normal-scores"}}, {}, "cannot be ranked"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
         ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
@@ -455,7 +463,9 @@ def test_annotations_have_to_suit_all_models():
 
 def test_real_cases(shared):
     folder = shared / "data" / "dermatology_ddx"
-    annotations = pb.read_annotations(folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt")
+    annotations = pb.read_annotations(
+        folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt"
+    )
     compared = pb.compare(annotations, {"prirn": (10, 30), "irn": None}, progress=False)
     assert np.isfinite(compared["elpd"].iloc[0])
     assert isinstance(compared, pd.DataFrame)
