@@ -60,8 +60,8 @@ class Comparison(pd.DataFrame):
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        dirichlet-categorical@1 predicts annotations that are left out best (elpd -7.8), with no difference from \
-dirichlet-categorical@0.1 (by 1.7 ± 0.5).
+        dirichlet-categorical@1 predicts annotations that are left out best (elpd -8.1); no difference from \
+dirichlet-categorical@0.1 (by 2.1 ± 2.0).
         """
         best = str(self.index[0])
         if not np.isfinite(self["elpd"].iloc[0]):
@@ -80,12 +80,14 @@ dirichlet-categorical@0.1 (by 1.7 ± 0.5).
                 for name, row in chosen.iterrows()
             )
 
-        text = f"{best} predicts annotations that are left out best (elpd {self['elpd'].iloc[0]:.1f})"
+        parts = [f"{best} predicts annotations that are left out best (elpd {self['elpd'].iloc[0]:.1f})"]
         if same := named(SAME):
-            text += f", with no difference from {same}"
+            parts.append(f"no difference from {same}")
         if worse := named(WORSE):
-            text += f"{';' if same else ','} better than {worse}"
-        return text + "."
+            parts.append(f"better than {worse}")
+        if unknown := list(others.index[others["verdict"] == UNKNOWN]):
+            parts.append(f"nothing can be said of {', '.join(unknown)}")
+        return "; ".join(parts) + "."
 
 
 def compare(
@@ -187,7 +189,7 @@ def compare(
     >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
     >>> found = compare(annotations, {"dirichlet-categorical": (0.1, 1), "majority-vote": None}, progress=False)
     >>> found["elpd"].astype(float).round(2).to_dict(), found["impossible"].tolist()
-    ({'dirichlet-categorical@1': -7.77, 'dirichlet-categorical@0.1': -9.45, 'majority-vote': -inf}, [0, 0, 2])
+    ({'dirichlet-categorical@1': -8.07, 'dirichlet-categorical@0.1': -10.13, 'majority-vote': -inf}, [0, 0, 2])
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
