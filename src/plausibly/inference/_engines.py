@@ -13,6 +13,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._gaps import with_order
 from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler, State
@@ -55,6 +56,7 @@ def nuts(
     target_acceptance: float = 0.9,
     max_tree_depth: int = 8,
     pooled: bool = False,
+    gaps: bool = False,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -75,6 +77,8 @@ def nuts(
         See :class:`plausibly.inference._sampler.Sampler`.
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    gaps
+        Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     progress
         Where to report.
 
@@ -117,12 +121,15 @@ def nuts(
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
+    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
+    if gaps:
+        buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
         build,
         case_inputs(arguments),
-        bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
+        buckets,
         chain_keys,
-        name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
+        name=("nuts", program, tuple(arguments), pooled, gaps, chains, warmup, draws, target_acceptance, max_tree_depth),
         progress=progress,
         doing=f"Sampling {program.name}",
     )
