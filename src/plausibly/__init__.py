@@ -54,6 +54,8 @@ from plausibly.posterior import load as load
 from plausibly.posterior import save as save
 from plausibly.posterior import top_classes as top_classes
 from plausibly.predictions import read_predictions as read_predictions
+from plausibly.reliabilities import annotator_reliabilities as annotator_reliabilities
+from plausibly.reliabilities import infer_reliability as infer_reliability
 from plausibly.report import report as report
 from plausibly.subgroups import class_weights as class_weights
 from plausibly.subgroups import risk_weights as risk_weights
