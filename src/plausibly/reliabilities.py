@@ -85,15 +85,16 @@ def infer_reliability(
         Prior shape :math:`\alpha` of each class, on which the level of reliability rests; see
         :mod:`plausibly.reliabilities`.
     prior
-        Mean and standard deviation of :math:`\log \gamma`. By default 90 % of the prior are between 0.08 and 12.
+        Mean and standard deviation of :math:`\log \gamma`. By default 90 % of the prior are between 0.08 and 12. What
+        it leaves to reliabilities above 1,000, which single precision does not tell apart, is cut off.
     spread
         Scale of the half-normal prior of :math:`\tau`.
     same_positions
         Take the first annotator of every case for one person, and so on, although these annotations do not say who gave
         them.
     draws, chains, warmup
-        Kept draws of each chain, the last of every four rounds; chains; rounds of each before the first draw. A round
-        is a trajectory of every case and a few moves of the reliabilities.
+        Kept draws of each chain, each the last of five rounds, or of ten by annotator; chains; rounds of each before the
+        first draw. A round is a trajectory of every case and a few moves of the reliabilities.
     seed
         Of all random numbers.
     progress
@@ -349,9 +350,9 @@ def _check(
         if not _is_number(number) or not 1e-6 <= number <= 1e6:
             raise ArgumentError(f"{name} must be between 1e-6 and 1e6, but {number!r} was given.")
     pair = prior if isinstance(prior, tuple | list) else ()
-    if len(pair) != 2 or not all(map(_is_number, pair)) or not abs(pair[0]) <= 20 or not 1e-3 <= pair[1] <= 20:
+    if len(pair) != 2 or not all(map(_is_number, pair)) or not abs(pair[0]) <= 5 or not 1e-3 <= pair[1] <= 5:
         raise ArgumentError(
-            "prior must be the mean (within ±20) and standard deviation (0.001 to 20) of the logarithm of reliability, "
+            "prior must be the mean (within ±5) and standard deviation (0.001 to 5) of the logarithm of reliability, "
             f"but {prior!r} was given: write for example (0.0, 1.5)."
         )
     settings = {"draws": draws, "chains": chains, "warmup": warmup}

@@ -32,11 +32,12 @@ from plausibly.inference._slice import better_width, slice_move
 from plausibly.models import tempered_plackett_luce
 
 LEAPS = 3  #: leapfrog steps of a trajectory
-THINNING = 4  #: rounds per draw
+THINNING = {True: 5, False: 10}  #: rounds per draw, if all annotators are alike and if not
 BLOCK = 10  #: draws between two looks of the host
 PHASES = (0.2, 0.3, 0.5)  #: shares of the warm-up; at the end of each but the last, covariances are estimated
-ACCEPTANCE = 0.8
+ACCEPTANCE = 0.85
 DIVERGENT = 1000.0
+LARGEST = 7.0  #: logarithm of a reliability, beyond which single precision knows no log odds, and the prior none
 START = 1.5  #: standard deviation of the positions where chains start
 
 
@@ -141,6 +142,13 @@ def _normal(x: Array, location: Array | float, scale: Array | float) -> Array:
     return -(((x - location) / scale) ** 2) / 2 - jnp.log(scale)
 
 
+def _stiffness(group: Group, each: Float[Array, " annotator"]) -> Float[Array, " case"]:
+    """About how narrow a case's posterior is, given reliabilities; steps may depend on what a trajectory takes as given."""
+    gave = group.annotator < len(each)
+    squares = jnp.where(gave, jnp.exp(2 * _of_rows(group, each)), 0).sum(0)
+    return jnp.sqrt(1 + squares / jnp.maximum(gave.sum(0), 1))
+
+
 def _trajectories(
     key: Key[Array, ""], group: Group, z: Array, each: Array, step: Array, scale: Array
 ) -> tuple[Array, Array, Array, Array]:
@@ -158,7 +166,7 @@ def _trajectories(
 
     velocity, jitter, accept = jax.random.split(key, 3)
     p = jax.random.normal(velocity, z.shape)
-    size = step * jax.random.uniform(jitter, step.shape, minval=0.6, maxval=1.0)
+    size = step / _stiffness(group, each) * jax.random.uniform(jitter, step.shape, minval=0.6, maxval=1.0)
     value, slope = evaluate(z)
     before = value + (p**2).sum(0) / 2
 
@@ -178,7 +186,7 @@ def _trajectories(
 
 
 def _along_lines(
-    key: Key[Array, ""], groups: tuple[Group, ...], state: State, widths: Array, prior: Prior, alone: bool
+    key: Key[Array, ""], groups: tuple[Group, ...], state: State, widths: Array, prior: Prior, alone: bool, alike: Array
 ) -> tuple[Globals, Array]:
     """Move the reliabilities given the plausibilities: each by itself, then the mean and the spread with all of them."""
 
@@ -198,8 +206,12 @@ def _along_lines(
             new = moved(by)
             rows = _by_annotator(groups, state.z, new.each)
             own = rows + _normal(new.each, new.mean, jnp.exp(new.spread))
-            return jnp.where(kind == 0, own, rows.sum() + _of_mean(new, prior) + _of_spread(new, prior))
+            joint = rows.sum() + _of_mean(new, prior) + _of_spread(new, prior)
+            density = jnp.where(kind == 0, own, joint)
+            within = jnp.where(kind == 0, new.each < LARGEST, (new.each < LARGEST).all())
+            return jnp.where(within, density, -jnp.inf)
 
+        width = jnp.where(alike & (kind != 1), 0, width)
         by, count = slice_move(key, width, log_density, together=kind > 0)
         return moved(by), count
 
@@ -250,14 +262,22 @@ def _rescale(
 
     def log_density(by: Array) -> Array:
         new = moved(by)
-        return (_prior_of_cases(groups, new.z) + _of_mean(new.shared, prior) - dimensions * by[0])[None]
+        density = _prior_of_cases(groups, new.z) + _of_mean(new.shared, prior) - dimensions * by[0]
+        return jnp.where((new.shared.each < LARGEST).all(), density, -jnp.inf)[None]
 
     by, count = slice_move(key, width[:1], log_density)
     return moved(by), jnp.broadcast_to(count, width.shape)
 
 
 def _round(
-    key: Key[Array, ""], groups: tuple[Group, ...], state: State, tuning: Tuning, prior: Prior, rate: Array, alone: bool
+    key: Key[Array, ""],
+    groups: tuple[Group, ...],
+    state: State,
+    tuning: Tuning,
+    prior: Prior,
+    rate: Array,
+    alone: bool,
+    alike: Array,
 ) -> tuple[State, Tuning, tuple]:
     keys = jax.random.split(key, len(groups) + 3)
     found = [
@@ -270,14 +290,17 @@ def _round(
     step = tuple(s * jnp.exp(rate * (a - ACCEPTANCE)) for s, a in zip(tuning.step, acceptance, strict=True))
     state = State(z, state.shared)
     lines = 1 if alone else 3
-    shared, counts = _along_lines(keys[-1], groups, state, tuning.widths[:lines], prior, alone)
+    shared, counts = _along_lines(keys[-1], groups, state, tuning.widths[:lines], prior, alone, alike)
     state, of_scale = _rescale(keys[-2], groups, State(z, shared), tuning.widths[lines], prior)
     counts = [counts, of_scale[None]]
     if not alone:
-        shared, more = _with_reliabilities_held(keys[-3], state.shared, tuning.widths[-2:], prior)
+        shared, more = _with_reliabilities_held(keys[-3], state.shared, jnp.where(alike, 0, tuning.widths[-2:]), prior)
         state = state._replace(shared=shared)
         counts.append(more)
     widths = better_width(tuning.widths, jnp.concatenate(counts), rate)
+    if not alone:
+        used = ~alike | jnp.array([False, True, False, True, False, False])
+        widths = jnp.where(used[:, None], widths, tuning.widths)
     return state, Tuning(step, tuning.scale, widths), (acceptance, diverging, energy)
 
 
@@ -289,6 +312,7 @@ def _advance(
     tuning: Tuning,
     prior: Prior,
     rate: Float[Array, ""],
+    alike: Bool[Array, ""],
     *,
     n: int,
     alone: bool,
@@ -297,11 +321,11 @@ def _advance(
 
     def one(carry: tuple[State, Tuning], key: Key[Array, ""]):
         state, tuning = carry
-        state, tuning, found = _round(key, groups, state, tuning, prior, rate, alone)
+        state, tuning, found = _round(key, groups, state, tuning, prior, rate, alone, alike)
         return (state, tuning), found
 
     def draw(carry: tuple[State, Tuning], key: Key[Array, ""]):
-        carry, (acceptance, diverging, energy) = lax.scan(one, carry, jax.random.split(key, THINNING))
+        carry, (acceptance, diverging, energy) = lax.scan(one, carry, jax.random.split(key, THINNING[alone]))
         state, _ = carry
         each = state.shared.each
         kept = Draws(
@@ -373,7 +397,7 @@ def sample_jointly(
     prior
         Of reliabilities.
     chains, warmup, draws
-        Rounds of the warm-up, and kept draws of :data:`THINNING` rounds, of each chain.
+        Rounds of the warm-up, and kept draws of some rounds (:data:`THINNING`), of each chain.
     seed
         Of all random numbers.
     progress
@@ -396,9 +420,10 @@ def sample_jointly(
             for key, g in zip(noise[1:], groups, strict=True)
         )
         mean, spread, *each = 0.5 * jax.random.normal(noise[0], (2 + (1 if alone else n_annotators),))
-        mean = prior.location + prior.scale * mean
-        spread = np.log(prior.spread_scale) + spread
-        each = mean[None] if alone else mean + 0.3 * jnp.stack(each)
+        mean = jnp.minimum(prior.location + prior.scale * mean, LARGEST - 2)
+        spread = np.log(0.3 * prior.spread_scale) + spread
+        # Alike at first: where one of them is taken to be always right, the truth is hers, and a chain stays there.
+        each = mean[None] if alone else mean + 0.1 * jnp.stack(each)
         states.append(State(z, Globals(mean, spread, each)))
         dims = [x.shape for x in z]
         tunings.append(
@@ -410,12 +435,12 @@ def sample_jointly(
         )
 
     per_block = BLOCK
-    blocks = [max(1, round(share * warmup / THINNING / per_block)) if warmup else 0 for share in PHASES]
+    blocks = [max(1, round(share * warmup / THINNING[alone] / per_block)) if warmup else 0 for share in PHASES]
     total = sum(blocks) + -(-draws // per_block)
     advance = progress.task("Sampling reliability", total * chains, "blocks")
     tick = 0
 
-    def run(pool: ThreadPoolExecutor, n: int, adapting: bool) -> list[list[Draws]]:
+    def run(pool: ThreadPoolExecutor, n: int, *, adapting: bool, alike: bool = False) -> list[list[Draws]]:
         nonlocal tick
         kept: list[list[Draws]] = [[] for _ in range(chains)]
         for block in range(n):
@@ -424,7 +449,7 @@ def sample_jointly(
             def one(chain: int, tick: int = tick, rate: Array = rate) -> Draws:
                 key = jax.random.fold_in(keys[chain], tick)
                 states[chain], tunings[chain], found = _advance(
-                    key, groups, states[chain], tunings[chain], prior, rate, n=per_block, alone=alone
+                    key, groups, states[chain], tunings[chain], prior, rate, jnp.asarray(alike), n=per_block, alone=alone
                 )
                 return jax.tree.map(np.asarray, found)
 
@@ -437,11 +462,12 @@ def sample_jointly(
 
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
         for place, phase in enumerate(blocks):
-            found = [_joined(parts) for parts in run(pool, phase, adapting=True) if parts]
+            found = [_joined(parts) for parts in run(pool, phase, adapting=True, alike=place == 0) if parts]
             if found and place < len(blocks) - 1:
                 scale = _covariances(found, tunings[0].scale)
-                step = tuple(jnp.full_like(s, 0.8) for s in tunings[0].step)
-                tunings[:] = [t._replace(scale=scale, step=step) for t in tunings]
+                for chain, state in enumerate(states):
+                    step = tuple(0.8 * _stiffness(group, state.shared.each) for group in groups)
+                    tunings[chain] = tunings[chain]._replace(scale=scale, step=step)
         kept = run(pool, -(-draws // per_block), adapting=False)
     return [jax.tree.map(lambda a: a[:draws], _joined(parts)) for parts in kept], list(groups)
 

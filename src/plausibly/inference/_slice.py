@@ -8,6 +8,8 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
 WANTED = 3.0  #: evaluations that a good width takes
+MOST = 50  #: after so many, a lane stays where it is
+WIDTHS = 1e-3, 20.0
 
 
 def slice_move(
@@ -60,8 +62,8 @@ def slice_move(
         move = low + (high - low) * uniform(jax.random.fold_in(steps, count.max()))
         move = jnp.where(done, state[2], move)
         inside = log_density(move) > level
-        # Rounding may leave nothing but zero itself, whose density is above the level.
-        stuck = high - low < 1e-6 * width
+        # Rounding may leave nothing but zero itself.
+        stuck = count >= MOST
         found = ~done & (inside | stuck)
         move = jnp.where(~done & stuck & ~inside, 0, move)
         outside = ~done & ~found
@@ -79,4 +81,4 @@ def better_width(
     width: Float[Array, "*shape"], count: Int[Array, "*shape"], rate: Float[Array, ""]
 ) -> Float[Array, "*shape"]:
     """Adapt a width to the number of evaluations that it took."""
-    return width * jnp.exp(rate * jnp.clip(WANTED - count, -3, 1))
+    return jnp.clip(width * jnp.exp(rate * jnp.clip(WANTED - count, -3, 1)), *WIDTHS)
