@@ -58,6 +58,7 @@ def infer_reliability(
     annotations: Annotations,
     *,
     per: Literal["dataset", "annotator"] = "dataset",
+    mode: Literal["temper"] = "temper",
     unranked: Literal["lumped", "exact", "ignore"] = "lumped",
     concentration: float = 1.0,
     prior: tuple[float, float] = (0.0, 1.5),
@@ -78,6 +79,8 @@ def infer_reliability(
     per
         One reliability for the data set, or one for each annotator, pooled partially:
         :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.
+    mode
+        ``"temper"``, the only one in which reliability can have a prior; see :mod:`plausibly.reliabilities`.
     unranked
         The classes that nobody named in a case: one class (``"lumped"``), one class with the prior of all of them
         (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
@@ -129,6 +132,7 @@ def infer_reliability(
     >>> dict(posterior["posterior"]["reliability"].sizes)
     {'chain': 2, 'draw': 10}
     """
+    check_inferable("plackett-luce", mode)
     settings = _check(annotations, per, unranked, concentration, prior, spread, draws, chains, warmup)
     check_seed(seed)
     by_annotator = per == "annotator"
@@ -324,6 +328,28 @@ def simulated_coverage(
         "rank": float((found < true).mean()),
         "converged": float(good),
     }
+
+
+def check_inferable(model: object, mode: str | None) -> None:
+    """Refuse to infer the reliability of a model in which it has no posterior.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not Plackett-Luce with ``mode="temper"``.
+    """
+    if model != "plackett-luce":
+        name = model if isinstance(model, str) else getattr(model, "__name__", "the program")
+        raise ArgumentError(
+            f"reliability can be inferred under model='plackett-luce' alone, but {name!r} was given: choose that, or "
+            "choose among reliabilities by held-out density, see plausibly.compare."
+        )
+    if mode not in (None, "temper"):
+        raise ArgumentError(
+            f"reliability can be inferred by mode='temper' alone, but {mode!r} was given, under which a likelihood to "
+            "the power of γ is no probability of the annotations, so that a prior on γ has no posterior: leave mode "
+            "out, or choose among reliabilities by held-out density, see plausibly.compare."
+        )
 
 
 def _check(

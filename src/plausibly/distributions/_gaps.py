@@ -86,7 +86,7 @@ def stretch(
     gap = jnp.asarray(gap)
     far = jnp.abs(gap) / below + jnp.log(above) + 2
 
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_, ends):
         low, high = ends
         middle = (low + high) / 2
         less = shrink(middle, above, below) < gap

@@ -370,7 +370,7 @@ def _covariances(draws: list[Draws], old: tuple[Array, ...]) -> tuple[Array, ...
         dim = z.shape[1]
         trust = len(z) / (len(z) + 5 * dim)
         spread = trust * spread + (1 - trust) * 0.1 * before
-        out.append(jnp.asarray(np.moveaxis(np.linalg.cholesky(spread), 0, -1), scale.dtype))
+        out.append(np.moveaxis(np.linalg.cholesky(spread), 0, -1).astype(np.float32))
     return tuple(out)
 
 
@@ -434,6 +434,8 @@ def sample_jointly(
             )
         )
 
+    # As what comes out of the program goes in again: weak types, as of Python's numbers, would compile it twice.
+    states, tunings = ([jax.tree.map(np.asarray, own) for own in each] for each in (states, tunings))
     per_block = BLOCK
     blocks = [max(1, round(share * warmup / THINNING[alone] / per_block)) if warmup else 0 for share in PHASES]
     total = sum(blocks) + -(-draws // per_block)
@@ -466,7 +468,7 @@ def sample_jointly(
             if found and place < len(blocks) - 1:
                 scale = _covariances(found, tunings[0].scale)
                 for chain, state in enumerate(states):
-                    step = tuple(0.8 * _stiffness(group, state.shared.each) for group in groups)
+                    step = tuple(np.asarray(0.8 * _stiffness(group, state.shared.each)) for group in groups)
                     tunings[chain] = tunings[chain]._replace(scale=scale, step=step)
         kept = run(pool, -(-draws // per_block), adapting=False)
     return [jax.tree.map(lambda a: a[:draws], _joined(parts)) for parts in kept], list(groups)
