@@ -26,19 +26,19 @@ RANKINGS = {
 ANNOTATIONS = Annotations.from_rankings({"cases": RANKINGS}, classes=list("abcd"))
 
 
-def literal(blocks, weights):
-    """Log probability of one annotation: blocks in every order, one class at a time."""
-    left, total = dict(weights), 0.0
+def literal(blocks, logs):
+    """Log probability of one annotation, given log weights: blocks in every order, one class at a time."""
+    left, total = dict(logs), 0.0
     for block in blocks:
-        p = 0.0
+        orders = []
         for order in permutations(block):
-            still, q = dict(left), 1.0
+            still, q = dict(left), 0.0
             for k in order:
-                q *= still[k] / sum(still.values())
+                q = q + still[k] - np.logaddexp.reduce(list(still.values()))
                 del still[k]
-            p += q
-        total += np.log(p)
-        left = {k: w for k, w in left.items() if k not in block}
+            orders.append(q)
+        total = total + np.logaddexp.reduce(orders)
+        left = {k: x for k, x in left.items() if k not in block}
     return total
 
 
@@ -71,7 +71,7 @@ def test_density_of_the_program_is_the_formula(per, float64):
         own = slots.class_index[slots.start[case] : slots.start[case + 1]]
         for who, blocks in RANKINGS["pq"[case]].items():
             gamma = gammas[["ann", "bob", "cy"].index(who)]
-            weights = {"abcd"[k] if k >= 0 else "rest": np.exp(gamma * x) for k, x in zip(own, logs[place], strict=False)}
+            weights = {"abcd"[k] if k >= 0 else "rest": gamma * x for k, x in zip(own, logs[place], strict=False)}
             expected += literal(blocks, weights)
     np.testing.assert_allclose(float(found), expected, rtol=1e-5)
 
@@ -100,7 +100,7 @@ def evidence(rankings, gamma):
     logs = np.stack([u, v, np.zeros_like(u)])
     logs -= np.logaddexp.reduce(logs, axis=0)
     log = logs.sum(0)
-    weights = dict(zip(["a", "b", "rest"], np.exp(gamma * logs), strict=True))
+    weights = dict(zip(["a", "b", "rest"], gamma * logs, strict=True))
     for blocks in rankings.values():
         log = log + literal(blocks, weights)
     density = np.exp(log)
@@ -143,7 +143,7 @@ def test_the_posterior_is_one_like_any_other(small, tmp_path):
     # The likelihood of an annotation at a draw, from plausibilities and reliability.
     p = small["posterior"]["plausibility"].values[1, 5, :3].astype(float)
     gamma = float(small["posterior"]["reliability"].values[1, 5])
-    expected = literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], p**gamma, strict=True)))
+    expected = literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
     np.testing.assert_allclose(small["log_likelihood"]["ranking"].values[1, 5, 0], expected, rtol=1e-3)
 
 
@@ -182,7 +182,7 @@ def test_likelihoods_are_by_annotator(panel):
     p = group["plausibility"].values[2, 9, slots].astype(float)
     gamma = float(group["annotator_reliability"].values[2, 9, case.annotation_annotator[r]])
     said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
-    expected = literal(said, dict(zip(names, p**gamma, strict=True)))
+    expected = literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
     np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3)
 
 
@@ -190,7 +190,7 @@ def test_figure_has_a_row_for_each(panel):
     from matplotlib import pyplot
 
     ax = pb.plots.annotator_reliabilities(panel)
-    assert [label.get_text() for label in ax.get_yticklabels()][0] == "annotator 6"
+    assert ax.get_yticklabels()[0].get_text() == "annotator 6"
     few = pb.plots.annotator_reliabilities(panel, most=3)
     assert len(few.get_yticklabels()) == 3
     assert "4 in between left out" in few.get_xlabel()
@@ -224,7 +224,7 @@ def test_refused(name):
 
 def test_positions_are_not_people():
     anonymous = Annotations.from_rankings([[[["a"]], [["b"]]], [[["a"]]]])
-    with pytest.raises(AnnotationError, match="annotators of these are anonymous.*same_positions=True"):
+    with pytest.raises(AnnotationError, match=r"annotators of these are anonymous.*same_positions=True"):
         pb.infer_reliability(anonymous, per="annotator")
     posterior = pb.infer_reliability(
         anonymous, per="annotator", same_positions=True, draws=4, chains=1, warmup=0, progress=False

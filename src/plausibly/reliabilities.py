@@ -1,8 +1,8 @@
 r"""Reliability inferred, for the data set or for every annotator, together with the plausibilities of all cases.
 
 Under ``mode="temper"`` annotators draw with weights :math:`\lambda^\gamma`, and :math:`\gamma` can have a prior; the
-program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power is
-no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
+program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power
+is no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
 
 What is identified
 ------------------
@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._keys import case_keys, check_seed
@@ -66,7 +66,7 @@ def infer_reliability(
     same_positions: bool = False,
     draws: int = 250,
     chains: int = 4,
-    warmup: int = 600,
+    warmup: int = 1000,
     seed: int = 0,
     progress: bool = True,
 ) -> Posterior:
@@ -96,8 +96,8 @@ def infer_reliability(
         Take the first annotator of every case for one person, and so on, although these annotations do not say who gave
         them.
     draws, chains, warmup
-        Kept draws of each chain, each the last of five rounds, or of ten by annotator; chains; rounds of each before the
-        first draw. A round is a trajectory of every case and a few moves of the reliabilities.
+        Kept draws of each chain, each the last of eight rounds, or of ten by annotator; chains; rounds of each before
+        the first draw. A round is a trajectory of every case and a few moves of the reliabilities.
     seed
         Of all random numbers.
     progress
@@ -139,7 +139,8 @@ def infer_reliability(
     if by_annotator and annotations.anonymous and not same_positions:
         raise AnnotationError(
             "per='annotator' needs to know who gave each annotation, but the annotators of these are anonymous: "
-            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if they are."
+            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if those "
+            "of one name are one person."
         )
     slots = Slots.of(annotations, remainder=unranked != "ignore")
     shape = np.where(slots.is_remainder & (unranked == "exact"), slots.n_classes, 1) * float(concentration)
@@ -410,9 +411,7 @@ def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: 
     if "annotator_reliability" in sampled:
         columns.append(sampled["annotator_reliability"])
         names += [f"reliability of {name}" for name in annotators]
-    r_hat, bulk, tail, good = judge(
-        np.concatenate(columns, axis=-1), progress=progress, what="reliabilities"
-    )
+    r_hat, bulk, tail, good = judge(np.concatenate(columns, axis=-1), progress=progress, what="reliabilities")
     values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
     return xr.Dataset(
         {name: ("quantity", column) for name, column in values.items()}, {"quantity": np.array(names, str)}

@@ -1,4 +1,4 @@
-"""``mode="temper"`` and ``mode="power"`` at real reliabilities from 0.1 to 100: they converge, to what quadrature says."""
+"""``mode="temper"`` and ``mode="power"`` at reliabilities from 0.1 to 100 converge, to what quadrature says."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ CASES = {
     "many of one mind": [[["b"], ["a"]]] * 6,
 }
 RANKED = {name: [r if isinstance(r[0], list) else [r] for r in rankings] for name, rankings in CASES.items()}
-ANNOTATIONS = Annotations.from_rankings(list(RANKED.values()), classes=list("abcde"), )
+ANNOTATIONS = Annotations.from_rankings(list(RANKED.values()), classes=list("abcde"))
 SETTINGS = {"engine": "nuts", "draws": 500, "progress": False}
 
 

@@ -19,7 +19,6 @@ from plausibly.reliabilities import annotator_reliabilities, check_inferable
 from plausibly.reliabilities import infer_reliability as with_reliability
 from plausibly.sweeps import run_label, verdict
 
-
 DEFAULT = "plackett-luce@3"
 
 

@@ -13,8 +13,8 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
-from plausibly.inference._gaps import with_order
 from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
+from plausibly.inference._gaps import with_order
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler, State
 
@@ -129,7 +129,8 @@ def nuts(
         case_inputs(arguments),
         buckets,
         chain_keys,
-        name=("nuts", program, tuple(arguments), pooled, gaps, chains, warmup, draws, target_acceptance, max_tree_depth),
+        name=("nuts", program, tuple(arguments), pooled, gaps, chains, warmup, draws, target_acceptance)
+        + (max_tree_depth,),
         progress=progress,
         doing=f"Sampling {program.name}",
     )

@@ -8,9 +8,7 @@ from plausibly.plots._style import COLOURS, GREY, new_axes, plain
 from plausibly.reliabilities import annotator_reliabilities as table_of
 
 
-def annotator_reliabilities(
-    posterior: Posterior, prob: float = 0.9, *, most: int = 40, ax: Axes | None = None
-) -> Axes:
+def annotator_reliabilities(posterior: Posterior, prob: float = 0.9, *, most: int = 40, ax: Axes | None = None) -> Axes:
     """Draw the reliabilities of annotators with their posterior intervals, the most reliable on top.
 
     Parameters
