@@ -122,6 +122,7 @@ def nuts(
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
+    settings = chains, warmup, draws, target_acceptance, max_tree_depth
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
@@ -129,8 +130,7 @@ def nuts(
         case_inputs(arguments),
         buckets,
         chain_keys,
-        name=("nuts", program, tuple(arguments), pooled, gaps, chains, warmup, draws, target_acceptance)
-        + (max_tree_depth,),
+        name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
     )
