@@ -43,6 +43,7 @@ from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
 from plausibly.posterior import build_posterior, check_path
+from plausibly.reliabilities import check_inferable, infer_reliability
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
@@ -258,7 +259,7 @@ def aggregate(
     annotations: Annotations,
     model: str | Callable[..., None] = "plackett-luce",
     *,
-    reliability: float | None = None,
+    reliability: float | Literal["infer"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
@@ -285,6 +286,7 @@ def aggregate(
         :mod:`plausibly.models`.
     reliability
         :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
+        ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
     mode
         Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
         weights :math:`\lambda^\gamma` (``"temper"``).
@@ -346,6 +348,20 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
+    if isinstance(reliability, str) and reliability == "infer":
+        check_inferable(model, mode)
+        if ties is not None or engine != "auto":
+            what = f"ties={ties!r}" if ties is not None else f"engine={engine!r}"
+            raise ArgumentError(f"reliability='infer' has no use for {what}: leave it out.")
+        if out is not None:
+            raise ArgumentError(
+                "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
+                "leave it out, and save the posterior afterwards."
+            )
+        wanted = {"unranked": unranked, "concentration": concentration} | settings
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
     given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
     automatic = engine == "auto"
@@ -420,7 +436,8 @@ def _infer(
                     exact = nested_cases(annotations)
 
                 def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    return nuts(part, own, program, numbers, shape, keys[which], pooled=pooled, **settings)
+                    how = {"pooled": pooled, "gaps": arguments.get("mode") == "temper"}
+                    return nuts(part, own, program, numbers, shape, keys[which], **how, **settings)
 
                 def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
                     n = {key: arguments[key] for key in ("chains", "draws")}
