@@ -374,3 +374,11 @@ def test_relabelling_moves_the_labels_alone(model):
         again, other_se, other_point = found[1][rename.get(name, name)]
         assert abs(mean - again) < 5 * np.hypot(se, other_se)
         assert point == pytest.approx(other_point, abs=1e-4)
+
+
+def test_cases_too_large_to_sample_are_refused():
+    classes = [f"c{i}" for i in range(10_000)]
+    annotations = Annotations.from_rankings([[[["c1"]]], [[[name] for name in classes], [["c1"]]]], classes=classes)
+    with pytest.raises(AnnotationError, match=r"about a thousand named classes, but in case '1' .* 10,000 of them in"):
+        pb.aggregate(annotations, progress=False)
+    assert pb.aggregate(annotations, "prirn", draws=4, progress=False).attrs["model"] == "prirn"

@@ -185,6 +185,8 @@ def settle(
         check_repeats(arguments["reliability"], arguments["mode"])
     check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
+    if engine in ("nuts", "gibbs", "ml") or name.startswith("plackett-luce"):
+        _check_sizes(name, annotations)
     return name, known, engine, arguments
 
 
@@ -203,6 +205,24 @@ def _check_annotations(name: str, annotations: Annotations) -> None:
                 f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]}: "
                 "use prirn or plackett-luce, which take partial rankings."
             )
+
+
+# More classes in a case than a few thousand, and what samplers hold of it fills the memory.
+_LARGEST = 2_000_000  # products of named classes and blocks drawn from them
+
+
+def _check_sizes(name: str, annotations: Annotations) -> None:
+    """Refuse cases that are too large to sample."""
+    slots = np.diff(Slots.of(annotations, remainder=False).start)
+    per_annotation = annotations.entry_block[annotations.annotation_start[1:] - 1] + 1
+    blocks = np.bincount(annotations.annotation_case, per_annotation, annotations.n_cases)
+    worst = int((slots * blocks).argmax())
+    if slots[worst] * blocks[worst] > _LARGEST:
+        raise AnnotationError(
+            f"{name} is for cases of up to about a thousand named classes, but in case "
+            f"{str(annotations.cases[worst])!r} annotators name {slots[worst]:,} of them in {int(blocks[worst]):,} "
+            "blocks: use prirn, or merge classes."
+        )
 
 
 def _whose(annotations: Annotations, annotation: int) -> str:
