@@ -37,8 +37,8 @@ def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "ca
     order = np.argsort(-share, axis=1, kind="stable")
     at = np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]
     wins, compared, real = wins[at], compared[at] > 0, real[np.arange(n)[:, None], order]
-    # From the bottom up, a place joins the group next to it unless it was compared to one of its members. Of slots about
-    # which annotators quarrel none does: a third one may hold them together closely, though nobody compared them.
+    # From the bottom up, a place joins the group next to it unless it was compared to one of its members. Slots that
+    # annotators quarrel about do not: a third one may hold them close together, though nobody compared them.
     quarrel = ((wins > 0) & (wins.transpose(0, 2, 1) > 0)).any(2)
     first = np.broadcast_to(np.arange(width), (n, width)).copy()
     for place in range(width - 3, -1, -1):
