@@ -39,7 +39,7 @@ class Order(NamedTuple):
     group: Bool[Array, "group gap"]  #: members of a group; rows may be empty
     below: Bool[Array, "gap group"]  #: groups that the gap is to, with the last place; if there are none, to that alone
     sharp: Bool[Array, " gap"]  #: whether somebody prefers the class to one below or one below to the class
-    unanimous: Bool[Array, " gap"]  #: whether nobody prefers one below
+    unanimous: Bool[Array, " gap"]  #: whether the class was compared to all below, and always preferred
 
 
 def shrink(
