@@ -360,7 +360,7 @@ def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
 def test_the_words_compare_with_the_voted_label(risky):
     told = list(sentences(risky))
     row = headline(risky).iloc[0]
-    assert f"{row['classifier']}, the best of the classifiers" in told[1]
+    assert f"{row['classifier']}, on average the best of the classifiers" in told[1]
     assert f"{100 * row['top1_accuracy_mean']:.1f} %" in told[1]
     assert f"by majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
     most = 100 * float(risky.runs[0].results["annotation_certainty_1"].mean())
