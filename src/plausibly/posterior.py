@@ -97,6 +97,7 @@ def build_posterior(
     chain_draw = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
     named = slots.class_index != REMAINDER
     slot_coords = {
+        "slot": np.arange(len(slots.case)),  # without an index, ArviZ 1 does not rank
         "case": ("slot", annotations.cases[slots.case]),
         "class_name": ("slot", np.where(named, annotations.classes[slots.class_index], REMAINDER_NAME)),
         "class_index": ("slot", slots.class_index),
