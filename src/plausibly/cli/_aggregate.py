@@ -21,6 +21,8 @@ from plausibly.sweeps import run_label, verdict
     plausibly aggregate annotations.json --classes conditions.txt \\
         --model plackett-luce@3 --seed 0 --out posterior.nc
 
+    plausibly aggregate scores.csv --model normal-scores --threshold 0
+
     and in Python: posterior = plausibly.load("posterior.nc")
     """
 )
@@ -28,17 +30,20 @@ def aggregate(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME@R",
-            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}.",
+            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}. By default "
+            "plackett-luce@3, for scores normal-scores.",
             rich_help_panel="Models",
         ),
-    ] = "plackett-luce@3",
+    ] = None,
     ties: options.TiesOption = None,
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
     concentration: options.Concentration = None,
+    threshold: options.Threshold = None,
+    prior: options.PriorOption = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -48,7 +53,7 @@ def aggregate(
     quiet: options.Quiet = False,
 ) -> None:
     """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads."""
-    name, reliabilities = options.parse_model(model)
+    name, reliabilities = (None, None) if model is None else options.parse_model(model)
     if reliabilities is not None and len(reliabilities) > 1:
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
@@ -56,6 +61,8 @@ def aggregate(
     if out.is_dir():
         raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
     read = annotated.read_annotations(annotations, classes)
+    if name is None:
+        name, reliabilities = options.parse_model(options.usual_models(read)[0])
     make_folder(out.parent)
     posterior = infer(
         read,
@@ -65,6 +72,8 @@ def aggregate(
         mode=options.value(mode),
         unranked=options.value(unranked),
         concentration=concentration,
+        threshold=threshold,
+        prior=options.parse_prior(prior),
         draws=draws,
         chains=chains,
         warmup=warmup,

@@ -36,6 +36,8 @@ def sweep(
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
     concentration: options.Concentration = None,
+    threshold: options.Threshold = None,
+    prior: options.PriorOption = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -64,7 +66,7 @@ def sweep(
     plan = Plan.of(
         read,
         named,
-        options.parse_models(model or options.DEFAULT_MODELS),
+        options.parse_models(model or options.usual_models(read)),
         risks=None if risks is None else str(risks),
         k=options.parse_top(top),
         break_ties=break_ties.value,
@@ -72,6 +74,8 @@ def sweep(
         mode=options.value(mode),
         unranked=options.value(unranked),
         concentration=concentration,
+        threshold=threshold,
+        prior=options.parse_prior(prior),
         draws=draws,
         chains=chains,
         warmup=warmup,
@@ -89,7 +93,7 @@ def sweep(
     ):
         write_table(done.metrics(), out / TABLE, append=bool(runs))
         runs.append(done)
-    swept = Sweep(read, tuple(runs))
+    swept = Sweep(plan.annotations, tuple(runs))
     table = swept.rankings(metric)
     write_table(table.assign(metric=metric), out / RANKINGS)
     with writing(out / ARRAYS):

@@ -1,6 +1,6 @@
 """Engines that go through the program of a model: NUTS, likelihoods of draws, maximum likelihood."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -55,6 +55,7 @@ def nuts(
     target_acceptance: float = 0.9,
     max_tree_depth: int = 8,
     pooled: bool = False,
+    buckets: Sequence[Bucket] | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -75,6 +76,8 @@ def nuts(
         See :class:`plausibly.inference._sampler.Sampler`.
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    buckets
+        The cases as the program sees them, if it is no program of partial rankings.
     progress
         Where to report.
 
@@ -114,13 +117,15 @@ def nuts(
 
         return Seated(sampler.begin, advance)
 
+    if buckets is None:
+        buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     chunks = run_seats(
         build,
         case_inputs(arguments),
-        bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
+        buckets,
         chain_keys,
         name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
         progress=progress,
