@@ -54,7 +54,7 @@ def posterior(
     n: Num[ArrayLike, "*case"],
     mean: Float[ArrayLike, "*case"],
     squares: Float[ArrayLike, "*case"],
-    reliability: float = 1.0,
+    reliability: Num[ArrayLike, ""] = 1.0,
 ) -> NormalInverseGamma:
     r"""Return the posterior of the mean and the variance.
 

@@ -44,9 +44,9 @@ def check_prior(prior: object) -> list[float]:
     numbers = all(isinstance(value, Real | np.number) and not isinstance(value, bool) for value in values)
     if len(values) != 4 or not numbers or not np.isfinite(values).all() or min(values[1:]) <= 0:
         raise ArgumentError(
-            "prior must be four finite numbers, the mean and, all positive, its strength, and the shape and scale of the "
-            f"variance, but {_show(prior)} was given: write for example prior=(0, 1, 2, 1), or leave it out to estimate "
-            "it from the scores."
+            "prior must be four finite numbers, the mean and, all positive, its strength, and the shape and scale of "
+            f"the variance, but {_show(prior)} was given: write for example prior=(0, 1, 2, 1), or leave it out to "
+            "estimate it from the scores."
         )
     return [float(value) for value in values]
 
@@ -148,8 +148,10 @@ def aggregate_scores(
 
 
 def _at_the_scores(sums: Sums, threshold: float) -> Float[np.ndarray, " slot"]:
-    """Plausibilities at the mean and the variance of the scores themselves, where the posterior ends up as they count
-    ever more; where all scores are equal, the class they are in has it all."""
+    """Plausibilities at the mean and the variance of the scores themselves.
+
+    There the posterior ends up as scores count ever more. Where all are equal, the class they are in has it all.
+    """
     sd = np.sqrt(sums.squares / sums.n)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(sd > 0, (threshold - sums.mean) / sd, np.where(sums.mean <= threshold, np.inf, -np.inf))
@@ -169,12 +171,12 @@ def refuse_other_kind(name: str, takes_scores: bool, annotations: Annotations | 
     """Say what is wrong if a model is asked for annotations of the other kind."""
     if isinstance(annotations, Scores) and not takes_scores:
         return (
-            f"{name} takes partial rankings, but scores were given: use the model normal-scores with a threshold, or make "
-            "labels of them by Scores.split(threshold)."
+            f"{name} takes partial rankings, but scores were given: use the model normal-scores with a threshold, or "
+            "make labels of them by Scores.split(threshold)."
         )
     if takes_scores and not isinstance(annotations, Scores):
         return (
-            f"{name} takes scores, but partial rankings of {annotations.n_classes} classes were given: read scores from a "
-            "table with the columns case, annotator and score, or choose a model of rankings, such as plackett-luce."
+            f"{name} takes scores, but partial rankings of {annotations.n_classes} classes were given: read scores "
+            "from a table with the columns case, annotator and score, or choose a model of rankings, such as plackett-luce."
         )
     return None

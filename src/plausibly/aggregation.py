@@ -208,7 +208,9 @@ def settle(
     of_scores = isinstance(annotations, Scores)
     known = find_model(model, of_scores)
     name = model if isinstance(model, str) else getattr(model, "__name__", "program")
-    if isinstance(annotations, Annotations | Scores) and (wrong := refuse_other_kind(name, known.of_scores, annotations)):
+    if isinstance(annotations, Annotations | Scores) and (
+        wrong := refuse_other_kind(name, known.of_scores, annotations)
+    ):
         raise AnnotationError(wrong)
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
@@ -321,8 +323,8 @@ def aggregate(
         N cases over K classes, or scores of N cases.
     model
         ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
-        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a NumPyro program of
-        one case, see :mod:`plausibly.models`.
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a NumPyro program
+        of one case, see :mod:`plausibly.models`.
     reliability
         :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
     mode
@@ -340,8 +342,8 @@ def aggregate(
         Scores: the two classes are scores up to it and scores above it. There is no default.
     prior
         Scores: :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases share, see
-        :class:`plausibly.case.NormalInverseGamma`. By default they are estimated from the scores, every one counting once
-        whatever the reliability: those of the greatest marginal likelihood.
+        :class:`plausibly.case.NormalInverseGamma`. By default those of the greatest marginal likelihood of all scores,
+        each of which counts once, whatever the reliability.
     draws, chains, warmup
         Kept draws per chain (250), chains (4), and trajectories or sweeps of each chain before the first (300, NUTS and
         Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
@@ -362,8 +364,8 @@ def aggregate(
         See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
         case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0.
         ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
-        of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores beside
-        the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
+        of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
+        beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
         ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above.
 
     Raises

@@ -108,7 +108,8 @@ def evaluate(
         on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
         plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
         and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
-        probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight`` (case), the mean over draws.
+        probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``
+        (case), the mean over draws.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the
         remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
@@ -342,7 +343,9 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         name = str(name)
         if name in found:
             raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
-        taken = name.startswith(("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk", "score_certainty"))
+        taken = name.startswith(
+            ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk", "score_certainty")
+        )
         if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
             raise ArgumentError(
                 f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."

@@ -229,8 +229,8 @@ def scores_of(posterior: Posterior) -> Scores:
     observed = posterior["observed_data"]
     if "score" not in observed:
         raise ArgumentError(
-            f"a posterior of scores is needed, but this one, of {posterior.attrs.get('model')}, is of partial rankings: "
-            "aggregate scores by normal-scores."
+            f"a posterior of scores is needed, but this one, of {posterior.attrs.get('model')}, is of partial "
+            "rankings: aggregate scores by normal-scores."
         )
     return Scores(
         annotations.cases,

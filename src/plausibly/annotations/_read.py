@@ -95,7 +95,9 @@ def _is_of_scores(names: Iterable[str]) -> bool:
     """Whether these are the columns of a long table of scores: beside classes, a score is just another column."""
     names = set(names)
     nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
-    return "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
+    return (
+        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
+    )
 
 
 def _is_long(names: Iterable[str]) -> bool:

@@ -285,7 +285,9 @@ def parse_scores(columns: dict[str, pa.ChunkedArray], classes: Iterable[str] | N
             f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
             "keep one of the scores, or give a second opinion an annotator name of its own"
         )
-    return _arrange(to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score, classes)
+    return _arrange(
+        to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score, classes
+    )
 
 
 def _needed(columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:

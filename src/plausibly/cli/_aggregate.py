@@ -33,8 +33,8 @@ def aggregate(
         str | None,
         typer.Option(
             metavar="NAME@R",
-            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}. By default "
-            "plackett-luce@3, for scores normal-scores.",
+            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}. "
+            "By default plackett-luce@3, for scores normal-scores.",
             rich_help_panel="Models",
         ),
     ] = None,

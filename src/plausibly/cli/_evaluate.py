@@ -94,7 +94,11 @@ def run(
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
     read = annotated.read_annotations(annotations, classes)
     plan = Plan.of(
-        read, predictions, options.parse_models(models or options.usual_models(read)), risks=None if risks is None else str(risks), **given
+        read,
+        predictions,
+        options.parse_models(models or options.usual_models(read)),
+        risks=None if risks is None else str(risks),
+        **given,
     )
     make_folder(out)
     with writing(out / REPORT):

@@ -46,7 +46,10 @@ DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
 
 AnnotationsFile = Annotated[
-    Path, typer.Argument(metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy).")
+    Path,
+    typer.Argument(
+        metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy)."
+    ),
 ]
 LabelsFile = Annotated[
     Path, typer.Argument(metavar="LABELS", help="Long table (case, annotator, label): .csv, .parquet or .json.")

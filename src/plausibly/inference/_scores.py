@@ -74,9 +74,7 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
         _loss, start, args=(sums,), jac=True, method="L-BFGS-B", bounds=[*_BOUNDS, (least, 9.2)], options={"gtol": 1e-7}
     )
     m, strength, a, v = best.x[0], *np.exp(best.x[1:])
-    return NormalInverseGamma(
-        float(centre + unit * m), float(strength), float(a), float(a * v * unit**2)
-    )
+    return NormalInverseGamma(float(centre + unit * m), float(strength), float(a), float(a * v * unit**2))
 
 
 def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarray, "4"]]:
@@ -93,7 +91,10 @@ def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarra
         [
             (after_a / after_b * share * (mean - m)).sum(),
             strength
-            * ((1 / strength - 1 / after_strength) / 2 - after_a / after_b * ((n / after_strength) * (mean - m)) ** 2 / 2).sum(),
+            * (
+                (1 / strength - 1 / after_strength) / 2
+                - after_a / after_b * ((n / after_strength) * (mean - m)) ** 2 / 2
+            ).sum(),
             a * (digamma(after_a) - digamma(a) + np.log(b / after_b)).sum() + b * slope_b.sum(),
             b * slope_b.sum(),
         ]

@@ -5,11 +5,14 @@ by readers who do not see all of them, and what a line or row is stands beside i
 
 ================================  ============================================================
 :func:`certainty_curve`           how certain the annotations are, over cases from least to most
+:func:`certainty_histogram`       how many cases are how certain
 :func:`metric_by_reliability`     a metric against reliability, with its band and its limit
 :func:`ranking_by_reliability`    where the ranking of classifiers changes
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             the probability that one classifier beats another
 :func:`plausibilities`            draws of one case's plausibilities against the point estimate
+:func:`simplex`                   draws of cases with three classes, as clouds in a triangle
+:func:`score_density`             the next score of a case, and the threshold
 :func:`discrepancy_ratios`        how far models and annotators are from the annotators
 :func:`discrepancy_curves`        the same along a setting, of several models
 :func:`discrepancy_by_threshold`  the same along the threshold of a score
@@ -28,6 +31,7 @@ from plausibly.plots._agreement import agreement_histograms as agreement_histogr
 from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
+from plausibly.plots._certainty import certainty_histogram as certainty_histogram
 from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
 from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
@@ -36,5 +40,7 @@ from plausibly.plots._nomogram import nomogram as nomogram
 from plausibly.plots._plausibilities import plausibilities as plausibilities
 from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
+from plausibly.plots._scores import score_density as score_density
+from plausibly.plots._simplex import simplex as simplex
 from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities
 from plausibly.plots._weighted_reliability import reliability_by_case as reliability_by_case
