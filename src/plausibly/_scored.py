@@ -177,6 +177,7 @@ def refuse_other_kind(name: str, takes_scores: bool, annotations: Annotations | 
     if takes_scores and not isinstance(annotations, Scores):
         return (
             f"{name} takes scores, but partial rankings of {annotations.n_classes} classes were given: read scores "
-            "from a table with the columns case, annotator and score, or choose a model of rankings, such as plackett-luce."
+            "from a table with the columns case, annotator and score, or choose a model of rankings, such as "
+            "plackett-luce."
         )
     return None

@@ -105,7 +105,7 @@ def test_bad_files(tmp_path, what):
 
 
 def test_three_classes_are_one_too_many(tmp_path):
-    with pytest.raises(AnnotationError, match="scores have two classes, .* but 3 names were given"):
+    with pytest.raises(AnnotationError, match=r"scores have two classes, .* but 3 names were given"):
         Annotations.from_scores(TABLE, classes=["a", "b", "c"])
 
 

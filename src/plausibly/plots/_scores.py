@@ -92,7 +92,9 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     ax.plot(x, norm.pdf(x[:, None], mean[chosen], sd[chosen]), color=GREY, lw=0.6, alpha=0.35)
     ax.plot(x, density, color="black", lw=1.8)
     ax.axvline(threshold, color="black", lw=1, ls=(0, (4, 3)))
-    top = 1.5 * density.max()
+    # Most of the single draws fit below the text; the narrowest of a lone score would make all others flat.
+    peaks = norm.pdf(0, 0, sd[chosen])
+    top = 1.3 * max(density.max(), min(np.quantile(peaks, 0.9), 2 * density.max()))
     height = np.array([(own[:at] == value).sum() for at, value in enumerate(own)])
     step = min(0.055, 0.6 / max(height.max(), 1)) * top
     ax.plot(own, 0.03 * top + step * height, "o", ms=6, mfc="black", mec="white", mew=0.8, ls="", zorder=3)
