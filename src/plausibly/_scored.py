@@ -129,7 +129,9 @@ def aggregate_scores(
         progress=progress,
         **settings,
     )
-    diagnosed: xr.Dataset = convergence(plausibility, slots, statistics.get("diverging"), progress=progress)
+    diagnosed: xr.Dataset = convergence(
+        plausibility, slots, statistics.get("diverging"), statistics=statistics, progress=progress
+    )
     described["thinning"] = list(THINNING)
     described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
     mean = plausibility.mean((0, 1))

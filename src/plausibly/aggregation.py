@@ -22,6 +22,7 @@ from plausibly.annotations._scores import check_threshold
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import (
+    MAX_TREE_DEPTH,
     THINNING,
     Program,
     check_repeats,
@@ -440,11 +441,13 @@ def aggregate(
                     return made, no_trajectories((*n.values(), len(which)))
 
                 plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
-                described["thinning"] = list(THINNING)
+                described |= {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
                 if pooled:
                     described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
             release_memory()
-            diagnosed = convergence(plausibility, slots, statistics.get("diverging"), progress=bars)
+            diagnosed = convergence(
+                plausibility, slots, statistics.get("diverging"), statistics=statistics, progress=bars
+            )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)

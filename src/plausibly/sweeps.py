@@ -16,6 +16,7 @@ from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
+from plausibly._verdict import verdict as verdict
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, Slots, read_risks
 from plausibly.annotations._names import _show
@@ -230,36 +231,6 @@ def run_label(model: str, reliability: float) -> str:
     ('prirn@10', 'irn')
     """
     return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
-
-
-def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
-    """Say in one sentence whether chains converged and, if not, which cases did not.
-
-    Parameters
-    ----------
-    convergence
-        From :func:`plausibly.diagnose`, by the label of the run.
-    most
-        How many cases to name.
-
-    Examples
-    --------
-    >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
-    >>> verdict({"plackett-luce@3": found})
-    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'."
-    """
-    sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
-    if not sampled:
-        return "No chains had to converge: the draws are exact or the models are point estimates."
-    of = f"{next(iter(sampled.values())).sizes['case']:,}"
-    failed = {label: found["case"].values[~found["converged"].values] for label, found in sampled.items()}
-    names = list(dict.fromkeys(str(name) for cases in failed.values() for name in cases))
-    if not names:
-        return f"Chains converged in all {of} cases ({', '.join(sampled)})."
-    counts = ", ".join(f"{label}: {len(cases):,}" for label, cases in failed.items() if len(cases))
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    shown = ", ".join(map(repr, names[:most]))
-    return f"Chains did not converge in {len(names):,} of {of} cases ({counts}): {shown}{more}."
 
 
 def sweep(

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from plausibly import annotations as annotated
+from plausibly._verdict import verdict
 from plausibly.aggregation import aggregate as infer
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -13,7 +14,7 @@ from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
-from plausibly.sweeps import run_label, verdict
+from plausibly.sweeps import run_label
 
 
 @example(

@@ -14,6 +14,7 @@ engines call.
 
 from plausibly.inference._dirichlet_tree import dirichlet_tree as dirichlet_tree
 from plausibly.inference._dirichlet_tree import nested_cases as nested_cases
+from plausibly.inference._engines import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference._engines import THINNING as THINNING
 from plausibly.inference._engines import log_likelihood as log_likelihood
 from plausibly.inference._engines import maximum_likelihood as maximum_likelihood

@@ -20,6 +20,7 @@ from plausibly.inference._sampler import Sampler, State
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.
 THINNING = (1, 4, 3)
+MAX_TREE_DEPTH = 8  # trajectories have at most 255 leapfrog steps
 
 
 def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
@@ -53,7 +54,7 @@ def nuts(
     warmup: int,
     draws: int,
     target_acceptance: float = 0.9,
-    max_tree_depth: int = 8,
+    max_tree_depth: int = MAX_TREE_DEPTH,
     pooled: bool = False,
     buckets: Sequence[Bucket] | None = None,
     progress: Progress,

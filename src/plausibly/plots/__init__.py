@@ -13,6 +13,10 @@ by readers who do not see all of them, and what a line or row is stands beside i
 :func:`plausibilities`            draws of one case's plausibilities against the point estimate
 :func:`simplex`                   draws of cases with three classes, as clouds in a triangle
 :func:`score_density`             the next score of a case, and the threshold
+:func:`convergence`               a diagnostic of all cases, the worst first
+:func:`convergence_overview`      all diagnostics side by side
+:func:`trace`, :func:`rank`       the chains of one quantity
+:func:`worst_chains`              both, of the cases whose chains are worst
 :func:`discrepancy_ratios`        how far models and annotators are from the annotators
 :func:`discrepancy_curves`        the same along a setting, of several models
 :func:`discrepancy_by_threshold`  the same along the threshold of a score
@@ -32,6 +36,11 @@ from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
 from plausibly.plots._certainty import certainty_histogram as certainty_histogram
+from plausibly.plots._chains import rank as rank
+from plausibly.plots._chains import trace as trace
+from plausibly.plots._chains import worst_chains as worst_chains
+from plausibly.plots._convergence import convergence as convergence
+from plausibly.plots._convergence import convergence_overview as convergence_overview
 from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
 from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
