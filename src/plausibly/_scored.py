@@ -16,7 +16,16 @@ from plausibly.annotations._names import _show
 from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError
-from plausibly.inference import THINNING, Program, Sums, bucket_scores, draw_scores, estimate_prior, nuts
+from plausibly.inference import (
+    MAX_TREE_DEPTH,
+    THINNING,
+    Program,
+    Sums,
+    bucket_scores,
+    draw_scores,
+    estimate_prior,
+    nuts,
+)
 from plausibly.models.normal_scores import posterior as conjugate
 from plausibly.models.normal_scores import probability_below
 from plausibly.posterior import build_posterior
@@ -132,7 +141,7 @@ def aggregate_scores(
     diagnosed: xr.Dataset = convergence(
         plausibility, slots, statistics.get("diverging"), statistics=statistics, progress=progress
     )
-    described["thinning"] = list(THINNING)
+    described |= {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
     described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
     mean = plausibility.mean((0, 1))
     return build_posterior(

@@ -397,9 +397,11 @@ def aggregate(
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
     described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
     described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+    program = Program(known.program, static)
     if isinstance(annotations, Scores):
         with Progress(progress) as bars:
-            found = aggregate_scores(annotations, Program(known.program), engine, arguments, keys, described, bars)
+            found = aggregate_scores(annotations, program, engine, arguments, keys, described, bars)
         if not isinstance(model, str):
             _check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
         return found
@@ -413,8 +415,6 @@ def aggregate(
             return build_posterior(
                 point[None, None], annotations, slots, point=point, concentration=alpha, attrs=described
             )
-        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
-        program = Program(known.program, static)
         numbers = {"reliability": arguments["reliability"]} if "reliability" in arguments else {}
         diagnosed: xr.Dataset | None = None
         statistics = None
