@@ -437,9 +437,7 @@ def _by_part(annotations, slots, prior, engines):
     return plausibility, statistics
 
 
-def _lay_out(
-    annotations: Annotations, arguments: Mapping[str, Any]
-) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+def _lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
     """The slots that a model's arguments give mass, and the prior shape of each."""
     alpha = arguments.get("concentration", 0.0)
     slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")

@@ -372,7 +372,12 @@ def stacking(log_scores: Float[np.ndarray, "model annotation"]) -> Float[np.ndar
         return -np.log(mixed).mean(), -(p / mixed).mean(1)
 
     found = minimize(
-        loss, np.full(n, 1 / n), jac=True, method="SLSQP", bounds=[(0, 1)] * n, constraints=LinearConstraint(np.ones(n), 1, 1)
+        loss,
+        np.full(n, 1 / n),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * n,
+        constraints=LinearConstraint(np.ones(n), 1, 1),
     )
     weight = np.where(found.x > 1e-9, found.x, 0)  # An optimiser's zeros are not quite zero.
     return weight / weight.sum()
@@ -431,6 +436,6 @@ def _check_question(candidate: Candidate, observation: str) -> None:
     answers = ("plackett-luce", "plackett-luce-ml", "dirichlet-categorical")
     if observation == "ranking" and candidate.model not in answers:
         raise ArgumentError(
-            f"{candidate.label} gives whole rankings no probability, so it cannot be compared by observation='ranking': "
+            f"{candidate.label} has no probability of whole rankings and cannot be compared by observation='ranking': "
             f"compare by 'first', or leave it out (those that do: {', '.join(answers)})."
         )

@@ -86,9 +86,7 @@ class Folds:
         """Return as many cases, with nothing left out of them."""
         return self._cases(which, lambda case_fold, copy_fold: case_fold >= 0)[0]
 
-    def left_out(
-        self, which: Int[np.ndarray, " chosen"]
-    ) -> tuple[Annotations, Int[np.ndarray, " annotation"]]:
+    def left_out(self, which: Int[np.ndarray, " chosen"]) -> tuple[Annotations, Int[np.ndarray, " annotation"]]:
         """Return as many cases, of what is left out of the copies alone, and where that stands among all."""
         return self._cases(which, lambda case_fold, copy_fold: case_fold == copy_fold)
 
