@@ -406,9 +406,7 @@ def aggregate(
             _check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
         return found
     alpha = arguments.get("concentration", 0.0)
-    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
-    lumped = arguments.get("unranked") == "lumped"
-    prior = np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+    slots, prior = _lay_out(annotations, arguments)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
@@ -504,6 +502,34 @@ def _by_part(annotations, slots, prior, engines):
             whole = statistics.setdefault(name, np.empty((*draws.shape[:2], annotations.n_cases), values.dtype))
             whole[..., which] = values
     return plausibility, statistics
+
+
+def _lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """The slots that a model's arguments give mass, and the prior shape of each."""
+    alpha = arguments.get("concentration", 0.0)
+    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
+    lumped = arguments.get("unranked") == "lumped"
+    return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+
+
+def expected_plausibility(
+    annotations: Annotations, name: str, engine: str, arguments: Mapping[str, Any], *, progress: Progress
+) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """Plausibilities that no draws are needed for: the mean of a Dirichlet posterior, or a point estimate.
+
+    Parameters
+    ----------
+    annotations, name, engine, arguments
+        As :func:`settle` returns them; the engine is ``"exact"``, ``"point"`` or ``"ml"``.
+    progress
+        Where to report.
+    """
+    slots, prior = _lay_out(annotations, arguments)
+    if engine == "exact":
+        shape = _exact_posterior(name, annotations, slots, prior, arguments)
+        return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]
+    keys = case_keys(0, annotations.cases)  # Nothing is random.
+    return slots, _point(name, annotations, slots, arguments.get("ties", "split"), keys, progress)
 
 
 def _exact_posterior(

@@ -4,18 +4,30 @@ from plausibly.cli._aggregate import aggregate
 from plausibly.cli._agreement import agreement
 from plausibly.cli._app import app as app
 from plausibly.cli._app import main as main
+from plausibly.cli._check import check
 from plausibly.cli._compare import compare
 from plausibly.cli._demo import demo
 from plausibly.cli._diagnose import diagnose
 from plausibly.cli._discrepancy import discrepancy
 from plausibly.cli._evaluate import evaluate
 from plausibly.cli._reliability import reliability
+from plausibly.cli._sensitivity import sensitivity
 from plausibly.cli._simulate import simulate
 from plausibly.cli._sweep import sweep
 
 # In the order in which a newcomer wants them.
 for _command in (
-    *(demo, evaluate, aggregate, sweep, compare, diagnose),
-    *(agreement, discrepancy, reliability, simulate),
+    demo,
+    evaluate,
+    aggregate,
+    sweep,
+    compare,
+    diagnose,
+    check,
+    sensitivity,
+    agreement,
+    discrepancy,
+    reliability,
+    simulate,
 ):
     app.command()(_command)

@@ -155,6 +155,11 @@ def value(choice: Enum | None) -> str | None:
     return None if choice is None else choice.value
 
 
+def plain(given: object) -> object:
+    """Return the text of a choice, and anything else as it is."""
+    return given.value if isinstance(given, Enum) else given
+
+
 def parse_model(text: str) -> tuple[str, list[float] | None]:
     """Read a model with its reliabilities.
 

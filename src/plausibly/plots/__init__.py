@@ -26,6 +26,10 @@ by readers who do not see all of them, and what a line or row is stands beside i
 :func:`agreement_histogram`       distances between annotators against those chance would give
 :func:`agreement_heatmap`         measures of agreement by several distances
 :func:`annotator_heatmap`         mean distances between annotators
+:func:`model_comparison`          which aggregation model predicts annotations left out
+:func:`predictive_checks`         what a model's annotators would say, and what they said
+:func:`replicate_histogram`       the same for one statistic
+:func:`prior_sensitivity`         a metric under other priors and conventions
 ================================  ============================================================
 """
 
@@ -45,8 +49,13 @@ from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy
 from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
 from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
 from plausibly.plots._histogram import metric_histogram as metric_histogram
+from plausibly.plots._model_comparison import model_comparison as model_comparison
 from plausibly.plots._nomogram import nomogram as nomogram
 from plausibly.plots._plausibilities import plausibilities as plausibilities
+from plausibly.plots._predictive_check import predictive_checks as predictive_checks
+from plausibly.plots._predictive_check import replicate_histogram as replicate_histogram
+from plausibly.plots._prior_sensitivity import prior_sensitivities as prior_sensitivities
+from plausibly.plots._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
 from plausibly.plots._scores import score_density as score_density
