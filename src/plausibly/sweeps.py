@@ -449,7 +449,7 @@ class Plan:
 
 
 def _reliabilities(
-    model: str | Callable[..., None], wanted: Sequence[float] | None, of_scores: bool
+    model: str | Callable[..., None], wanted: Sequence[float] | None, of_scores: bool = False
 ) -> Sequence[float | None]:
     """Reliabilities at which to run a model, None for a model that has none."""
     taken = takes(model, of_scores=of_scores)

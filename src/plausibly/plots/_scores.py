@@ -87,6 +87,7 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
             va="top",
             color=shade,
             fontweight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
         )
     chosen = np.linspace(0, len(mean) - 1, min(draws, len(mean))).astype(int)
     ax.plot(x, norm.pdf(x[:, None], mean[chosen], sd[chosen]), color=GREY, lw=0.6, alpha=0.35)
