@@ -59,6 +59,8 @@ from plausibly.predictions import read_predictions as read_predictions
 from plausibly.predictive import Comparison as Comparison
 from plausibly.predictive import compare as compare
 from plausibly.predictive import predictive_check as predictive_check
+from plausibly.reliabilities import annotator_reliabilities as annotator_reliabilities
+from plausibly.reliabilities import infer_reliability as infer_reliability
 from plausibly.report import report as report
 from plausibly.sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.subgroups import class_weights as class_weights

@@ -431,7 +431,8 @@ def aggregate(
                     exact = nested_cases(annotations)
 
                 def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    return nuts(part, own, program, numbers, shape, keys[which], pooled=pooled, **settings)
+                    how = {"pooled": pooled, "gaps": arguments.get("mode") == "temper"}
+                    return nuts(part, own, program, numbers, shape, keys[which], **how, **settings)
 
                 def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
                     n = {key: arguments[key] for key in ("chains", "draws")}

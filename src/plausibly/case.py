@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from plausibly.distributions import PartialRankings
+from plausibly.distributions import Order, PartialRankings
 
 
 class Case(NamedTuple):
@@ -31,6 +31,9 @@ class Case(NamedTuple):
 
     n_classes: Int[Array, " slot"]
     """How many classes a slot stands for: 1, more for the remainder, 0 for one that only fills the shape."""
+
+    order: Order | None = None
+    """In what order annotators prefer the slots, for a sampler to move by where reliability is high; not always there."""
 
 
 class NormalInverseGamma(NamedTuple):

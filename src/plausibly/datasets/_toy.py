@@ -52,7 +52,7 @@ def toy_plausibilities(positions: Float[np.ndarray, "*shape"]) -> Float[np.ndarr
     Examples
     --------
     >>> toy_plausibilities(np.array([0.0, 0.5, 1.0])).round(2).tolist()
-    [[0.94, 0.03, 0.03], [0.11, 0.67, 0.22], [0.03, 0.03, 0.95]]
+    [[0.94, 0.03, 0.03], [0.09, 0.73, 0.19], [0.02, 0.03, 0.95]]
     """
     x = np.asarray(positions)
     if x.dtype.kind not in "iuf" or not np.isfinite(x).all():

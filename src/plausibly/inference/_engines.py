@@ -13,6 +13,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._gaps import with_order
 from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler, State
@@ -57,6 +58,7 @@ def nuts(
     max_tree_depth: int = MAX_TREE_DEPTH,
     pooled: bool = False,
     buckets: Sequence[Bucket] | None = None,
+    gaps: bool = False,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -79,6 +81,8 @@ def nuts(
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
     buckets
         The cases as the program sees them, if it is no program of partial rankings.
+    gaps
+        Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     progress
         Where to report.
 
@@ -123,12 +127,25 @@ def nuts(
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
+    if gaps:
+        buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
         build,
         case_inputs(arguments),
         buckets,
         chain_keys,
-        name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
+        name=(
+            "nuts",
+            program,
+            tuple(arguments),
+            pooled,
+            gaps,
+            chains,
+            warmup,
+            draws,
+            target_acceptance,
+            max_tree_depth,
+        ),
         progress=progress,
         doing=f"Sampling {program.name}",
     )

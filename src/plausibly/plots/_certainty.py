@@ -94,7 +94,7 @@ def certainty_histogram(
     Examples
     --------
     >>> results = xr.Dataset({"score_certainty": ("case", [1.0, 0.5, 0.55])})
-    >>> [bar.get_height() for bar in certainty_histogram(results, "score_certainty", bins=2).patches]
+    >>> [float(bar.get_height()) for bar in certainty_histogram(results, "score_certainty", bins=2).patches]
     [2.0, 1.0]
     """
     if name not in results or results[name].dims != ("case",):
