@@ -13,8 +13,8 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
-from plausibly.inference._gaps import with_order
 from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
+from plausibly.inference._gaps import with_order
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler, State
 
