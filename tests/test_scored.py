@@ -196,7 +196,7 @@ def test_commands(tmp_path):
         ([], "normal-scores needs a threshold"),
         (["--threshold", "nan"], "threshold must be a finite number"),
         (["--threshold", "0", "--prior", "1,2,x"], "--prior must be numbers parted by commas"),
-        (["--threshold", "0", "--prior", "1,2,-3,4"], "prior must be four finite numbers"),
+        (["--threshold", "0", "--prior", "1,2,-3,4"], "prior must be four numbers"),
         (["--threshold", "0", "--model", "irn"], "irn takes partial rankings, but scores were given"),
     ],
 )
@@ -219,9 +219,10 @@ REFUSED = {
     "labels": (SCORES, "dirichlet-categorical", {}, "dirichlet-categorical takes partial rankings"),
     "no threshold": (SCORES, "normal-scores", {"threshold": None}, "normal-scores needs a threshold"),
     "no number": (SCORES, "normal-scores", {"threshold": "0"}, "threshold must be a finite number"),
-    "three numbers": (SCORES, "normal-scores", {"prior": (0, 1, 2)}, "prior must be four finite numbers"),
-    "no numbers": (SCORES, "normal-scores", {"prior": "0121"}, "prior must be four finite numbers"),
-    "negative": (SCORES, "normal-scores", {"prior": (0, 1, -2, 1)}, "prior must be four finite numbers"),
+    "three numbers": (SCORES, "normal-scores", {"prior": (0, 1, 2)}, "prior must be four numbers"),
+    "no numbers": (SCORES, "normal-scores", {"prior": "0121"}, "prior must be four numbers"),
+    "infinite": (SCORES, "normal-scores", {"prior": (0, 1, np.inf, 1)}, "prior must be four numbers"),
+    "negative": (SCORES, "normal-scores", {"prior": (0, 1, -2, 1)}, "prior must be four numbers"),
     "useless": (SCORES, "normal-scores", {"ties": "full"}, "has no use for ties='full'"),
     "engine": (SCORES, "normal-scores", {"engine": "gibbs"}, "normal-scores has the engines auto, exact, nuts"),
     "threshold of rankings": (SCORES.split(0), "irn", {}, "has no use for threshold=0"),
@@ -233,6 +234,15 @@ def test_refused(what):
     annotations, model, options, message = REFUSED[what]
     with pytest.raises((AnnotationError, ArgumentError), match=message.replace("(", r"\(")):
         pb.aggregate(annotations, model, **({"threshold": 0} | options), progress=False)
+
+
+def test_what_takes_rankings_refuses_scores(tmp_path):
+    with pytest.raises(AnnotationError, match=r"partial rankings are needed, but a Scores was given; .* Scores.split"):
+        pb.annotator_agreement(SCORES)
+    with pytest.raises(
+        AnnotationError, match="rankings can be written, but a Scores was given; write scores as a table"
+    ):
+        pb.write_rankings(SCORES, tmp_path / "a.json")
 
 
 def test_a_sweep_refuses_before_it_begins():

@@ -13,6 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
+from plausibly.annotations._scores import GREATEST
 from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError
@@ -42,7 +43,7 @@ def check_prior(prior: object) -> list[float]:
     Raises
     ------
     ArgumentError
-        If there are not four, one is not finite, or one of the last three is not positive.
+        If there are not four, or one is out of range; the last three must be positive.
 
     Examples
     --------
@@ -51,11 +52,13 @@ def check_prior(prior: object) -> list[float]:
     """
     values = list(prior) if isinstance(prior, Sequence | np.ndarray) and not isinstance(prior, str) else []
     numbers = all(isinstance(value, Real | np.number) and not isinstance(value, bool) for value in values)
-    if len(values) != 4 or not numbers or not np.isfinite(values).all() or min(values[1:]) <= 0:
+    # What lies beyond leaves single precision.
+    good = len(values) == 4 and numbers and abs(values[0]) <= GREATEST and all(1e-30 <= v <= 1e30 for v in values[1:])
+    if not good:
         raise ArgumentError(
-            "prior must be four finite numbers, the mean and, all positive, its strength, and the shape and scale of "
-            f"the variance, but {_show(prior)} was given: write for example prior=(0, 1, 2, 1), or leave it out to "
-            "estimate it from the scores."
+            f"prior must be four numbers, the mean, of a size of at most {GREATEST:g}, and, between 1e-30 and 1e30, "
+            f"its strength, and the shape and scale of the variance, but {_show(prior)} was given: write for example "
+            "prior=(0, 1, 2, 1), or leave it out to estimate it from the scores."
         )
     return [float(value) for value in values]
 

@@ -64,6 +64,8 @@ def test_clouds_lie_where_the_draws_are():
         np.testing.assert_allclose(cloud.get_ydata(), draws[:, 2] * np.sqrt(3) / 2, atol=1e-6)
     with pytest.raises(ArgumentError, match=r"truth must have the shape \(case, class\), \(2, 3\), but has \(1, 3\)"):
         pb.plots.simplex(posterior, names, truth=toy.plausibilities[:1])
+    with pytest.raises(ArgumentError, match="at least one case, but none was named"):
+        pb.plots.simplex(posterior, [])
     with pytest.raises(ArgumentError, match="there is no case 'nowhere'"):
         pb.plots.simplex(posterior, "nowhere")
 

@@ -88,6 +88,7 @@ DEGENERATE = {
     "constant in each case": [[3.0] * 3, [1.0] * 3, [2.0] * 2],
     "the same in every case": [[-1.0, 1.0]] * 30,
     "far from zero": [[1e14, 1e14 + 1, 1e14 + 2], [1e14 + 4]],
+    "next to nothing": [[0.0, 1e-300], [3e-300]],
     "an outlier": [[0.0, 0.1, 0.2], [0.0, 1e9]],
 }
 

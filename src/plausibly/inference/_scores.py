@@ -15,6 +15,7 @@ from plausibly.inference._batching import Bucket, Shape
 from plausibly.models.normal_scores import log_marginal
 
 _NUMBERS = 2**21  # numbers per compiled call
+_LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
 _CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
 # m, log κ, log a. With a below 1/2 the variance could be anything, and b / a would no longer be its size.
@@ -60,8 +61,8 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
     """
     levels = np.unique(scores.score)
     centre, spread = scores.score.mean(), scores.score.std()
-    resolution = np.diff(levels).min() if len(levels) > 1 else 1.0
-    unit = spread if len(levels) > 1 else resolution
+    resolution = max(np.diff(levels).min(), _LEAST) if len(levels) > 1 else 1.0
+    unit = max(spread, _LEAST) if len(levels) > 1 else resolution
     found = Sums.of(scores)
     sums = Sums(found.n, (found.mean - centre) / unit, found.squares / unit**2)
     least = np.log(max((resolution / unit) ** 2 / 12, 1e-12))

@@ -53,7 +53,7 @@ def simplex(
     Raises
     ------
     ArgumentError
-        If there are not three classes, there is no such case, or the truth does not fit.
+        If there are not three classes, no case is named, there is no such case, or the truth does not fit.
 
     Examples
     --------
@@ -68,6 +68,8 @@ def simplex(
             f"a triangle shows three classes, but this posterior has {annotations.n_classes}: use plots.plausibilities."
         )
     names = [cases] if isinstance(cases, str) else [str(case) for case in cases]
+    if not names:
+        raise ArgumentError("a triangle shows at least one case, but none was named: name some of the cases.")
     values = dense(posterior, names, seed)
     values = values[np.linspace(0, len(values) - 1, min(draws, len(values))).astype(int)]
     truth = None if truth is None else np.asarray(truth)
