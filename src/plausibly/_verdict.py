@@ -143,7 +143,7 @@ def failures(found: xr.Dataset) -> list[str]:
     bound = r_hat_bound(
         np.maximum(ess, _least(found)),
         max(_chains(found), 2),
-        int(found.attrs.get("quantities", found["converged"].size)),
+        max(int(found.attrs.get("quantities", found["converged"].size)), 1),
     )
     other = np.any(list(wrong.values()), axis=0) if wrong else np.zeros(found["converged"].shape, bool)
     # Of a case the greatest R-hat and the least ESS are known, which may be those of two classes: whatever did not

@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly import models
 from plausibly._arviz import Posterior
+from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
@@ -41,7 +44,7 @@ from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
-from plausibly.posterior import build_posterior, slots_of
+from plausibly.posterior import build_posterior, check_path, load, save, slots_of
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
@@ -315,6 +318,9 @@ def aggregate(
     engine: Literal["auto", "exact", "nuts", "gibbs", "ml"] = "auto",
     seed: int = 0,
     progress: bool = True,
+    out: str | PathLike[str] | None = None,
+    shard: int = 2000,
+    fresh: bool = False,
 ) -> Posterior:
     r"""Infer the plausibilities of every case from its annotations.
 
@@ -358,6 +364,14 @@ def aggregate(
         Of all random numbers. Every case has its own, derived from the seed and the case's name.
     progress
         Show bars.
+    out
+        A file to write the posterior to, in shards of cases, so that memory is bounded by a shard and nothing is lost:
+        after an interruption, the same call goes on with the shards that are finished, which it keeps beside the file
+        in a folder of its name with ``.parts``. The draws that are returned stay in the file.
+    shard
+        Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
+    fresh
+        Start over, and forget what an interrupted call has finished.
 
     Returns
     -------
@@ -375,6 +389,8 @@ def aggregate(
         If an argument is out of range, or the model has no use for it.
     AnnotationError
         If the annotations are not of the kind that the model takes.
+    FileError
+        If ``out`` cannot be written.
 
     References
     ----------
@@ -392,21 +408,72 @@ def aggregate(
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
-
-    keys = case_keys(int(seed), annotations.cases)
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
     described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
     described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
-    static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
-    program = Program(known.program, static)
     if isinstance(annotations, Scores):
+        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+        keys = case_keys(int(seed), annotations.cases)
         with Progress(progress) as bars:
+            program = Program(known.program, static)
             found = aggregate_scores(annotations, program, engine, arguments, keys, described, bars)
         if not isinstance(model, str):
             _check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
-        return found
+        if out is None:
+            return found
+        # Cases share a prior, which shards would not; and scores are quick.
+        check_path(out)
+        save(found, out)
+        return load(out, lazy=True)
+
+    slots = _slots(annotations, arguments)
+
+    def infer(some: Annotations, progress: bool) -> Posterior:
+        return _infer(
+            some,
+            model,
+            known,
+            arguments,
+            described,
+            automatic=automatic,
+            quantities=len(slots),
+            progress=progress,
+        )
+
+    if out is None:
+        return infer(annotations, progress)
+    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
+        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+    check_path(out)
+    return aggregate_in_shards(
+        infer, annotations, slots, described, Path(out), shard=int(shard), fresh=fresh, progress=progress
+    )
+
+
+def _slots(annotations: Annotations, arguments: Mapping[str, Any]) -> Slots:
+    remainder = arguments.get("concentration", 0.0) > 0 and arguments.get("unranked") != "ignore"
+    return Slots.of(annotations, remainder=remainder)
+
+
+def _infer(
+    annotations: Annotations,
+    model: str | Callable[..., None],
+    known: Model,
+    arguments: Mapping[str, Any],
+    described: Mapping[str, Any],
+    *,
+    automatic: bool,
+    quantities: int,
+    progress: bool,
+) -> Posterior:
+    """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together."""
+    name, engine = described["model"], described["engine"]
+    described = dict(described)
+    keys = case_keys(described["seed"], annotations.cases)
     alpha = arguments.get("concentration", 0.0)
     slots, prior = _lay_out(annotations, arguments)
+    static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+    program = Program(known.program, static)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
@@ -445,7 +512,12 @@ def aggregate(
                     described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
             release_memory()
             diagnosed = convergence(
-                plausibility, slots, statistics.get("diverging"), statistics=statistics, progress=bars
+                plausibility,
+                slots,
+                statistics.get("diverging"),
+                quantities=quantities,
+                statistics=statistics,
+                progress=bars,
             )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
@@ -508,7 +580,7 @@ def _by_part(annotations, slots, prior, engines):
 def _lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
     """The slots that a model's arguments give mass, and the prior shape of each."""
     alpha = arguments.get("concentration", 0.0)
-    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
+    slots = _slots(annotations, arguments)
     lumped = arguments.get("unranked") == "lumped"
     return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
 

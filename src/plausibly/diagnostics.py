@@ -81,6 +81,7 @@ def convergence(
     slots: Slots,
     diverging: Bool[np.ndarray, "chain draw case"] | None,
     *,
+    quantities: int | None = None,
     statistics: Mapping[str, np.ndarray] | None = None,
     max_tree_depth: int = MAX_TREE_DEPTH,
     progress: Progress,
@@ -93,6 +94,8 @@ def convergence(
         The draws.
     diverging
         Which of them ended a divergent trajectory; None of a sampler that has no trajectories.
+    quantities
+        How many plausibilities there are in all, if these are not all.
     statistics
         What else is known of the trajectories, see :func:`trajectories`.
     max_tree_depth
@@ -106,7 +109,7 @@ def convergence(
         By case: the largest ``r_hat``, the least ``ess_bulk`` and ``ess_tail`` over its slots, the number
         ``n_diverging``, what :func:`trajectories` says, and ``converged``.
     """
-    r_hat, bulk, tail, good = judge(plausibility, progress=progress)
+    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, progress=progress)
     start = slots.start[:-1]
     divergences = np.zeros(len(start), int)
     if diverging is not None:
@@ -191,7 +194,11 @@ def enough_energy(found: Mapping[str, np.ndarray], n: int) -> Bool[np.ndarray, "
 
 
 def judge(
-    draws: Float[np.ndarray, "chain draw quantity"], *, progress: Progress, what: str = "plausibilities"
+    draws: Float[np.ndarray, "chain draw quantity"],
+    *,
+    quantities: int | None = None,
+    progress: Progress,
+    what: str = "plausibilities",
 ) -> tuple[
     Float[np.ndarray, " quantity"],
     Float[np.ndarray, " quantity"],
@@ -203,7 +210,9 @@ def judge(
     Parameters
     ----------
     draws
-        Of all quantities that are tested together; of what lies in a file, some are read at a time.
+        Of all quantities that are tested together, or of some; of what lies in a file, some are read at a time.
+    quantities
+        How many are tested together, if these are not all.
     progress
         Where to report to.
     what
@@ -233,7 +242,7 @@ def judge(
             r_hat[first + moving] = az.rhat(some if chains > 1 else _halves(some))["p"].values
             bulk[first + moving] = az.ess(some, method="bulk")["p"].values
             tail[first + moving] = az.ess(some, method="tail")["p"].values
-    bound = r_hat_bound(bulk, max(chains, 2), max(int(moves.sum()), 1))
+    bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
     least = ESS_PER_CHAIN * chains
     # Written so that NaN fails; ranks do not notice infinity.
     good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & finite

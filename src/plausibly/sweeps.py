@@ -17,6 +17,7 @@ from jax.typing import ArrayLike
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._verdict import verdict as verdict
+from plausibly._verdict import worst
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, Slots, read_risks
 from plausibly.annotations._names import _show
@@ -26,11 +27,15 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation import METRICS, check_metrics, evaluate, summary
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.predictions import named_predictions, read_predictions
+from plausibly.subgroups import risk_weights
 
 KEPT_CASES = 6  #: the least certain cases of each run, whose draws are kept
+KEPT_CHAINS = 3  #: the cases of each run whose chains are worst, whose draws are kept
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
 DEPTHS = (1, 2, 3)
 
@@ -55,6 +60,14 @@ class Run:
         The posterior of the least certain cases alone, the least certain first.
     attrs
         Of the posterior: arguments, seed, versions.
+    worst
+        The posterior of the cases whose chains are worst alone, the worst first; None where there are no chains.
+    choices
+        Classes that each classifier prefers in the least certain cases, (classifier, case, place); None without
+        classifiers.
+    subgroups
+        With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
+        :func:`plausibly.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of cases in it.
     """
 
     model: str
@@ -63,6 +76,9 @@ class Run:
     convergence: xr.Dataset
     excerpt: Posterior
     attrs: Mapping[str, Any]
+    worst: Posterior | None = None
+    choices: xr.DataArray | None = None
+    subgroups: pd.DataFrame | None = None
 
     @property
     def label(self) -> str:
@@ -114,10 +130,20 @@ class Run:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All runs of a sweep, in the order in which they were asked for."""
+    """All runs of a sweep, in the order in which they were asked for.
+
+    Attributes
+    ----------
+    annotations, runs
+        What was evaluated, and the results.
+    voted
+        The classifiers against the label by majority vote, from :func:`plausibly.evaluate` with a single draw: what
+        uncertainty-adjusted metrics are to be compared with. None without classifiers.
+    """
 
     annotations: Annotations
     runs: tuple[Run, ...]
+    voted: xr.Dataset | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:
@@ -319,7 +345,7 @@ def sweep(
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
-    return Sweep(plan.annotations, tuple(run for run, _ in plan.runs(progress=progress)))
+    return plan.sweep([run for run, _ in plan.runs(progress=progress)])
 
 
 @dataclass(frozen=True)
@@ -443,9 +469,57 @@ class Plan:
             results = evaluate(posterior, self.predictions, **self.options, seed=self.seed, progress=progress)
             certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
             order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
-            kept = _excerpt(self.annotations, posterior, order)
+            convergence = diagnose(posterior)
+            named = case_names(posterior)
+            doubtful = [int(np.flatnonzero(named == name)[0]) for name in worst(convergence, KEPT_CHAINS)]
+            run = Run(
+                name,
+                reliability,
+                results,
+                convergence,
+                _excerpt(self.annotations, posterior, order),
+                dict(posterior.attrs),
+                worst=_excerpt(self.annotations, posterior, np.array(doubtful)) if doubtful else None,
+                choices=self._choices(order) if self.predictions else None,
+                subgroups=self._subgroups(posterior, progress),
+            )
             release_memory()
-            yield Run(name, reliability, results, diagnose(posterior), kept, dict(posterior.attrs)), posterior
+            yield run, posterior
+
+    def sweep(self, runs: Sequence[Run]) -> Sweep:
+        """Join runs with what is the same for all of them."""
+        voted = None
+        if self.predictions:
+            posterior = aggregate(self.annotations, "majority-vote", seed=self.seed, progress=False)
+            options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
+            voted = evaluate(posterior, self.predictions, **options, seed=self.seed)
+        return Sweep(self.annotations, tuple(runs), voted)
+
+    def _choices(self, cases: np.ndarray) -> xr.DataArray:
+        depth = min(max(DEPTHS), self.annotations.n_classes)
+        lists = [ranked_classes(scores[cases], depth) for scores in self.predictions.values()]
+        return xr.DataArray(
+            self.annotations.classes[np.array(lists)],
+            dims=("classifier", "case", "place"),
+            coords={"classifier": list(self.predictions), "case": self.annotations.cases[cases]},
+        )
+
+    def _subgroups(self, posterior: Posterior, progress: bool) -> pd.DataFrame | None:
+        """Evaluate the subgroup of each risk level, those that some case may belong to."""
+        if self.options["risks"] is None or not self.predictions:
+            return None
+        ties, tables = self.options["ties"], []
+        for level in range(N_LEVELS):
+            weights = risk_weights(posterior, self.options["risks"], level, ties=ties, seed=self.seed)
+            if self.options["weights"] is not None:
+                weights = weights * np.asarray(self.options["weights"], np.float32)
+            if weights.any():
+                options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}, "weights": weights}
+                table = summary(evaluate(posterior, self.predictions, **options, seed=self.seed, progress=progress))
+                table.insert(0, "cases", weights.sum(axis=1).mean())
+                table.insert(0, "risk_level", level)
+                tables.append(table)
+        return pd.concat(tables, ignore_index=True)
 
 
 def _reliabilities(

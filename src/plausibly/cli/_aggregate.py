@@ -13,7 +13,6 @@ from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
-from plausibly.posterior import save
 from plausibly.sweeps import run_label
 
 
@@ -50,10 +49,17 @@ def aggregate(
     warmup: options.Warmup = None,
     seed: options.Seed = 0,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
+    shard: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Cases that are sampled and written at a time.")
+    ] = 2000,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has finished.")] = False,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads."""
+    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads.
+
+    Finished shards are kept in FILE.parts until the file is whole: after an interruption, the same command goes on.
+    """
     name, reliabilities = (None, None) if model is None else options.parse_model(model)
     if reliabilities is not None and len(reliabilities) > 1:
         raise ArgumentError(
@@ -80,8 +86,10 @@ def aggregate(
         warmup=warmup,
         seed=seed,
         progress=not quiet,
+        out=out,
+        shard=shard,
+        fresh=fresh,
     )
-    save(posterior, out)
     found = diagnose(posterior)
     if not quiet:
         sizes = posterior["posterior"].sizes

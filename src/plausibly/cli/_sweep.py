@@ -93,7 +93,7 @@ def sweep(
     ):
         write_table(done.metrics(), out / TABLE, append=bool(runs))
         runs.append(done)
-    swept = Sweep(plan.annotations, tuple(runs))
+    swept = plan.sweep(runs)
     table = swept.rankings(metric)
     write_table(table.assign(metric=metric), out / RANKINGS)
     with writing(out / ARRAYS):

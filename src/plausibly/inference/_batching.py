@@ -109,8 +109,8 @@ def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> I
     elif fit in ("merged", "apart"):
         width = grid(np.maximum(n_slots, 4))
     else:
-        # At least two slots, for a distribution over one has no coordinates.
-        width = grid(np.maximum(n_slots, 2))
+        # At least two slots, for a distribution over one has no coordinates; three lie among four.
+        width = grid(np.where(n_slots > 2, np.maximum(n_slots, 4), 2))
     entry_case = annotations.entry_case
     entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
     blocks = np.zeros(annotations.n_annotations, np.int16)
@@ -175,19 +175,17 @@ def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fi
         return _merged(width, rows, sets, ties)
     if fit != "exact" and rows > 1:
         rows = 4 ** int(np.ceil(np.log2(rows) / 2))
-    few, many = (width + 1) // 2, 2 * max(width, 16)
+    many = 2 * max(width, 16)
+    # Few, for each costs a compilation, even where that leaves some of the room empty.
     rungs = [
-        (width, few, {}),
-        (width, few, {2: 2}),
+        (width, (width + 1) // 2, {2: 2} if width > 2 else {}),
         (width, width, {2: 4, 3: 2}),
         (max(width, 16), many, {2: 8, 3: 4, 4: 2}),
         (max(width, 16), many, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
     ]
-    # Steps that would serve few cases of these widths are left out; each costs a compilation.
-    steps = {2: (0, 2, 3, 4), 3: (0, 2, 3, 4), 8: (1, 2, 3, 4)}.get(width, (0, 1, 2, 3, 4) if width < 8 else (2, 3, 4))
     if fit == "exact":
-        rungs, steps = [(width, most, room) for _, most, room in rungs], (2, 4)
-    for slots, most, room in (rungs[i] for i in ((2, 4) if fit == "coarse" else steps)):
+        rungs = [(width, most, room) for _, most, room in rungs]
+    for slots, most, room in rungs[(width > 8) + (width > 12) :] if fit == "ladder" else rungs[1::2]:
         if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
             return Shape(slots, rows, most, tuple(room.items()))
     return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))

@@ -103,7 +103,7 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
     title, _, draws = _quantity(posterior, case, class_name)
     chains, n = draws.shape
     ax = new_axes(ax, height=2.5)
-    ranks = rankdata(draws, axis=None).reshape(draws.shape) / draws.size
+    ranks = (rankdata(draws, axis=None).reshape(draws.shape) - 0.5) / draws.size
     bins = min(_BINS, max(n // 5, 1))
     counts = np.array([np.histogram(values, bins, (0, 1))[0] for values in ranks])
     # At what equal chains have, a histogram fills half of its row.
@@ -202,7 +202,7 @@ def _plausibility(posterior: Posterior, case: str, class_name: str | None):
     slots = slots_of(posterior)
     own = slice(slots.start[at[0]], slots.start[at[0] + 1])
     variable = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot")[..., own]
-    classes = variable["class_name"].values.astype(str)
+    classes = variable["class_name"].values.astype(str).tolist()
     draws = variable.values
     if class_name is None:
         with Progress(False) as progress:
@@ -210,7 +210,7 @@ def _plausibility(posterior: Posterior, case: str, class_name: str | None):
         effective = np.nan_to_num(np.minimum(bulk, tail), nan=0.0)
         chosen = int(np.lexsort((effective, good))[0])
     elif class_name in classes:
-        chosen = int(np.flatnonzero(classes == class_name)[0])
+        chosen = classes.index(class_name)
     else:
         raise ArgumentError(
             f"{class_name!r} has no slot in case {str(case)!r}: choose from {', '.join(map(repr, classes))}."
