@@ -83,7 +83,7 @@ def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarra
     m, (strength, a, v) = x[0], np.exp(x[1:])
     b = a * v
     n, mean, squares = sums
-    value = log_marginal(NormalInverseGamma(m, strength, a, b), n, mean, squares).sum()
+    value = np.sum(log_marginal(NormalInverseGamma(m, strength, a, b), n, mean, squares))
     after_strength, after_a = strength + n, a + n / 2
     share = strength * n / after_strength
     after_b = b + squares / 2 + share * (mean - m) ** 2 / 2

@@ -58,7 +58,7 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     position, threshold = scores.position(case), float(posterior.attrs["threshold"])
     own = scores.score[scores.case_start[position] : scores.case_start[position + 1]]
     mean, variance = (
-        posterior["posterior"][name].isel(scored_case=position).values.ravel().astype(float)
+        np.asarray(posterior["posterior"][name].isel(scored_case=position), float).ravel()
         for name in ("mean", "variance")
     )
     sd = np.sqrt(variance)
