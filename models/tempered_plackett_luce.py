@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Float, Int
 
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
@@ -14,7 +14,7 @@ from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_
 
 def tempered_plackett_luce(
     groups: Sequence[Case],
-    annotators: Sequence[Int[Array, "_ _"]] | None = None,
+    annotators: Sequence[Int[ArrayLike, "_ _"]] | None = None,
     *,
     n_annotators: int = 0,
     location: Float[ArrayLike, ""] = 0.0,

@@ -38,9 +38,10 @@ def interrupted(monkeypatch, annotations, out, after, error=KeyboardInterrupt, *
         written.append(path)
         pb.save(posterior, path)
 
-    with monkeypatch.context() as patch, pytest.raises(error):
-        patch.setattr(_joined, "save", stop)
+    monkeypatch.setattr(_joined, "save", stop)
+    with pytest.raises(error):
         pb.aggregate(annotations, out=out, shard=8, **{**SETTINGS, **changed})
+    monkeypatch.undo()
 
 
 def test_shards_are_the_posterior(annotations, whole):

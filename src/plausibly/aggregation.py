@@ -45,6 +45,7 @@ from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
 from plausibly.posterior import build_posterior, check_path, load, save, slots_of
+from plausibly.reliabilities import check_inferable, infer_reliability
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
@@ -305,7 +306,7 @@ def aggregate(
     annotations: Annotations | Scores,
     model: str | Callable[..., None] = "plackett-luce",
     *,
-    reliability: float | None = None,
+    reliability: float | Literal["infer"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
@@ -334,6 +335,7 @@ def aggregate(
         of one case, see :mod:`plausibly.models`.
     reliability
         :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
+        ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
     mode
         Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
         weights :math:`\lambda^\gamma` (``"temper"``).
@@ -403,9 +405,23 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
+    if isinstance(reliability, str) and reliability == "infer":
+        check_inferable(model, mode)
+        useless = {"ties": ties, "threshold": threshold, "prior": prior, "engine": None if engine == "auto" else engine}
+        for key, value in useless.items():
+            if value is not None:
+                raise ArgumentError(f"reliability='infer' has no use for {key}={value!r}: leave it out.")
+        if out is not None:
+            raise ArgumentError(
+                "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
+                "leave it out, and save the posterior afterwards."
+            )
+        wanted = {"unranked": unranked, "concentration": concentration} | settings
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
-    given |= {"concentration": concentration, "threshold": threshold, "prior": prior}
-    given |= {"draws": draws, "chains": chains, "warmup": warmup}
+    given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
@@ -426,7 +442,7 @@ def aggregate(
         save(found, out)
         return load(out, lazy=True)
 
-    slots = _slots(annotations, arguments)
+    slots, _ = _lay_out(annotations, arguments)
 
     def infer(some: Annotations, progress: bool) -> Posterior:
         return _infer(
@@ -448,11 +464,6 @@ def aggregate(
     return aggregate_in_shards(
         infer, annotations, slots, described, Path(out), shard=int(shard), fresh=fresh, progress=progress
     )
-
-
-def _slots(annotations: Annotations, arguments: Mapping[str, Any]) -> Slots:
-    remainder = arguments.get("concentration", 0.0) > 0 and arguments.get("unranked") != "ignore"
-    return Slots.of(annotations, remainder=remainder)
 
 
 def _infer(
@@ -580,7 +591,7 @@ def _by_part(annotations, slots, prior, engines):
 def _lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
     """The slots that a model's arguments give mass, and the prior shape of each."""
     alpha = arguments.get("concentration", 0.0)
-    slots = _slots(annotations, arguments)
+    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
     lumped = arguments.get("unranked") == "lumped"
     return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
 

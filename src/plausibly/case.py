@@ -33,7 +33,7 @@ class Case(NamedTuple):
     """How many classes a slot stands for: 1, more for the remainder, 0 for one that only fills the shape."""
 
     order: Order | None = None
-    """In what order annotators prefer the slots, for a sampler to move by where reliability is high; not always there."""
+    """In what order annotators prefer the slots, for a sampler to move by; not always there."""
 
 
 class NormalInverseGamma(NamedTuple):

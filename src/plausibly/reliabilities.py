@@ -1,8 +1,8 @@
 r"""Reliability inferred, for the data set or for every annotator, together with the plausibilities of all cases.
 
 Under ``mode="temper"`` annotators draw with weights :math:`\lambda^\gamma`, and :math:`\gamma` can have a prior; the
-program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power is
-no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
+program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power
+is no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
 
 What is identified
 ------------------
@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Array, Float, Key
+from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._keys import case_keys, check_seed
@@ -58,6 +58,7 @@ def infer_reliability(
     annotations: Annotations,
     *,
     per: Literal["dataset", "annotator"] = "dataset",
+    mode: Literal["temper"] = "temper",
     unranked: Literal["lumped", "exact", "ignore"] = "lumped",
     concentration: float = 1.0,
     prior: tuple[float, float] = (0.0, 1.5),
@@ -65,7 +66,7 @@ def infer_reliability(
     same_positions: bool = False,
     draws: int = 250,
     chains: int = 4,
-    warmup: int = 600,
+    warmup: int = 1000,
     seed: int = 0,
     progress: bool = True,
 ) -> Posterior:
@@ -78,6 +79,8 @@ def infer_reliability(
     per
         One reliability for the data set, or one for each annotator, pooled partially:
         :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.
+    mode
+        ``"temper"``, the only one in which reliability can have a prior; see :mod:`plausibly.reliabilities`.
     unranked
         The classes that nobody named in a case: one class (``"lumped"``), one class with the prior of all of them
         (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
@@ -93,8 +96,8 @@ def infer_reliability(
         Take the first annotator of every case for one person, and so on, although these annotations do not say who gave
         them.
     draws, chains, warmup
-        Kept draws of each chain, each the last of five rounds, or of ten by annotator; chains; rounds of each before the
-        first draw. A round is a trajectory of every case and a few moves of the reliabilities.
+        Kept draws of each chain, each the last of eight rounds, or of ten by annotator; chains; rounds of each before
+        the first draw. A round is a trajectory of every case and a few moves of the reliabilities.
     seed
         Of all random numbers.
     progress
@@ -129,13 +132,15 @@ def infer_reliability(
     >>> dict(posterior["posterior"]["reliability"].sizes)
     {'chain': 2, 'draw': 10}
     """
+    check_inferable("plackett-luce", mode)
     settings = _check(annotations, per, unranked, concentration, prior, spread, draws, chains, warmup)
     check_seed(seed)
     by_annotator = per == "annotator"
     if by_annotator and annotations.anonymous and not same_positions:
         raise AnnotationError(
             "per='annotator' needs to know who gave each annotation, but the annotators of these are anonymous: "
-            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if they are."
+            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if those "
+            "of one name are one person."
         )
     slots = Slots.of(annotations, remainder=unranked != "ignore")
     shape = np.where(slots.is_remainder & (unranked == "exact"), slots.n_classes, 1) * float(concentration)
@@ -324,6 +329,28 @@ def simulated_coverage(
         "rank": float((found < true).mean()),
         "converged": float(good),
     }
+
+
+def check_inferable(model: object, mode: str | None) -> None:
+    """Refuse to infer the reliability of a model in which it has no posterior.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not Plackett-Luce with ``mode="temper"``.
+    """
+    if model != "plackett-luce":
+        name = model if isinstance(model, str) else getattr(model, "__name__", "the program")
+        raise ArgumentError(
+            f"reliability can be inferred under model='plackett-luce' alone, but {name!r} was given: choose that, or "
+            "choose among reliabilities by held-out density, see plausibly.compare."
+        )
+    if mode not in (None, "temper"):
+        raise ArgumentError(
+            f"reliability can be inferred by mode='temper' alone, but {mode!r} was given, under which a likelihood to "
+            "the power of γ is no probability of the annotations, so that a prior on γ has no posterior: leave mode "
+            "out, or choose among reliabilities by held-out density, see plausibly.compare."
+        )
 
 
 def _check(

@@ -29,9 +29,9 @@ class Sensitivity:
     ----------
     table
         One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice``
-        (``"baseline"``, ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier`` (empty
-        for what belongs to the annotations), ``metric``, ``mean``, ``sd``, ``lower``, ``upper`` (94 % interval over
-        draws; of a certainty there is none), ``point``, ``shift``, the mean's difference from the baseline's, and
+        (``"baseline"``, ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier``
+        (empty for what belongs to the annotations), ``metric``, ``mean``, ``sd``, ``lower``, ``upper`` (94 % interval
+        over draws; of a certainty there is none), ``point``, ``shift``, the mean's difference from the baseline's, and
         ``converged``.
     baselines
         By model, the value of each choice in the baseline.

@@ -17,7 +17,7 @@ from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
 COMMANDS = (
-    *("demo", "evaluate", "aggregate", "sweep", "compare", "diagnose", "check", "sensitivity"),
+    *("demo", "evaluate", "aggregate", "sweep", "compare", "check", "sensitivity", "diagnose"),
     *("agreement", "discrepancy", "reliability", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]

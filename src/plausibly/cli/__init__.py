@@ -17,17 +17,7 @@ from plausibly.cli._sweep import sweep
 
 # In the order in which a newcomer wants them.
 for _command in (
-    demo,
-    evaluate,
-    aggregate,
-    sweep,
-    compare,
-    diagnose,
-    check,
-    sensitivity,
-    agreement,
-    discrepancy,
-    reliability,
-    simulate,
+    *(demo, evaluate, aggregate, sweep, compare, check, sensitivity, diagnose),
+    *(agreement, discrepancy, reliability, simulate),
 ):
     app.command()(_command)

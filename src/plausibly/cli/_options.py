@@ -34,6 +34,13 @@ class Unranked(StrEnum):
     ignore = "ignore"
 
 
+class Per(StrEnum):
+    """What has a reliability of its own."""
+
+    dataset = "dataset"
+    annotator = "annotator"
+
+
 class BreakTies(StrEnum):
     """Order of equal scores, and of equal plausibilities."""
 
@@ -74,6 +81,14 @@ TiesOption = Annotated[
 ModeOption = Annotated[
     Mode | None,
     typer.Option(help="Plackett-Luce: repeat annotations, or temper them.", rich_help_panel=_MODEL),
+]
+InferReliability = Annotated[
+    Per | None,
+    typer.Option(
+        "--infer-reliability",
+        help="Plackett-Luce: give reliability a prior, one for all or one for each annotator.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 UnrankedOption = Annotated[
     Unranked | None,

@@ -1,8 +1,8 @@
 r"""Coordinates in which sharp preferences look smooth.
 
-Where annotators draw with weights :math:`\lambda^\gamma` and :math:`\gamma` is large, an annotator who prefers one class
-to another all but cuts the space of :math:`x = \log \lambda` in two: the likelihood is flat on one side, and falls off a
-cliff of width :math:`1 / \gamma` into the other. Steps that suit the flat side go over the cliff.
+Where annotators draw with weights :math:`\lambda^\gamma` and :math:`\gamma` is large, an annotator who prefers one
+class to another all but cuts the space of :math:`x = \log \lambda` in two: the likelihood is flat on one side, and
+falls off a cliff of width :math:`1 / \gamma` into the other. Steps that suit the flat side go over the cliff.
 
 So classes are taken in an order, the favourites first, and a coordinate is the *gap* between a class and those further
 down,
@@ -10,9 +10,9 @@ down,
 .. math:: x_k = \tfrac{1}{\gamma} \log \sum_{l \text{ below } k} e^{\gamma x_l} + g_k,
 
 so that :math:`\gamma g_k` are the log odds of drawing :math:`k` first from among them, and the cliff is at
-:math:`g_k = 0`. Classes that nobody tells apart are in one *group*, none of them below another. The sum over a group and
-what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so all levels
-are sums of the logarithms of such factors. Near the cliff, the gap is stretched,
+:math:`g_k = 0`. Classes that nobody tells apart are in one *group*, none of them below another. The sum over a group
+and what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so all
+levels are sums of the logarithms of such factors. Near the cliff, the gap is stretched,
 
 .. math:: g(v) = \mathrm{softplus}(v - \log\gamma) - \mathrm{softplus}(-v - \log\gamma),
 
@@ -86,7 +86,7 @@ def stretch(
     gap = jnp.asarray(gap)
     far = jnp.abs(gap) / below + jnp.log(above) + 2
 
-    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_, ends):
         low, high = ends
         middle = (low + high) / 2
         less = shrink(middle, above, below) < gap

@@ -127,6 +127,7 @@ def nuts(
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
+    settings = chains, warmup, draws, target_acceptance, max_tree_depth
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
@@ -134,18 +135,7 @@ def nuts(
         case_inputs(arguments),
         buckets,
         chain_keys,
-        name=(
-            "nuts",
-            program,
-            tuple(arguments),
-            pooled,
-            gaps,
-            chains,
-            warmup,
-            draws,
-            target_acceptance,
-            max_tree_depth,
-        ),
+        name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
     )

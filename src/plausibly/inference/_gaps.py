@@ -30,7 +30,7 @@ def _wins(bucket: Bucket, annotations: Annotations, slots: Slots) -> Float[np.nd
 
 
 def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "case slot"]) -> Order:
-    """Order slots by the share of comparisons that they win; what only fills the shape goes first, below nothing."""
+    """Order slots by the share of comparisons that they win; what only fills the shape goes first, above nothing."""
     n, width, _ = wins.shape
     compared = wins + wins.transpose(0, 2, 1)
     share = np.where(real, wins.sum(2) / np.maximum(compared.sum(2), 1), 2)
@@ -47,7 +47,7 @@ def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "ca
     below = (first[:, None, :] > first[:, :, None]) & real[:, :, None] & real[:, None, :]
     sharp = (compared & below).any(2)
     against = (wins.transpose(0, 2, 1) * below).sum(2)
-    # Rows of groups are numbered by their members' last place, at which a group is either wholly below or not at all.
+    # A group's row is that of its lowest place; the rows of its other members are empty.
     return Order(
         order[:, :, None] == np.arange(width),
         group[:, :-1, :-1],
@@ -61,6 +61,5 @@ def with_order(bucket: Bucket, annotations: Annotations, slots: Slots) -> Bucket
     """Tell the program of each case in what order its slots are preferred; cases of very many slots are left alone."""
     if bucket.shape.slots > MOST:
         return bucket
-    return replace(
-        bucket, data=bucket.data._replace(order=_order(_wins(bucket, annotations, slots), bucket.slots >= 0))
-    )
+    order = _order(_wins(bucket, annotations, slots), bucket.slots >= 0)
+    return replace(bucket, data=bucket.data._replace(order=order))

@@ -32,9 +32,9 @@ from plausibly.inference._slice import better_width, slice_move
 from plausibly.models import tempered_plackett_luce
 
 LEAPS = 3  #: leapfrog steps of a trajectory
-THINNING = {True: 5, False: 10}  #: rounds per draw, if all annotators are alike and if not
+THINNING = {True: 8, False: 10}  #: rounds per draw, if all annotators are alike and if not
 BLOCK = 10  #: draws between two looks of the host
-PHASES = (0.2, 0.3, 0.5)  #: shares of the warm-up; at the end of each but the last, covariances are estimated
+PHASES = (0.2, 0.4, 0.4)  #: shares of the warm-up; at the end of each but the last, covariances are estimated
 ACCEPTANCE = 0.85
 DIVERGENT = 1000.0
 LARGEST = 7.0  #: logarithm of a reliability, beyond which single precision knows no log odds, and the prior none
@@ -143,7 +143,7 @@ def _normal(x: Array, location: Array | float, scale: Array | float) -> Array:
 
 
 def _stiffness(group: Group, each: Float[Array, " annotator"]) -> Float[Array, " case"]:
-    """About how narrow a case's posterior is, given reliabilities; steps may depend on what a trajectory takes as given."""
+    """About how narrow posteriors are. Steps may depend on reliabilities, which a trajectory takes as given."""
     gave = group.annotator < len(each)
     squares = jnp.where(gave, jnp.exp(2 * _of_rows(group, each)), 0).sum(0)
     return jnp.sqrt(1 + squares / jnp.maximum(gave.sum(0), 1))
@@ -188,7 +188,7 @@ def _trajectories(
 def _along_lines(
     key: Key[Array, ""], groups: tuple[Group, ...], state: State, widths: Array, prior: Prior, alone: bool, alike: Array
 ) -> tuple[Globals, Array]:
-    """Move the reliabilities given the plausibilities: each by itself, then the mean and the spread with all of them."""
+    """Move reliabilities, given plausibilities: each by itself, then all by the mean, and by the spread."""
 
     def move(shared: Globals, what: tuple[Array, Key[Array, ""], Array]) -> tuple[Globals, Array]:
         kind, key, width = what
@@ -232,22 +232,22 @@ def _with_reliabilities_held(
     key: Key[Array, ""], shared: Globals, widths: Array, prior: Prior
 ) -> tuple[Globals, Array]:
     """Move the mean and the spread, given every annotator's reliability."""
-    counts = []
-    for place, name in enumerate(("mean", "spread")):
 
-        def moved(by: Array, name: str = name) -> Globals:
+    def move(shared: Globals, place: int, name: str) -> tuple[Globals, Array]:
+        def moved(by: Array) -> Globals:
             return shared._replace(**{name: getattr(shared, name) + by[0]})
 
-        def log_density(by: Array, moved=moved) -> Array:
+        def log_density(by: Array) -> Array:
             new = moved(by)
-            return (
-                _normal(new.each, new.mean, jnp.exp(new.spread)).sum() + _of_mean(new, prior) + _of_spread(new, prior)
-            )[None]
+            of_each = _normal(new.each, new.mean, jnp.exp(new.spread)).sum()
+            return (of_each + _of_mean(new, prior) + _of_spread(new, prior))[None]
 
         by, count = slice_move(jax.random.fold_in(key, place), widths[place, :1], log_density)
-        shared = moved(by)
-        counts.append(jnp.broadcast_to(count, widths.shape[1:]))
-    return shared, jnp.stack(counts)
+        return moved(by), jnp.broadcast_to(count, widths.shape[1:])
+
+    shared, of_mean = move(shared, 0, "mean")
+    shared, of_spread = move(shared, 1, "spread")
+    return shared, jnp.stack([of_mean, of_spread])
 
 
 def _rescale(
@@ -368,7 +368,7 @@ def _covariances(draws: list[Draws], old: tuple[Array, ...]) -> tuple[Array, ...
         dim = z.shape[1]
         trust = len(z) / (len(z) + 5 * dim)
         spread = trust * spread + (1 - trust) * 0.1 * before
-        out.append(jnp.asarray(np.moveaxis(np.linalg.cholesky(spread), 0, -1), scale.dtype))
+        out.append(np.moveaxis(np.linalg.cholesky(spread), 0, -1).astype(np.float32))
     return tuple(out)
 
 
@@ -432,9 +432,10 @@ def sample_jointly(
             )
         )
 
-    per_block = BLOCK
-    blocks = [max(1, round(share * warmup / THINNING[alone] / per_block)) if warmup else 0 for share in PHASES]
-    total = sum(blocks) + -(-draws // per_block)
+    # As what comes out of the program goes in again: weak types, as of Python's numbers, would compile it twice.
+    states, tunings = ([jax.tree.map(np.asarray, own) for own in each] for each in (states, tunings))
+    blocks = [max(1, round(share * warmup / THINNING[alone] / BLOCK)) if warmup else 0 for share in PHASES]
+    total = sum(blocks) + -(-draws // BLOCK)
     advance = progress.task("Sampling reliability", total * chains, "blocks")
     tick = 0
 
@@ -446,16 +447,9 @@ def sample_jointly(
 
             def one(chain: int, tick: int = tick, rate: Array = rate) -> Draws:
                 key = jax.random.fold_in(keys[chain], tick)
+                own = states[chain], tunings[chain]
                 states[chain], tunings[chain], found = _advance(
-                    key,
-                    groups,
-                    states[chain],
-                    tunings[chain],
-                    prior,
-                    rate,
-                    jnp.asarray(alike),
-                    n=per_block,
-                    alone=alone,
+                    key, groups, *own, prior, rate, jnp.asarray(alike), n=BLOCK, alone=alone
                 )
                 return jax.tree.map(np.asarray, found)
 
@@ -472,9 +466,9 @@ def sample_jointly(
             if found and place < len(blocks) - 1:
                 scale = _covariances(found, tunings[0].scale)
                 for chain, state in enumerate(states):
-                    step = tuple(0.8 * _stiffness(group, state.shared.each) for group in groups)
+                    step = tuple(np.asarray(0.8 * _stiffness(group, state.shared.each)) for group in groups)
                     tunings[chain] = tunings[chain]._replace(scale=scale, step=step)
-        kept = run(pool, -(-draws // per_block), adapting=False)
+        kept = run(pool, -(-draws // BLOCK), adapting=False)
     return [jax.tree.map(lambda a: a[:draws], _joined(parts)) for parts in kept], list(groups)
 
 

@@ -22,6 +22,7 @@ by readers who do not see all of them, and what a line or row is stands beside i
 :func:`discrepancy_by_threshold`  the same along the threshold of a score
 :func:`reliability_by_case`       concordance and weighted reliability, over cases
 :func:`annotator_abilities`       abilities under the Rasch model, with intervals
+:func:`annotator_reliabilities`   inferred reliabilities, with intervals and numbers of annotations
 :func:`nomogram`                  measured accuracy, reliability of labels, actual accuracy
 :func:`agreement_histogram`       distances between annotators against those chance would give
 :func:`agreement_heatmap`         measures of agreement by several distances
@@ -37,6 +38,7 @@ from plausibly.plots._agreement import agreement_heatmap as agreement_heatmap
 from plausibly.plots._agreement import agreement_histogram as agreement_histogram
 from plausibly.plots._agreement import agreement_histograms as agreement_histograms
 from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
+from plausibly.plots._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
 from plausibly.plots._certainty import certainty_histogram as certainty_histogram

@@ -234,7 +234,7 @@ def _observed(annotations: Annotations, case: int) -> Said:
         own = slice(*annotations.annotation_start[number : number + 2])
         classes.append(annotations.entry_class[None, own])
         blocks.append(annotations.entry_block[own].astype(np.int64))
-    return Said(classes, blocks, annotations.n_classes)
+    return Said.of(classes, blocks)
 
 
 def _replicate(
@@ -242,17 +242,13 @@ def _replicate(
 ) -> Said:
     """Let annotators draw classes anew, by a race of exponential variables; first blocks only, unless rankings."""
     blocks = [block if rankings else block[block == 0] for block in said.blocks]
-    depth = max(len(block) for block in blocks)
-    times = random.standard_exponential((len(blocks), *weights.shape), dtype=np.float32)
-    with np.errstate(divide="ignore", over="ignore"):
-        times = np.maximum(times, np.finfo(np.float32).tiny) / weights
-    if depth < times.shape[-1]:
-        fastest = np.argpartition(times, depth - 1, axis=-1)[..., :depth]
-        order = np.argsort(np.take_along_axis(times, fastest, -1), axis=-1, kind="stable")
-        order = np.take_along_axis(fastest, order, -1)
-    else:
-        order = np.argsort(times, axis=-1, kind="stable")
-    classes: list[Int[np.ndarray, "replicate named"]] = [
-        order[row, :, : len(block)] for row, block in enumerate(blocks)
-    ]
-    return Said(classes, blocks, said.n_classes)
+    classes: list[Int[np.ndarray, "replicate named"]] = []
+    for block in blocks:
+        depth = len(block)
+        times = random.standard_exponential(weights.shape, dtype=np.float32)
+        with np.errstate(divide="ignore", over="ignore"):
+            times = np.maximum(times, np.finfo(np.float32).tiny) / weights
+        first = np.argpartition(times, min(depth, times.shape[1] - 1), axis=1)[:, :depth]
+        order = np.argsort(np.take_along_axis(times, first, 1), axis=1, kind="stable")
+        classes.append(np.take_along_axis(first, order, 1))
+    return Said.of(classes, blocks)

@@ -23,12 +23,27 @@ class Said:
     blocks
         Of each annotator the block of every named class.
     n_classes
-        Number of all classes.
+        Number of the classes that occur.
     """
 
     classes: Sequence[Int[np.ndarray, "replicate named"]]
     blocks: Sequence[Int[np.ndarray, " named"]]
     n_classes: int
+
+    @classmethod
+    def of(cls, classes: Sequence[Int[np.ndarray, "replicate named"]], blocks: Sequence[np.ndarray]) -> "Said":
+        """Number the classes that occur anew, for which of them are meant says nothing, and they may be few of many.
+
+        Examples
+        --------
+        >>> said = Said.of([np.array([[70, 8]]), np.array([[8]])], [np.array([0, 1]), np.array([0])])
+        >>> said.n_classes, [named.tolist() for named in said.classes]
+        (2, [[[1, 0]], [[0]]])
+        """
+        known, number = np.unique(np.concatenate([named.ravel() for named in classes]), return_inverse=True)
+        ends = np.cumsum([named.size for named in classes])[:-1]
+        parts = np.split(number.ravel(), ends)
+        return cls([part.reshape(named.shape) for part, named in zip(parts, classes, strict=True)], blocks, len(known))
 
     def table(self, first: bool) -> Float[np.ndarray, "replicate annotator class"]:
         """Mark the classes of the first blocks, or all that are named."""
