@@ -36,6 +36,8 @@ def evaluate(
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
     concentration: options.Concentration = None,
+    threshold: options.Threshold = None,
+    prior: options.PriorOption = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -59,7 +61,7 @@ def evaluate(
         classes,
         risks,
         options.parse_files(predictions or ()),
-        model or options.DEFAULT_MODELS,
+        model,
         out,
         quiet=quiet,
         k=options.parse_top(top),
@@ -68,6 +70,8 @@ def evaluate(
         mode=options.value(mode),
         unranked=options.value(unranked),
         concentration=concentration,
+        threshold=threshold,
+        prior=options.parse_prior(prior),
         draws=draws,
         chains=chains,
         warmup=warmup,
@@ -81,7 +85,7 @@ def run(
     classes: Path | None,
     risks: Path | None,
     predictions: Mapping[str, str],
-    models: Sequence[str],
+    models: Sequence[str] | None,
     out: Path,
     *,
     quiet: bool,
@@ -90,7 +94,11 @@ def run(
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
     read = annotated.read_annotations(annotations, classes)
     plan = Plan.of(
-        read, predictions, options.parse_models(models), risks=None if risks is None else str(risks), **given
+        read,
+        predictions,
+        options.parse_models(models or options.usual_models(read)),
+        risks=None if risks is None else str(risks),
+        **given,
     )
     make_folder(out)
     with writing(out / REPORT):

@@ -1,6 +1,6 @@
 """Engines that go through the program of a model: NUTS, likelihoods of draws, maximum likelihood."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -58,6 +58,7 @@ def nuts(
     target_acceptance: float = 0.9,
     max_tree_depth: int = MAX_TREE_DEPTH,
     pooled: bool = False,
+    buckets: Sequence[Bucket] | None = None,
     gaps: bool = False,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
@@ -79,6 +80,8 @@ def nuts(
         See :class:`plausibly.inference._sampler.Sampler`.
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    buckets
+        The cases as the program sees them, if it is no program of partial rankings.
     gaps
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     progress
@@ -120,10 +123,11 @@ def nuts(
 
         return Seated(sampler.begin, advance)
 
+    if buckets is None:
+        buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
-    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
     settings = chains, warmup, draws, target_acceptance, max_tree_depth
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
