@@ -9,7 +9,8 @@ the class distribution of each case, and classifiers are evaluated against its d
 
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
-:mod:`plausibly.annotators`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`, :mod:`plausibly.comparison`,
+:mod:`plausibly.annotators`, :mod:`plausibly.audit`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`,
+:mod:`plausibly.comparison`,
 :mod:`plausibly.sweeps`, :mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside
 this stream, :mod:`plausibly.agreement` says how far labels of any type can be trusted, by the
 :mod:`plausibly.distances` between them, and how far a model among those who gave them.
@@ -35,6 +36,7 @@ from plausibly.annotators import agreement_correlation as agreement_correlation
 from plausibly.annotators import annotator_agreement as annotator_agreement
 from plausibly.annotators import annotator_overlap as annotator_overlap
 from plausibly.annotators import classifier_overlap as classifier_overlap
+from plausibly.audit import audit as audit
 from plausibly.comparison import differences as differences
 from plausibly.comparison import probabilities_better as probabilities_better
 from plausibly.comparison import probability_better as probability_better

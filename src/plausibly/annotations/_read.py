@@ -11,6 +11,7 @@ from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._counts import parse_counts
 from plausibly.annotations._files import naming, read_grid, read_npy, read_parquet, suffix_of
+from plausibly.annotations._formulas import with_formulas
 from plausibly.annotations._frames import first_row, grid_columns, to_columns
 from plausibly.annotations._matrix import from_array, from_columns, from_grid
 from plausibly.annotations._names import to_names
@@ -68,16 +69,17 @@ def _tabular(path: Path, suffix: str, classes: np.ndarray | None) -> Rows:
     """Tell a long table from a matrix of counts by its columns, and read it."""
     if suffix == ".parquet":
         columns: dict[str, pa.ChunkedArray] = to_columns(read_parquet(path))
-        if _is_long(columns.keys()):
+        if is_long(columns.keys()):
             return parse_table(columns, classes, anonymous=False)
         return parse_counts(from_columns(columns, AnnotationError, classes), classes, None)
     grid = read_grid(path)
-    if _is_long(first_row(grid)):
+    grid = pa.table([with_formulas(column) for column in grid.columns], names=grid.column_names)
+    if is_long(first_row(grid)):
         return parse_table(grid_columns(grid), classes, anonymous=False)
     return parse_counts(from_grid(grid, AnnotationError, classes), classes, None)
 
 
-def _is_long(names: Iterable[str]) -> bool:
+def is_long(names: Iterable[str]) -> bool:
     """Whether these are the columns of a long table.
 
     Raises

@@ -15,12 +15,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.errors import FileError
+from plausibly.annotations._formulas import no_formulas
+from plausibly.errors import ArgumentError, FileError
 from plausibly.plots._style import metric_name
 from plausibly.report import headline
 from plausibly.report._tables import headline_metrics
 from plausibly.sweeps import Sweep
 
+TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _WIDTH = 120  # of a table that nobody watches being printed
 
 
@@ -59,10 +61,32 @@ def make_folder(path: Path) -> None:
             pass
 
 
+def check_table(path: Path) -> None:
+    """Refuse a name of a table that says no format.
+
+    Raises
+    ------
+    ArgumentError
+        If the suffix is neither ``.csv`` nor ``.parquet``, or the name is a folder's.
+    """
+    if path.is_dir() or path.suffix.lower() not in TABLES:
+        raise ArgumentError(f"a table must be a file in {' or '.join(TABLES)}, but {str(path)!r} was given: name one.")
+
+
 def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> None:
-    """Write a table as CSV; numbers to the last digit, so that reading it gives the same numbers back."""
-    with writing(path), path.open("a" if append else "w", encoding="utf-8", newline="") as file:
-        table.to_csv(file, index=False, header=not append, lineterminator="\n")
+    """Write a table in the format of its suffix; numbers to the last digit, so that reading gives the same back.
+
+    As CSV, text that a spreadsheet would run as a formula gets an apostrophe before it (:func:`no_formulas`). Parquet
+    keeps text as it is.
+    """
+    with writing(path):
+        if path.suffix.lower() == ".parquet":
+            if append:
+                table = pd.concat([pd.read_parquet(path), table], ignore_index=True)
+            table.to_parquet(path, index=False)
+            return
+        with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
+            no_formulas(table).to_csv(file, index=False, header=not append, lineterminator="\n")
 
 
 def write_figure(ax: Axes, path: Path) -> None:

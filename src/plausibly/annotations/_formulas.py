@@ -1,0 +1,58 @@
+"""Text that a spreadsheet would run as a formula: kept from it in CSV files that we write, and read back as it was.
+
+A cell that begins with =, +, -, @, a tab or a carriage return, and is no number, gets an apostrophe before it, which
+spreadsheets take for "this is text". So that nothing is lost, a cell that begins with apostrophes and then one of these
+gets one more, and the readers of annotations and predictions take one off again.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FORMULA = r"^('*)([=+\-@\t\r])"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_ESCAPED = r"^'('*[=+\-@\t\r])"
+
+
+def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose text, that of its header included, is safe to open in a spreadsheet.
+
+    Examples
+    --------
+    >>> no_formulas(pd.DataFrame({"case": ["=cmd|' /C calc'!A0", "-1.5", "p7"]}))["case"].tolist()
+    ["'=cmd|' /C calc'!A0", '-1.5', 'p7']
+    """
+    changed = {}
+    for name in table.columns:
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            is_text = column.map(lambda cell: isinstance(cell, str)).to_numpy(bool)
+            cells = pa.array(column[is_text].astype(str), pa.large_string())
+            bad = np.flatnonzero(is_text)[_formulas(cells)]
+            if len(bad):
+                column = column.astype(object).to_numpy().copy()
+                column[bad] = [f"'{cell}" for cell in column[bad]]
+                changed[name] = column
+    header = pa.array([str(name) for name in table.columns], pa.large_string())
+    names = [f"'{name}" if bad else name for name, bad in zip(table.columns, _formulas(header), strict=True)]
+    return table.assign(**changed).set_axis(names, axis=1)
+
+
+def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Take off again the apostrophes that :func:`no_formulas` put on.
+
+    Examples
+    --------
+    >>> with_formulas(pa.chunked_array([pa.array(["'=x", "''-y", "'s Hertogenbosch"], pa.large_string())])).to_pylist()
+    ['=x', "'-y", "'s Hertogenbosch"]
+    """
+    if not pc.any(pc.starts_with(column, "'")).as_py():
+        return column
+    return pc.replace_substring_regex(column, _ESCAPED, r"\1")
+
+
+def _formulas(cells: pa.Array) -> np.ndarray:
+    """Whether each cell has to be written with an apostrophe."""
+    formula = pc.match_substring_regex(cells, _FORMULA)
+    return pc.and_not(formula, pc.match_substring_regex(cells, _NUMBER)).to_numpy(zero_copy_only=False).astype(bool)
