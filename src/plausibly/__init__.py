@@ -31,6 +31,7 @@ from plausibly.annotations import Annotations as Annotations
 from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks
+from plausibly.annotations import write_annotations as write_annotations
 from plausibly.annotations import write_rankings as write_rankings
 from plausibly.annotators import agreement_correlation as agreement_correlation
 from plausibly.annotators import annotator_agreement as annotator_agreement
@@ -48,6 +49,7 @@ from plausibly.errors import AnnotationError as AnnotationError
 from plausibly.errors import ArgumentError as ArgumentError
 from plausibly.errors import FileError as FileError
 from plausibly.errors import PlausiblyError as PlausiblyError
+from plausibly.errors import PlausiblyWarning as PlausiblyWarning
 from plausibly.errors import PredictionError as PredictionError
 from plausibly.evaluation import evaluate as evaluate
 from plausibly.evaluation import summary as summary

@@ -18,7 +18,7 @@ from plausibly.cli import _evaluate as evaluating
 
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare"),
-    *("agreement", "discrepancy", "reliability", "simulate"),
+    *("agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
 

@@ -5,6 +5,10 @@ spreadsheets take for "this is text". So that nothing is lost, a cell that begin
 gets one more, and the readers of annotations and predictions take one off again.
 """
 
+import csv
+from collections.abc import Iterator
+from typing import TextIO
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,6 +17,25 @@ import pyarrow.compute as pc
 _FORMULA = r"^('*)([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _ESCAPED = r"^'('*[=+\-@\t\r])"
+
+
+def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
+    """Write a table as CSV that spreadsheets do not run and readers take apart as it was put together.
+
+    Parameters
+    ----------
+    table
+        The table, whose index is not written.
+    file
+        Open for text, without translation of line ends.
+    header
+        Whether to write the names of the columns.
+    """
+    safe = no_formulas(table)
+    # The writer of the standard library leaves a carriage return without quotes, which readers take for a line's end.
+    returns = any("\r" in cell for cell in [*map(str, safe.columns), *_texts(safe)])
+    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    safe.to_csv(file, index=False, header=header, lineterminator="\n", quoting=quoting)
 
 
 def no_formulas(table: pd.DataFrame) -> pd.DataFrame:
@@ -50,6 +73,14 @@ def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pc.any(pc.starts_with(column, "'")).as_py():
         return column
     return pc.replace_substring_regex(column, _ESCAPED, r"\1")
+
+
+def _texts(table: pd.DataFrame) -> Iterator[str]:
+    """Return every different text of a table."""
+    for name in table.columns:
+        column = table[name]
+        if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            yield from (cell for cell in column.unique() if isinstance(cell, str))
 
 
 def _formulas(cells: pa.Array) -> np.ndarray:

@@ -7,6 +7,23 @@ from jaxtyping import Int, Num
 
 from plausibly.errors import AnnotationError
 
+MOST = 10**8  #: named classes, by all annotators of all cases
+
+
+def check_size(number: float) -> None:
+    """Refuse counts that stand for more annotators than fit into memory, before they are written out.
+
+    Raises
+    ------
+    AnnotationError
+        If the number is above :data:`MOST`.
+    """
+    if number > MOST:
+        raise AnnotationError(
+            f"the counts stand for {number:,.0f} named classes, and {MOST:,} is the limit; give how many annotators "
+            f"chose each, and part larger data"
+        )
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -44,7 +44,10 @@ _DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 
 AnnotationsFile = Annotated[
-    Path, typer.Argument(metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy).")
+    Path,
+    typer.Argument(
+        metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy), PrefLib."
+    ),
 ]
 LabelsFile = Annotated[
     Path, typer.Argument(metavar="LABELS", help="Long table (case, annotator, label): .csv, .parquet or .json.")

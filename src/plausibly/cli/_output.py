@@ -3,6 +3,7 @@
 import math
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.annotations._formulas import no_formulas
-from plausibly.errors import ArgumentError, FileError
+from plausibly.annotations._formulas import write_csv
+from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.plots._style import metric_name
 from plausibly.report import headline
 from plausibly.report._tables import headline_metrics
@@ -41,7 +42,26 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 def complain(text: str, what: str = "Error") -> None:
     """Print a sentence about what went wrong."""
-    console(stderr=True).print(Text(f"{what}: ", style="bold red") + Text(text, style="default"), soft_wrap=True)
+    console(stderr=True).print(
+        Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
+    )
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print our own warnings as notes of one line; those of others stay as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PlausiblyWarning)
+        show = warnings.showwarning
+
+        def print_note(message, category, *rest, **further):
+            if issubclass(category, PlausiblyWarning):
+                complain(f"{message}.", "Note")
+            else:
+                show(message, category, *rest, **further)
+
+        warnings.showwarning = print_note
+        yield
 
 
 @contextmanager
@@ -76,7 +96,7 @@ def check_table(path: Path) -> None:
 def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> None:
     """Write a table in the format of its suffix; numbers to the last digit, so that reading gives the same back.
 
-    As CSV, text that a spreadsheet would run as a formula gets an apostrophe before it (:func:`no_formulas`). Parquet
+    As CSV, text that a spreadsheet would run as a formula gets an apostrophe before it (:func:`write_csv`). Parquet
     keeps text as it is.
     """
     with writing(path):
@@ -86,7 +106,7 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
             table.to_parquet(path, index=False)
             return
         with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
-            no_formulas(table).to_csv(file, index=False, header=not append, lineterminator="\n")
+            write_csv(table, file, header=not append)
 
 
 def write_figure(ax: Axes, path: Path) -> None:
