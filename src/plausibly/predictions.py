@@ -22,7 +22,8 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     Raises
     ------
     ArgumentError
-        If they are no mapping, or two names are the same text.
+        If they are no mapping, two names are the same text, or one is blank or would be mistaken in a ranking such as
+        "A > B = C".
 
     Examples
     --------
@@ -37,6 +38,14 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for name, source in predictions.items():
         text = str(name)
+        if not text.strip():
+            raise ArgumentError(f"a classifier has the blank name {text!r}: name it, such as 'A'.")
+        for sign in (" > ", " = "):
+            if sign in f" {text} ":
+                raise ArgumentError(
+                    f"a classifier has the name {text!r}, but {sign.strip()!r} between blanks parts classifiers in "
+                    f"rankings: rename it."
+                )
         if text in named:
             raise ArgumentError(f"two classifiers have the name {text!r}: give each a name of its own.")
         named[text] = source

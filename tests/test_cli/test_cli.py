@@ -333,10 +333,11 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     [
         (["A"], "a comparison needs two classifiers, but 1 were given"),
         (["A", "B", "--risk", 2], "--risk 2 needs the risks of the classes, but none were given"),
-        (["A", "B", "--metric", "top9_accuracy"], "there is no metric 'top9_accuracy' by draw"),
+        (["A", "B", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, top1_set_accuracy"),
     ],
 )
-def test_compare_refuses(data, saved, words, sentence):
+def test_compare_refuses(data, saved, monkeypatch, words, sentence):
+    monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
     given = [word for name in words[:2] if name in ("A", "B") for word in named(data, name)]
     result = plausibly("compare", saved, *given, *(word for word in words if word not in ("A", "B")))
     assert result.exit_code == 2

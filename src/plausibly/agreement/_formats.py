@@ -63,7 +63,8 @@ def read_labels(
     Returns
     -------
     Labels
-        In tables, blank cells are missing labels. In files by annotator a blank line is one, an image or document
+        In tables, blank cells and those of JSON's ``null`` are missing labels (of texts and trees, only blank ones). In
+        files by annotator a blank line is one, an image or document
         without anything marked is a label of no objects.
 
     Raises
@@ -124,7 +125,7 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
             values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
             return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
-        columns = _table(path)
+        columns = _table(path, kind)
         found = {name: _column(columns, name, given) for name, given in names.items()}
         return [
             (who_case, who, _cell(cell, kind, row))
@@ -164,7 +165,7 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         else:
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
     elif suffix in (".csv", ".tsv", ".parquet", ".jsonl"):
-        columns = _table(path)
+        columns = _table(path, kind)
         cases, cells = (_column(columns, name, names[name]) for name in ("case", "label"))
         for row, (case, cell) in enumerate(zip(cases, cells, strict=True), 1):
             yield case, _cell(cell, kind, row)
@@ -179,14 +180,17 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
             yield str(number), _cell(line, kind, number)
 
 
-def _table(path: Path) -> dict[str, list[Any]]:
+def _table(path: Path, kind: str) -> dict[str, list[Any]]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         table = read_parquet(path)
         return {str(name): table[name].to_pylist() for name in table.column_names}
     if suffix in (".csv", ".tsv"):
         grid = read_grid(path, delimiter="\t" if suffix == ".tsv" else ",")
-        return {name: column.to_pylist() for name, column in grid_columns(grid).items()}
+        cells = {name: column.to_pylist() for name, column in grid_columns(grid).items()}
+        if kind in ("text", "bio", "trees"):
+            return cells
+        return {name: [None if cell.strip() == "null" else cell for cell in column] for name, column in cells.items()}
     if suffix == ".json":
         content = load_json(path)
         records = content if isinstance(content, list) else []

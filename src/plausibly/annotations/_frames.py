@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, PlausiblyError
 
+_EXACT = 2**53  # up to which float64 holds every whole number
+
 
 def is_frame(source: object) -> bool:
     """Whether a source is an eager data frame (pandas, polars, PyArrow, …)."""
@@ -144,6 +146,31 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
         return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64), None
     except pa.ArrowInvalid:
         return np.full(len(column), np.nan), next(i for i, cell in enumerate(column) if not _is_number(cell))
+
+
+def rounded(column: pa.ChunkedArray) -> int | None:
+    """Find a whole number that float64 cannot hold: two of them would tie. Return the first one's row.
+
+    Examples
+    --------
+    >>> rounded(pa.chunked_array([[2**53, 2**53 + 1]])), rounded(pa.chunked_array([[1.5, 2.5]]))
+    (1, None)
+    """
+    if pa.types.is_integer(column.type):
+        numbers = column.drop_null().to_numpy()
+        if not len(numbers) or max(abs(int(numbers.min())), abs(int(numbers.max()))) <= _EXACT:
+            return None
+        cells = column.to_pylist()
+    elif pa.types.is_large_string(column.type):
+        long = pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^\s*[+-]?\d{16,}\s*$"))
+        if not pc.call_function("any", [long]).as_py():
+            return None
+        cells = [
+            int(cell) if is_long else 0 for cell, is_long in zip(column.to_pylist(), long.to_pylist(), strict=True)
+        ]
+    else:
+        return None
+    return next((row for row, cell in enumerate(cells) if cell and int(float(cell)) != cell), None)
 
 
 def is_number(cell: str) -> bool:

@@ -11,7 +11,16 @@ import pyarrow as pa
 from jaxtyping import Num
 
 from plausibly.annotations._files import read_grid, read_npy, read_parquet, read_text, suffix_of
-from plausibly.annotations._frames import first_row, is_frame, is_number, missing, to_codes, to_columns, to_floats
+from plausibly.annotations._frames import (
+    first_row,
+    is_frame,
+    is_number,
+    missing,
+    rounded,
+    to_codes,
+    to_columns,
+    to_floats,
+)
 from plausibly.annotations._names import _show, some, unknown_class
 from plausibly.errors import PlausiblyError
 
@@ -137,6 +146,10 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
         raise error("the rows differ in length; give every case the same number of columns") from cause
     if values.dtype.kind not in "biuf":
         raise error(f"an array of numbers is needed, got {values.dtype} ({_show(array)}); convert it to numbers")
+    if values.dtype.kind in "iu" and values.size and values.itemsize == 8:
+        bad = np.argwhere(values.astype(np.float64).astype(object) != values.astype(object)) if _beyond(values) else []
+        for place in bad[:1]:
+            raise error(f"the number {values[tuple(place)]} has more digits than float64 holds; scale the numbers down")
     if values.ndim != 2:
         raise error(
             f"an array (case, class) with two dimensions is needed, got shape {values.shape}; "
@@ -212,9 +225,20 @@ def _numbers(column: pa.ChunkedArray, where: str, cases: np.ndarray | None, erro
         cell = column[bad].as_py()
         what = "is missing" if bad in blank else f"{cell!r} is no number"
         raise error(f"{row}, {where}: the cell {what}; write a number")
+    if (row := rounded(column)) is not None:
+        place = f"row {row + 1}" if cases is None else f"case {str(cases[row])!r}"
+        raise error(
+            f"{place}, {where}: the number {column[row].as_py()} has more digits than float64 holds; scale the "
+            f"numbers down"
+        )
     if pa.types.is_float32(column.type):
         return values.astype(np.float32)
     return values
+
+
+def _beyond(values: np.ndarray) -> bool:
+    """Whether whole numbers may be too great for float64, of which most need no closer look."""
+    return max(abs(int(values.min())), abs(int(values.max()))) > 2**53
 
 
 def _read_txt(path: Path) -> pa.Table:

@@ -20,7 +20,7 @@ def check_size(number: float) -> None:
     """
     if number > MOST:
         raise AnnotationError(
-            f"the counts stand for {number:,.0f} named classes, and {MOST:,} is the limit; give how many annotators "
+            f"the counts stand for {number:.3g} named classes, and {MOST:,} is the limit; give how many annotators "
             f"chose each, and part larger data"
         )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations._frames import is_whole, missing, to_codes, to_floats
+from plausibly.annotations._frames import is_whole, missing, rounded, to_codes, to_floats
 from plausibly.annotations._names import outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError
@@ -119,6 +119,11 @@ def _rank(columns: dict[str, pa.ChunkedArray]) -> np.ndarray:
     if bad is not None:
         cell = columns[name][bad].as_py()
         raise AnnotationError(f"row {bad + 1}{_where(columns, bad)}: the {name} {cell!r} is no number; write a number")
+    if (row := rounded(columns[name])) is not None:
+        raise AnnotationError(
+            f"row {row + 1}{_where(columns, row)}: the {name} {columns[name][row].as_py()} has more digits than "
+            f"float64 holds; scale the numbers down"
+        )
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
         raise AnnotationError(
             f"row {row + 1}{_where(columns, row)}: the {name} is {values[row]}; write a finite number"
