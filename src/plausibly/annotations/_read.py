@@ -10,7 +10,7 @@ import pyarrow as pa
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._counts import parse_counts
-from plausibly.annotations._files import naming, read_grid, read_npy, read_parquet, suffix_of
+from plausibly.annotations._files import many_objects, naming, read_grid, read_npy, read_parquet, suffix_of
 from plausibly.annotations._formulas import with_formulas
 from plausibly.annotations._frames import first_row, grid_columns, to_columns
 from plausibly.annotations._label_studio import as_rankings, is_label_studio
@@ -74,7 +74,8 @@ def read_annotations(
     with naming(path):
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
-        content = load_json(path) if suffix == ".json" else None
+        with many_objects():
+            content = load_json(path) if suffix == ".json" else None
         if is_label_studio(content):
             found = as_rankings(content, control, path)
             given = to_names(found["stars"], "class") if classes is None and "stars" in found else classes
@@ -82,7 +83,10 @@ def read_annotations(
         if control is not None:
             raise ArgumentError(f"a control is for exports of Label Studio, but {control!r} was given: leave it out.")
         if suffix == ".json":
-            return Annotations._from_rows(parse_rankings(content, classes))
+            with many_objects():
+                rows = parse_rankings(content, classes)
+            del content  # a gigabyte, of a million cases
+            return Annotations._from_rows(rows)
         if suffix in PREFLIB:
             return Annotations._from_rows(read_preflib(path, classes))
         if suffix == ".npy":
