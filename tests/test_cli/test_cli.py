@@ -102,6 +102,17 @@ def test_a_second_run_gives_the_same_bytes_and_spares_what_is_not_ours(evaluated
         assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
 
 
+def test_tables_as_parquet(data, evaluated, tmp_path):
+    _, out, words = evaluated
+    result = plausibly(*words, "--format", "parquet", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "metrics.parquet, certainty.parquet" in result.output
+    for name in ("metrics", "certainty"):
+        written, csv = pd.read_parquet(tmp_path / f"{name}.parquet"), pd.read_csv(out / f"{name}.csv")
+        pd.testing.assert_frame_equal(written, csv, check_dtype=False)
+    assert not list(tmp_path.glob("*.csv"))
+
+
 def test_quiet_prints_one_line(data, tmp_path):
     result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path, "--quiet")
     assert result.stdout.splitlines() == [

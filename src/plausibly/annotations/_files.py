@@ -39,8 +39,7 @@ def naming(source: object) -> Iterator[None]:
 
 @contextmanager
 def many_objects() -> Iterator[None]:
-    """Keep the collector of cyclic garbage from looking again and again at millions of lists, which takes half the
-    time.
+    """Keep the collector of cyclic garbage from going through millions of lists time and again: that is half the time.
 
     Examples
     --------

@@ -42,6 +42,7 @@ def evaluate(
     top: options.Top = None,
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
+    format: options.Format = options.TableFormat.csv,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -51,8 +52,9 @@ def evaluate(
     """Evaluate classifiers against the annotations, under one or several aggregation models.
 
     Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
-    reliability), a posterior-….nc for each model and reliability, and report.html. Files of other names are left alone.
-    An option of a model goes to those of the models that have a use for it.
+    reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
+    report.html. Files of other names are left alone. An option of a model goes to those of the models that have a use
+    for it.
     """
     swept = run(
         annotations,
@@ -62,6 +64,7 @@ def evaluate(
         model or options.DEFAULT_MODELS,
         out,
         quiet=quiet,
+        suffix=f".{format.value}",
         k=options.parse_top(top),
         break_ties=break_ties.value,
         ties=options.value(ties),
@@ -73,7 +76,7 @@ def evaluate(
         warmup=warmup,
         seed=seed,
     )
-    finish(swept, out, quiet=quiet, strict=strict)
+    finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format.value}")
 
 
 def run(
@@ -85,6 +88,7 @@ def run(
     out: Path,
     *,
     quiet: bool,
+    suffix: str = ".csv",
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
@@ -102,8 +106,8 @@ def run(
 
     runs = []
     for done, posterior in plan.runs(progress=not quiet, before=before):
-        write_table(done.metrics(), out / METRICS, append=bool(runs))
-        write_table(done.certainty(), out / CERTAINTY, append=bool(runs))
+        write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
+        write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         save(posterior, out / f"posterior-{done.label.replace('@', '-')}.nc")
         runs.append(done)
         del posterior
@@ -116,14 +120,15 @@ def run(
     return swept
 
 
-def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool) -> None:
+def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
     """Print the table and the verdict, and end with the status that belongs to it."""
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
-        written = ", ".join((METRICS, CERTAINTY, f"{len(swept.runs)} × posterior-*.nc", REPORT))
+        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY)]
+        written = ", ".join((*tables, f"{len(swept.runs)} × posterior-*.nc", REPORT))
         say(f"Wrote {written} to {out}")
-    where = "" if swept.converged else f" All of them are in {out / CERTAINTY}."
+    where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)
     if strict and not swept.converged:
         raise typer.Exit(NOT_CONVERGED)
