@@ -71,7 +71,13 @@ ANNOTATION_FILES = {
     ),
     "JSON nested too deeply": ("a.json", "[" * 200_000, None, FileError, "nested far too deeply"),
     "JSON with NaN": ("a.json", "[[[[NaN]]]]", CLASSES, FileError, "holds NaN, which is no class; write an index"),
-    "JSON with a number of 5,000 digits": ("a.json", f"[[[[{'1' * 5000}]]]]", CLASSES, FileError, "a number too long"),
+    "JSON with a number of 5,000 digits": (
+        "a.json",
+        f"[[[[{'1' * 5000}]]]]",
+        CLASSES,
+        FileError,
+        "the file holds a number of too many digits",
+    ),
     "JSON of a number": (
         "a.json",
         "7",
@@ -504,7 +510,7 @@ ANNOTATION_FILES = {
         npy(np.array([[1.0, 1e300]])),
         None,
         AnnotationError,
-        "the counts stand for 1e+300 named classes, and 100,000,000 is the limit",
+        "the counts stand for 1e+300 named classes, and 10,000,000 is the limit for 1 rows",
     ),
     "count in words": (
         "a.csv",

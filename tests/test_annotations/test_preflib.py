@@ -102,7 +102,7 @@ BAD = {
         AnnotationError,
         "line 11 ranks 2 of 4 alternatives, and .toc needs all",
     ),
-    "a billion voters": ("999999999: 1", "e.toi", AnnotationError, "1e+09 named classes, and 100,000,000 is the"),
+    "a billion voters": ("999999999: 1", "e.toi", AnnotationError, "1e+09 named classes, and 10,000,000 is the"),
 }
 
 

@@ -1,6 +1,5 @@
 """Labels from files: tables with labels in their cells, and formats of annotation tools."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,10 +9,10 @@ from plausibly.agreement._cells import CELLS, spans_of_tags
 from plausibly.agreement._coco import coco_labels
 from plausibly.agreement._labels import Labels
 from plausibly.agreement._read import is_missing
-from plausibly.annotations._files import naming, read_grid, read_parquet, read_text, suffix_of
+from plausibly.annotations._files import lines_of, naming, read_grid, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import grid_columns
 from plausibly.annotations._names import _show
-from plausibly.annotations._rankings import load_json
+from plausibly.annotations._rankings import load_json, parse_json
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
@@ -176,7 +175,7 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         for number, text in enumerate(_bracketed(read_text(path)), 1):
             yield str(number), _cell(text, "trees", number)
     else:
-        for number, line in enumerate(read_text(path).splitlines(), 1):
+        for number, line in enumerate(lines_of(read_text(path)), 1):
             yield str(number), _cell(line, kind, number)
 
 
@@ -196,11 +195,8 @@ def _table(path: Path, kind: str) -> dict[str, list[Any]]:
         records = content if isinstance(content, list) else []
     else:
         records = []
-        for number, line in enumerate(read_text(path).splitlines(), 1):
-            try:
-                records.append(json.loads(line) if line.strip() else None)
-            except json.JSONDecodeError as error:
-                raise FileError(f"line {number} is not JSON ({error.msg}); write an object per line") from error
+        for number, line in enumerate(lines_of(read_text(path)), 1):
+            records.append(parse_json(line, f"line {number}") if line.strip() else None)
         records = [record for record in records if record is not None]
     for number, record in enumerate(records, 1):
         if not isinstance(record, Mapping):
@@ -238,7 +234,7 @@ def _bracketed(text: str) -> Iterator[str]:
     """Part text into trees, each of as many lines as it takes for its brackets to match."""
     lines: list[str] = []
     depth = 0
-    for line in text.splitlines():
+    for line in lines_of(text):
         if lines or line.strip():
             lines.append(line)
             depth += line.count("(") - line.count(")")
@@ -251,7 +247,7 @@ def _bracketed(text: str) -> Iterator[str]:
 
 def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[int, int, str]]]]:
     """Read sentences of tokens and their tags; for every column of tags its spans, or for the last one alone."""
-    lines = enumerate(read_text(path).splitlines(), 1)
+    lines = enumerate(lines_of(read_text(path)), 1)
     tags: list[list[str]] = []
     start, width = 1, 0
     for number, line in (*lines, (0, "")):
@@ -275,7 +271,7 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
     if path.is_file() and not path.read_bytes().strip():
         return []  # a document in which nothing is marked
     spans = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         if not line.startswith("T"):
             continue  # relations, attributes, notes
         try:

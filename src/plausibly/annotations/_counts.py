@@ -46,7 +46,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
             )
     for i in np.flatnonzero((values == 0).all(axis=1)):
         raise AnnotationError(f"case {str(cases[i])!r}: all counts are 0, nobody annotated it; remove the row")
-    check_size(values.sum(dtype=np.float64))
+    check_size(values.sum(dtype=np.float64), n_cases)
     case, class_index = np.nonzero(values)
     repeats = values[case, class_index].astype(np.int64)
     case, class_index = np.repeat(case, repeats), np.repeat(class_index, repeats)

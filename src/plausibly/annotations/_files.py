@@ -124,6 +124,17 @@ def _decoded(content: bytes) -> str:
         raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
 
 
+def lines_of(text: str) -> list[str]:
+    r"""Part text into lines, at line feeds with or without a carriage return and at nothing else that Unicode knows.
+
+    Examples
+    --------
+    >>> lines_of("a\r\nb\u2028c\n")
+    ['a', 'b\u2028c']
+    """
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
 def read_npy(path: Path) -> np.ndarray:
     """Read an array from a `.npy` file, never unpickling anything.
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from plausibly.annotations._files import naming, read_text
+from plausibly.annotations._files import lines_of, naming, read_text
 from plausibly.annotations._names import _show, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.errors import AnnotationError, FileError
@@ -104,7 +104,7 @@ def parse_profile(text: str, suffix: str) -> Profile:
     AnnotationError
         If a vote does not fit the alternatives or the suffix.
     """
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = lines_of(text)
     head, names, start = _header(lines) if text.lstrip().startswith("#") else _old_header(lines)
     n_classes = head.get("NUMBER ALTERNATIVES", len(names))
     if sorted(names) != list(range(1, n_classes + 1)):
@@ -127,7 +127,7 @@ def parse_profile(text: str, suffix: str) -> Profile:
         orders.append(_order(found[2], number, n_classes, suffix))
     if not orders:
         raise AnnotationError("there are no votes; give at least one")
-    check_size(sum(count * sum(map(len, order)) for count, order in zip(counts, orders, strict=True)))
+    check_size(sum(count * sum(map(len, order)) for count, order in zip(counts, orders, strict=True)), len(orders))
     for what, have in (("NUMBER VOTERS", sum(counts)), ("NUMBER UNIQUE ORDERS", len(orders))):
         if head.get(what, have) != have:
             raise FileError(
@@ -234,7 +234,6 @@ def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
         voter = np.repeat(np.arange(len(length)), length)
         parts.append((np.full(len(entry), position), voter, class_index[entry], rank[entry]))
         most = max(most, len(length))
-    check_size(sum(len(part[0]) for part in parts))
     case, annotator, class_index, rank = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return Rows(
         cases=to_names(list(profiles), "case"),

@@ -38,21 +38,31 @@ def load_json(path: Path) -> object:
     AnnotationError
         If a key is there twice.
     """
-    text = read_text(path)
+    return parse_json(read_text(path), "the file")
+
+
+def parse_json(text: str, what: str) -> object:
+    """Read JSON strictly; ``what`` names the text in errors.
+
+    Raises
+    ------
+    FileError, AnnotationError
+        As :func:`load_json`.
+    """
     try:
         return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        what = "truncated" if cut else "not JSON"
+        fault = "truncated" if cut else "not JSON"
         raise FileError(
-            f"the file is {what} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
+            f"{what} is {fault} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
         ) from error
     except PlausiblyError:
         raise
     except ValueError as error:  # a number of thousands of digits
-        raise FileError(f"the JSON holds a number too long to be a class index ({error}); correct it") from error
+        raise FileError(f"{what} holds a number of too many digits ({error}); correct it") from error
     except RecursionError as error:
-        raise FileError("the JSON is nested far too deeply; rankings have four levels of lists") from error
+        raise FileError(f"{what} is nested far too deeply; rankings have four levels of lists") from error
 
 
 def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
