@@ -92,13 +92,16 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
         matrix = read_matrix(
             _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
         )
-        values = matrix.by_class(annotations.classes, PredictionError)[_rows(matrix, annotations.cases)]
+        values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
+        if not np.array_equal(rows, np.arange(len(values))):
+            values = values[rows]
         for i, k in np.argwhere(~np.isfinite(values))[:1]:
             raise PredictionError(
                 f"case {str(annotations.cases[i])!r}, class {str(annotations.classes[k])!r}: "
                 f"the score is {values[i, k]}; write a finite number"
             )
-    return values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+    wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
+    return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:

@@ -143,7 +143,7 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     ):
         return np.full(len(column), np.nan), 0
     try:
-        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64), None
+        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64, copy=False), None
     except pa.ArrowInvalid:
         return np.full(len(column), np.nan), next(i for i, cell in enumerate(column) if not _is_number(cell))
 
