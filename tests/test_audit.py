@@ -252,3 +252,11 @@ def test_the_command_refuses_a_table_of_no_format(file, tmp_path):
     result = plausibly("audit", file, "--out", tmp_path / "audit.xlsx")
     assert result.exit_code == 2
     assert "a table must be a file in .csv or .parquet" in result.output
+
+
+def test_a_frame_of_counts_and_what_is_no_data():
+    assert (
+        pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check").loc["one-annotator cases", "count"] == 1
+    )
+    with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
+        pb.audit(3)

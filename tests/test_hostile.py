@@ -221,3 +221,36 @@ def test_an_array_of_strange_types_is_refused(tmp_path):
     (tmp_path / "a.npy").write_bytes(buffer.getvalue())
     with pytest.raises(AnnotationError, match="an array of numbers is needed"):
         read_annotations(tmp_path / "a.npy")
+
+
+def test_what_is_long_takes_no_square_of_it(tmp_path):
+    """Tens of thousands of columns, names and votes; a search through all for each of them would take minutes."""
+    n = 30_000
+    names = [f"name {i}" for i in range(n)]
+    header = ",".join(names)
+    (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
+    assert read_annotations(tmp_path / "a.csv").n_annotations == n
+    for name, first in (("a.csv", "case,class,annotator,"), ("b.csv", "")):
+        (tmp_path / name).write_text(f"{first}{header},name 7\n")
+        with pytest.raises(AnnotationError, match=r"the header names the column 'name \d+' 2 times; keep one"):
+            read_annotations(tmp_path / name)
+    members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
+    (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
+    with pytest.raises(AnnotationError, match="the name 'name 29999' is there twice in one JSON object"):
+        read_annotations(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
+    with pytest.raises(AnnotationError, match="is not among the 30000 classes; add it"):
+        read_annotations(tmp_path / "b.json", names)
+    head = "".join(f"# ALTERNATIVE NAME {i}: {one}\n" for i, one in enumerate(names, 1))
+    (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
+    with pytest.raises(AnnotationError, match=f"alternative {n} is ranked twice"):
+        read_annotations(tmp_path / "e.toi")
+
+
+def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
+    (tmp_path / "a.json").write_text(f'[[[["{"y" * 100_000}"]]]]')
+    (tmp_path / "c.txt").write_text("x\n")
+    result = CliRunner().invoke(app, ["audit", str(tmp_path / "a.json"), "--classes", str(tmp_path / "c.txt")])
+    assert result.exit_code == 2
+    assert len(result.output) < 3000
+    assert "add it to the classes" in result.output

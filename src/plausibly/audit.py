@@ -20,7 +20,7 @@ from jaxtyping import Float, Int, UInt64
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.annotations import Annotations, read_annotations, read_classes
-from plausibly.annotations._files import naming, read_grid, read_parquet
+from plausibly.annotations._files import check_path, naming, read_grid, read_parquet
 from plausibly.annotations._frames import first_row, grid_columns, is_frame, to_columns
 from plausibly.annotations._names import to_names
 from plausibly.annotations._read import is_long
@@ -127,7 +127,10 @@ def serious(found: pd.DataFrame) -> list[str]:
 def _read(source: Any, classes: Any) -> tuple[Annotations, Repeats | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
     if is_frame(source):
-        return _of_table(to_columns(source), None if classes is None else _names_of(classes))
+        names = None if classes is None else _names_of(classes)
+        columns = to_columns(source)
+        return _of_table(columns, names) if is_long(columns) else (Annotations.from_counts(source, names), None)
+    check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
     columns = None
     if path.suffix.lower() in (".csv", ".parquet"):

@@ -255,3 +255,19 @@ def test_convert_refuses_in_a_sentence(tmp_path):
         result = plausibly("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
         assert result.exit_code == 2
         assert sentence in result.output
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda folder: write_annotations("x", folder / "a.csv"),
+            "Annotations are written, but 'x' was given: read or",
+        ),
+        (lambda _: write_annotations(NAMED, None), "the name of a file must be given, but None was: write for example"),
+        (lambda _: read_annotations(3), "the name of a file must be given, but 3 was"),
+    ],
+)
+def test_what_is_no_annotations_or_no_path(tmp_path, call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call(tmp_path)

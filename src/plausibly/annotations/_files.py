@@ -4,6 +4,7 @@ import codecs
 import csv
 import gc
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from plausibly.errors import FileError, PlausiblyError
+from plausibly.errors import ArgumentError, FileError, PlausiblyError
 
 
 @contextmanager
@@ -68,6 +69,19 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix
+
+
+def check_path(path: object, what: str = "the name of a file") -> None:
+    """Refuse what is no path.
+
+    Raises
+    ------
+    ArgumentError
+        Saying what is needed instead.
+    """
+    if not isinstance(path, str | os.PathLike):
+        given = " ".join(repr(path).split())[:60]
+        raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
 
 
 def read_bytes(path: Path) -> bytes:

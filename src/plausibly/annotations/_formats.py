@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from plausibly.annotations._container import Annotations
+from plausibly.annotations._files import check_path
 from plausibly.annotations._formulas import write_csv
 from plausibly.annotations._matrix import CASE_COLUMNS
-from plausibly.annotations._names import some
+from plausibly.annotations._names import _show, some
 from plausibly.annotations._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations._preflib import case_name
 from plausibly.annotations._table import MARKS
@@ -58,7 +59,7 @@ def write_annotations(
     Raises
     ------
     ArgumentError
-        If suffix and form do not fit.
+        If suffix and form do not fit, these are no annotations, or the path is none.
     AnnotationError
         If the format cannot hold these annotations.
     FileError
@@ -73,6 +74,9 @@ def write_annotations(
     ...     pa.read_annotations(folder + "/0.toi") == annotations
     True
     """
+    if not isinstance(annotations, Annotations):
+        raise ArgumentError(f"Annotations are written, but {_show(annotations)} was given: read or build them first.")
+    check_path(path)
     path = Path(path)
     form = find_form(path, form)
     if anonymous:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, repeated
 from plausibly.errors import AnnotationError, PlausiblyError
 
 _EXACT = 2**53  # up to which float64 holds every whole number
@@ -39,9 +39,8 @@ def to_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> dic
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = _with_index(frame, error)
     names = [str(name) for name in (frame.column_names if isinstance(frame, pa.Table) else frame.columns)]
-    for name in names:
-        if names.count(name) > 1:
-            raise error(f"the column {name!r} is there {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise error(f"the column {again[0]!r} is there {again[1]} times; keep one")
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = frame.set_axis(names, axis=1)  # pandas allows names that are not text
     wrapped = nw.from_native(frame, eager_only=True)
@@ -66,9 +65,8 @@ def grid_columns(grid: pa.Table) -> dict[str, pa.ChunkedArray]:
         If two columns share a name.
     """
     names = first_row(grid)
-    for name in names:
-        if names.count(name) > 1:
-            raise AnnotationError(f"the header names the column {name!r} {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise AnnotationError(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return dict(zip(names, grid.slice(1).columns, strict=True))
 
 

@@ -21,7 +21,7 @@ from plausibly.annotations._frames import (
     to_columns,
     to_floats,
 )
-from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations._names import _show, repeated, some, unknown_class
 from plausibly.errors import PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".txt", ".parquet")
@@ -183,8 +183,8 @@ def from_grid(
     for number, name in enumerate(names, 1):
         if not name.strip():
             raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
-        if names.count(name) > 1:
-            raise error(f"the header names the column {name!r} {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return from_columns(dict(zip(names, grid.slice(1).columns, strict=True)), error, classes)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from plausibly.annotations._files import lines_of, naming, read_text
-from plausibly.annotations._names import _show, some, to_names, unknown_class
+from plausibly.annotations._names import _show, repeated, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.errors import AnnotationError, FileError
 
@@ -196,9 +196,8 @@ def _order(text: str, line: int, n_classes: int, suffix: str) -> list[list[int]]
     for index in named:
         if not 0 <= index < n_classes:
             raise AnnotationError(f"line {line}: there is no alternative {index + 1}; count from 1 to {n_classes}")
-    if len(set(named)) < len(named):
-        again = next(index for index in named if named.count(index) > 1)
-        raise AnnotationError(f"line {line}: alternative {again + 1} is ranked twice; rank each once")
+    if again := repeated(named):
+        raise AnnotationError(f"line {line}: alternative {again[0] + 1} is ranked twice; rank each once")
     if suffix[1] == "s" and len(named) > len(blocks):
         raise AnnotationError(
             f"line {line} ties alternatives, which {suffix} does not allow; name the file .t{suffix[2:]}"

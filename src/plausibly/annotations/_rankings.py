@@ -23,7 +23,7 @@ from typing import TypeGuard
 import numpy as np
 
 from plausibly.annotations._files import read_text
-from plausibly.annotations._names import _show, outside, to_names, unknown_class
+from plausibly.annotations._names import _show, outside, repeated, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 
@@ -210,9 +210,11 @@ def _is_list(value: object) -> TypeGuard[Sequence]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        key = next(key for key in keys if keys.count(key) > 1)
-        raise AnnotationError(f"the name {key!r} is there twice in one JSON object; give each case and annotator once")
+        again = repeated(key for key, _ in pairs)
+        assert again is not None
+        raise AnnotationError(
+            f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
+        )
     return found
 
 

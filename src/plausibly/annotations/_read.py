@@ -10,7 +10,7 @@ import pyarrow as pa
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._counts import parse_counts
-from plausibly.annotations._files import many_objects, naming, read_grid, read_npy, read_parquet, suffix_of
+from plausibly.annotations._files import check_path, many_objects, naming, read_grid, read_npy, read_parquet, suffix_of
 from plausibly.annotations._formulas import with_formulas
 from plausibly.annotations._frames import first_row, grid_columns, to_columns
 from plausibly.annotations._label_studio import as_rankings, is_label_studio
@@ -58,7 +58,7 @@ def read_annotations(
     AnnotationError
         If the annotations break a rule; the message names the file, the case and the annotator.
     ArgumentError
-        If a control is named for a file that has none.
+        If a control is named for a file that has none, or the path is none.
 
     Examples
     --------
@@ -68,6 +68,7 @@ def read_annotations(
     ...     read_annotations(folder + "/a.csv")
     Annotations(1 case, 2 annotations by 2 annotators, 2 classes)
     """
+    check_path(path)
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)

@@ -24,6 +24,7 @@ from plausibly.report._tables import headline_metrics
 from plausibly.sweeps import Sweep
 
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
+_LONGEST = 2000  # characters of a sentence
 _WIDTH = 120  # of a table that nobody watches being printed
 
 
@@ -41,7 +42,9 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 
 def complain(text: str, what: str = "Error") -> None:
-    """Print a sentence about what went wrong."""
+    """Print a sentence about what went wrong; names of thousands of characters are left out of its middle."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     console(stderr=True).print(
         Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
     )
