@@ -70,9 +70,9 @@ def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> with_formulas(pa.chunked_array([pa.array(["'=x", "''-y", "'s Hertogenbosch"], pa.large_string())])).to_pylist()
     ['=x', "'-y", "'s Hertogenbosch"]
     """
-    if not pc.any(pc.starts_with(column, "'")).as_py():
+    if not pc.call_function("any", [pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))]).as_py():
         return column
-    return pc.replace_substring_regex(column, _ESCAPED, r"\1")
+    return pc.call_function("replace_substring_regex", [column], pc.ReplaceSubstringOptions(_ESCAPED, r"\1"))
 
 
 def _texts(table: pd.DataFrame) -> Iterator[str]:
@@ -85,5 +85,8 @@ def _texts(table: pd.DataFrame) -> Iterator[str]:
 
 def _formulas(cells: pa.Array) -> np.ndarray:
     """Whether each cell has to be written with an apostrophe."""
-    formula = pc.match_substring_regex(cells, _FORMULA)
-    return pc.and_not(formula, pc.match_substring_regex(cells, _NUMBER)).to_numpy(zero_copy_only=False).astype(bool)
+    formula, number = (
+        pc.call_function("match_substring_regex", [cells], pc.MatchSubstringOptions(pattern))
+        for pattern in (_FORMULA, _NUMBER)
+    )
+    return pc.call_function("and_not", [formula, number]).to_numpy(zero_copy_only=False).astype(bool)

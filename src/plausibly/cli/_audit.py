@@ -70,7 +70,7 @@ def _table(found: pd.DataFrame) -> Table:
     shown.add_column("of", justify="right", no_wrap=True)
     shown.add_column("such as", overflow="fold")
     shown.add_column("meaning", overflow="fold")
-    for row in found.itertuples(index=False):
-        cells = (row.check, f"{row.count:,}", f"{row.of:,}", row.examples, row.meaning)
+    for check, count, of, examples, meaning in found.to_numpy().tolist():
+        cells = (check, f"{count:,}", f"{of:,}", examples, meaning)
         shown.add_row(*(Text(cell) for cell in cells))
     return shown
