@@ -1,8 +1,9 @@
 """Aggregation models, one file each: NumPyro programs of one case.
 
 Every program is called as ``model(case, **arguments)`` with a :class:`plausibly.case.Case`, and has a site
-"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines. The one
-exception is :func:`rasch`, a program of all cases, which :func:`plausibly.agreement.weighted_reliability` samples.
+"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines. The
+exceptions are :func:`rasch`, which :func:`plausibly.agreement.weighted_reliability` samples, and
+:func:`tempered_plackett_luce`, which :func:`plausibly.infer_reliability` does: programs of all cases.
 """
 
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
@@ -12,3 +13,4 @@ from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn
 from .rasch import rasch as rasch
+from .tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce

@@ -6,7 +6,7 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case
-from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
+from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, StretchedGaps, log_simplex
 
 
 def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:
@@ -37,7 +37,10 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth,
     section 2.3.3 and Appendix B.
     """
-    log_ratio = numpyro.sample("log_ratio", LogRatioDirichlet(case.concentration))
+    prior = LogRatioDirichlet(case.concentration)
+    if case.order is not None:  # The same prior, but NUTS does not fall off cliffs.
+        prior = LogRatioDirichlet(case.concentration, coordinates=StretchedGaps(case.order, reliability))
+    log_ratio = numpyro.sample("log_ratio", prior)
     log_weight = log_simplex(log_ratio)
     numpyro.deterministic("plausibility", jax.nn.softmax(log_weight, where=case.n_classes > 0))
     repeats, sharpness = (reliability, 1.0) if mode == "power" else (1.0, reliability)

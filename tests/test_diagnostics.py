@@ -1,16 +1,22 @@
 """The convergence rule: how often it cries wolf, and what it finds."""
 
+import warnings
+
+import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import pyplot
 from scipy import stats
 
 import plausibly as pb
-from plausibly._arviz import az, to_groups
+from plausibly._arviz import az, from_groups, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.diagnostics import ESS_PER_CHAIN, FALSE_ALARM, convergence, r_hat_bound
+from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, FALSE_ALARM, convergence, r_hat_bound, trajectories
 from plausibly.posterior import build_posterior
+
+matplotlib.use("Agg")
 
 N_CASES = 12
 ANNOTATIONS = Annotations.from_labels(
@@ -163,3 +169,102 @@ def test_exact_draws_have_nothing_to_converge():
     assert list(found.data_vars) == ["converged"]
     assert found["converged"].all()
     assert found["case"].values.tolist() == ANNOTATIONS.cases.tolist()
+
+
+def energies(chains=4, draws=250, cases=N_CASES, seed=5):
+    return np.random.default_rng(seed).gamma(3.0, size=(chains, draws, cases)).astype(np.float32)
+
+
+def check_with(statistics, draws=None):
+    with Progress(False) as progress:
+        found = good_draws() if draws is None else draws
+        return convergence(found, SLOTS, None, statistics=statistics, progress=progress)
+
+
+def test_the_energy_is_judged_as_arviz_does():
+    energy = energies()
+    expected = [az.bfmi(energy[:, :, case]).min() for case in range(N_CASES)]
+    np.testing.assert_allclose(trajectories({"energy": energy})["e_bfmi"], expected, rtol=1e-5)
+
+
+def test_an_energy_that_hardly_moves_is_found_in_its_case_and_no_other():
+    energy = energies()
+    energy[2, :, 5] = np.cumsum(np.random.default_rng(0).normal(size=250))
+    result = check_with({"energy": energy})
+    assert failed(result) == [5]
+    assert result["e_bfmi"].values[5] < E_BFMI < np.delete(result["e_bfmi"].values, 5).min()
+
+
+def test_exact_cases_among_sampled_ones_have_no_energy_to_judge():
+    energy, steps = energies(), np.full((4, 250, N_CASES), 7)
+    depth = np.full(steps.shape, 3)
+    for values in (energy, steps, depth):
+        values[..., :4] = 0
+    depth[:, :50, 6] = 8
+    result = check_with({"energy": energy, "n_steps": steps, "tree_depth": depth})
+    assert failed(result) == []
+    assert np.isnan(result["e_bfmi"].values).tolist() == [True] * 4 + [False] * 8
+    assert result["at_max_depth"].values[4:].tolist() == [0, 0, 0.2, 0, 0, 0, 0, 0]
+    assert np.isnan(result["at_max_depth"].values[:4]).all()
+
+
+def test_a_sampler_that_knows_steps_alone_tells_its_depth_by_them():
+    steps = np.full((2, 10), 1023)
+    steps[0, :5] = 15
+    assert trajectories({"n_steps": steps}, max_tree_depth=10)["at_max_depth"] == 0.75
+
+
+def test_energies_that_stand_still_are_left_to_the_other_statistics():
+    result = check_with({"energy": np.ones((4, 250, N_CASES), np.float32)})
+    assert failed(result) == []
+    assert np.isnan(result["e_bfmi"].values).all()
+
+
+def test_gibbs_has_no_energy():
+    assert "e_bfmi" not in check_with({"lp": energies()})
+
+
+def test_a_lost_convergence_is_computed_again_also_from_a_file(tmp_path):
+    draws, energy = spoil(good_draws(), "one chain elsewhere"), energies()
+    statistics = {"diverging": energy > 1e9, "energy": energy, "n_steps": np.full(energy.shape, 7)}
+    with Progress(False) as progress:
+        expected = convergence(draws, SLOTS, statistics["diverging"], statistics=statistics, progress=progress)
+    posterior = build_posterior(
+        draws,
+        ANNOTATIONS,
+        SLOTS,
+        point=draws[0, 0],
+        concentration=1.0,
+        sample_stats=statistics,
+        convergence=expected,
+    )
+    groups = to_groups(posterior)
+    kept = groups.pop("convergence")
+    lost = from_groups(groups, posterior.attrs)
+    pb.save(lost, tmp_path / "lost.nc")
+    for found in (pb.diagnose(lost), pb.diagnose(tmp_path / "lost.nc"), pb.diagnose(str(tmp_path / "lost.nc"))):
+        xr.testing.assert_allclose(found, kept)
+        assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
+        assert found.attrs == kept.attrs == {"chains": 4, "quantities": len(SLOTS)}
+
+
+def test_diagnose_refuses_what_is_no_posterior(tmp_path):
+    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
+        pb.diagnose({"a": 1})
+    with pytest.raises(pb.FileError, match="does not exist"):
+        pb.diagnose(tmp_path / "none.nc")
+
+
+@pytest.mark.parametrize("how", ["memory", "file"])
+def test_arviz_draws_traces_and_ranks_as_it_is(how, tmp_path):
+    draws = good_draws()
+    posterior = build_posterior(draws, ANNOTATIONS, SLOTS, point=draws[0, 0], concentration=1.0)
+    if how == "file":
+        pb.save(posterior, tmp_path / "p.nc")
+        posterior = pb.load(tmp_path / "p.nc")
+    some = {"slot": [0, 1]}
+    for draw in (az.plot_trace, az.plot_rank):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what ArviZ says of its own dependencies
+            assert draw(posterior, var_names=["plausibility"], coords=some) is not None
+    pyplot.close("all")

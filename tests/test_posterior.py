@@ -195,7 +195,7 @@ def test_draws_that_do_not_fit_are_refused():
 )
 def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for given in (None, "p.nc", {"posterior": 1}):
+    for given in (None, {"posterior": 1}) if ask is diagnose else (None, "p.nc", {"posterior": 1}):
         with pytest.raises(ArgumentError, match=f"a posterior of plausibly.aggregate .* needed, but {given!r} was"):
             ask(given)
     groups = to_groups(posterior)

@@ -10,10 +10,10 @@ the class distribution of each case, and classifiers are evaluated against its d
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
 :mod:`plausibly.annotators`, :mod:`plausibly.audit`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`,
-:mod:`plausibly.comparison`,
-:mod:`plausibly.sweeps`, :mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside
-this stream, :mod:`plausibly.agreement` says how far labels of any type can be trusted, by the
-:mod:`plausibly.distances` between them, and how far a model among those who gave them.
+:mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.sensitivity`, :mod:`plausibly.predictive`,
+:mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside this stream,
+:mod:`plausibly.agreement` says how far labels of any type can be trusted, by the :mod:`plausibly.distances` between
+them, and how far a model among those who gave them.
 """
 
 from importlib.metadata import version as _version
@@ -58,7 +58,13 @@ from plausibly.posterior import load as load
 from plausibly.posterior import save as save
 from plausibly.posterior import top_classes as top_classes
 from plausibly.predictions import read_predictions as read_predictions
+from plausibly.predictive import Comparison as Comparison
+from plausibly.predictive import compare as compare
+from plausibly.predictive import predictive_check as predictive_check
+from plausibly.reliabilities import annotator_reliabilities as annotator_reliabilities
+from plausibly.reliabilities import infer_reliability as infer_reliability
 from plausibly.report import report as report
+from plausibly.sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.subgroups import class_weights as class_weights
 from plausibly.subgroups import risk_weights as risk_weights
 from plausibly.sweeps import Sweep as Sweep

@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 with warnings.catch_warnings():
     # ArviZ 0.23 announces its successor on import, once a day.
@@ -56,3 +58,24 @@ def to_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
     if HAS_INFERENCE_DATA:
         return {name: posterior[name] for name in posterior.groups()}
     return {name: node.to_dataset() for name, node in posterior.children.items()}
+
+
+def pareto_smoothed(
+    log_weights: Float[np.ndarray, "*row draw"], relative_ess: float = 1.0
+) -> tuple[Float[np.ndarray, "*row draw"], Float[np.ndarray, "*row"]]:
+    """Smooth the tails of importance weights; return their logarithms, normalised, and the shapes k of the tails.
+
+    Examples
+    --------
+    >>> log_weights, shape = pareto_smoothed(np.random.default_rng(0).normal(size=(2, 1000)))
+    >>> np.exp(log_weights).sum(-1).round(6).tolist(), bool((shape < 0.7).all())
+    ([1.0, 1.0], True)
+    """
+    if HAS_INFERENCE_DATA:
+        smoothed, shape = az.psislw(log_weights, relative_ess)
+    else:
+        from arviz_stats.base import array_stats
+
+        # Of log likelihoods, the logarithms of whose reciprocals the weights are.
+        smoothed, shape = array_stats.psislw(-log_weights, relative_ess)
+    return np.asarray(smoothed), np.asarray(shape)

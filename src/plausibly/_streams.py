@@ -22,6 +22,9 @@ class Stream(IntEnum):
     RISK = 0x706C0005
     PREDICTIONS = 0x706C0006
     COVERAGE = 0x706C0007
+    FOLDS = 0x706C0008
+    SHARES = 0x706C0009
+    REPLICATES = 0x706C000A
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]

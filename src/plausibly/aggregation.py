@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly import models
 from plausibly._arviz import Posterior
+from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
@@ -20,6 +23,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import (
+    MAX_TREE_DEPTH,
     THINNING,
     Program,
     check_repeats,
@@ -38,7 +42,8 @@ from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
-from plausibly.posterior import REMAINDER_NAME, build_posterior
+from plausibly.posterior import REMAINDER_NAME, build_posterior, check_path
+from plausibly.reliabilities import check_inferable, infer_reliability
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
@@ -259,7 +264,7 @@ def aggregate(
     annotations: Annotations,
     model: str | Callable[..., None] = "plackett-luce",
     *,
-    reliability: float | None = None,
+    reliability: float | Literal["infer"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
@@ -270,6 +275,9 @@ def aggregate(
     engine: Literal["auto", "exact", "nuts", "gibbs", "ml"] = "auto",
     seed: int = 0,
     progress: bool = True,
+    out: str | PathLike[str] | None = None,
+    shard: int = 2000,
+    fresh: bool = False,
 ) -> Posterior:
     r"""Infer the plausibilities of every case from its annotations.
 
@@ -283,6 +291,7 @@ def aggregate(
         :mod:`plausibly.models`.
     reliability
         :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
+        ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
     mode
         Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
         weights :math:`\lambda^\gamma` (``"temper"``).
@@ -307,6 +316,14 @@ def aggregate(
         Of all random numbers. Every case has its own, derived from the seed and the case's name.
     progress
         Show bars.
+    out
+        A file to write the posterior to, in shards of cases, so that memory is bounded by a shard and nothing is lost:
+        after an interruption, the same call goes on with the shards that are finished, which it keeps beside the file
+        in a folder of its name with ``.parts``. The draws that are returned stay in the file.
+    shard
+        Cases in a shard.
+    fresh
+        Start over, and forget what an interrupted call has finished.
 
     Returns
     -------
@@ -322,6 +339,8 @@ def aggregate(
         If an argument is out of range, or the model has no use for it.
     AnnotationError
         If the annotations are not of the kind that the model takes.
+    FileError
+        If ``out`` cannot be written.
 
     References
     ----------
@@ -334,19 +353,68 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
+    settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
+    if isinstance(reliability, str) and reliability == "infer":
+        check_inferable(model, mode)
+        if ties is not None or engine != "auto":
+            what = f"ties={ties!r}" if ties is not None else f"engine={engine!r}"
+            raise ArgumentError(f"reliability='infer' has no use for {what}: leave it out.")
+        if out is not None:
+            raise ArgumentError(
+                "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
+                "leave it out, and save the posterior afterwards."
+            )
+        wanted = {"unranked": unranked, "concentration": concentration} | settings
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
     given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
-
-    keys = case_keys(int(seed), annotations.cases)
-    alpha = arguments.get("concentration", 0.0)
-    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
-    lumped = arguments.get("unranked") == "lumped"
-    prior = np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
     described |= {key: value for key, value in arguments.items() if key != "concentration"}
     described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    slots, _ = _lay_out(annotations, arguments)
+
+    def infer(some: Annotations, progress: bool) -> Posterior:
+        return _infer(
+            some,
+            model,
+            known,
+            arguments,
+            described,
+            automatic=automatic,
+            quantities=len(slots),
+            progress=progress,
+        )
+
+    if out is None:
+        return infer(annotations, progress)
+    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
+        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+    check_path(out)
+    return aggregate_in_shards(
+        infer, annotations, slots, described, Path(out), shard=int(shard), fresh=fresh, progress=progress
+    )
+
+
+def _infer(
+    annotations: Annotations,
+    model: str | Callable[..., None],
+    known: Model,
+    arguments: Mapping[str, Any],
+    described: Mapping[str, Any],
+    *,
+    automatic: bool,
+    quantities: int,
+    progress: bool,
+) -> Posterior:
+    """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together."""
+    name, engine = described["model"], described["engine"]
+    described = dict(described)
+    keys = case_keys(described["seed"], annotations.cases)
+    alpha = arguments.get("concentration", 0.0)
+    slots, prior = _lay_out(annotations, arguments)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
@@ -373,7 +441,8 @@ def aggregate(
                     exact = nested_cases(annotations)
 
                 def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    return nuts(part, own, program, numbers, shape, keys[which], pooled=pooled, **settings)
+                    how = {"pooled": pooled, "gaps": arguments.get("mode") == "temper"}
+                    return nuts(part, own, program, numbers, shape, keys[which], **how, **settings)
 
                 def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
                     n = {key: arguments[key] for key in ("chains", "draws")}
@@ -381,11 +450,18 @@ def aggregate(
                     return made, no_trajectories((*n.values(), len(which)))
 
                 plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
-                described["thinning"] = list(THINNING)
+                described |= {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
                 if pooled:
                     described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
             release_memory()
-            diagnosed = convergence(plausibility, slots, statistics.get("diverging"), progress=bars)
+            diagnosed = convergence(
+                plausibility,
+                slots,
+                statistics.get("diverging"),
+                quantities=quantities,
+                statistics=statistics,
+                progress=bars,
+            )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
         if isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
@@ -442,6 +518,34 @@ def _by_part(annotations, slots, prior, engines):
             whole = statistics.setdefault(name, np.empty((*draws.shape[:2], annotations.n_cases), values.dtype))
             whole[..., which] = values
     return plausibility, statistics
+
+
+def _lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """The slots that a model's arguments give mass, and the prior shape of each."""
+    alpha = arguments.get("concentration", 0.0)
+    slots = Slots.of(annotations, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
+    lumped = arguments.get("unranked") == "lumped"
+    return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+
+
+def expected_plausibility(
+    annotations: Annotations, name: str, engine: str, arguments: Mapping[str, Any], *, progress: Progress
+) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """Plausibilities that no draws are needed for: the mean of a Dirichlet posterior, or a point estimate.
+
+    Parameters
+    ----------
+    annotations, name, engine, arguments
+        As :func:`settle` returns them; the engine is ``"exact"``, ``"point"`` or ``"ml"``.
+    progress
+        Where to report.
+    """
+    slots, prior = _lay_out(annotations, arguments)
+    if engine == "exact":
+        shape = _exact_posterior(name, annotations, slots, prior, arguments)
+        return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]
+    keys = case_keys(0, annotations.cases)  # Nothing is random.
+    return slots, _point(name, annotations, slots, arguments.get("ties", "split"), keys, progress)
 
 
 def _exact_posterior(

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int
 
-from plausibly.distributions import PartialRankings
+from plausibly.distributions import Order, PartialRankings
 
 
 class Case(NamedTuple):
@@ -31,3 +31,6 @@ class Case(NamedTuple):
 
     n_classes: Int[Array, " slot"]
     """How many classes a slot stands for: 1, more for the remainder, 0 for one that only fills the shape."""
+
+    order: Order | None = None
+    """In what order annotators prefer the slots, for a sampler to move by; not always there."""

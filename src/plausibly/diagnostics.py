@@ -1,4 +1,4 @@
-"""Did the chains converge? R-hat, effective sample sizes and divergences by case, and a verdict by a stated rule.
+"""Did the chains converge? R-hat, effective sample sizes, divergences and energies by case, and a verdict by a rule.
 
 The rule
 --------
@@ -7,13 +7,27 @@ A case has converged if
 * no trajectory diverged (of a sampler that has trajectories);
 * every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
 * every plausibility has an R-hat of at most 1.01, or of at most what converged chains exceed with a probability of
-  0.05 / Q, for the Q plausibilities of all cases together.
+  0.05 / Q, for the Q plausibilities of all cases together;
+* in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (of a sampler that has
+  energies).
 
 The first two and the 1.01 are those of Vehtari et al. (2021), meant for a handful of quantities. Among ten thousand
 quantities, dozens exceed 1.01 by chance alone, so the third point allows for the number of tests: between the means of
 m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared with m − 1 degrees
 of freedom. A single chain is taken for two, its halves.
+
+E-BFMI (Betancourt 2016) compares how far the energy moves from one kept draw to the next with how much it varies: near
+2 for independent draws, near 0 where momenta are too small for the energies that the posterior has. It is that of the
+draws that were kept, as ``az.bfmi`` computes it. Draws from a known posterior, which some cases of a data set may have
+beside others that were sampled, have no trajectories and no energies: nothing is asked of these.
+
+How often trajectories were cut off at the greatest tree depth is reported too. It makes a sampler slow, not wrong, and
+has no part in the verdict.
 """
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from os import PathLike
 
 import numpy as np
 import xarray as xr
@@ -23,13 +37,15 @@ from scipy.stats import chi2
 from plausibly._arviz import Posterior, az, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
-from plausibly.posterior import check_posterior
+from plausibly.inference import MAX_TREE_DEPTH
+from plausibly.posterior import check_posterior, opened, slots_of
 
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
+E_BFMI = 0.3
 FALSE_ALARM = 0.05  #: probability that any of all quantities exceeds its bound on R-hat although all chains converged
 
-_PART = 500  # quantities between two moves of the progress bar
+_PART = 500  # quantities or cases that are looked at together
 
 
 def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: int) -> Float[np.ndarray, "*quantity"]:
@@ -65,6 +81,9 @@ def convergence(
     slots: Slots,
     diverging: Bool[np.ndarray, "chain draw case"] | None,
     *,
+    quantities: int | None = None,
+    statistics: Mapping[str, np.ndarray] | None = None,
+    max_tree_depth: int = MAX_TREE_DEPTH,
     progress: Progress,
 ) -> xr.Dataset:
     """Apply the rule of this module to draws.
@@ -75,6 +94,12 @@ def convergence(
         The draws.
     diverging
         Which of them ended a divergent trajectory; None of a sampler that has no trajectories.
+    quantities
+        How many plausibilities there are in all, if these are not all.
+    statistics
+        What else is known of the trajectories, see :func:`trajectories`.
+    max_tree_depth
+        At which trajectories were cut off.
     progress
         Where to report.
 
@@ -82,23 +107,98 @@ def convergence(
     -------
     xarray.Dataset
         By case: the largest ``r_hat``, the least ``ess_bulk`` and ``ess_tail`` over its slots, the number
-        ``n_diverging``, and ``converged``.
+        ``n_diverging``, what :func:`trajectories` says, and ``converged``.
     """
-    r_hat, bulk, tail, good = judge(plausibility, progress=progress)
+    r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, progress=progress)
     start = slots.start[:-1]
-    divergences = np.zeros(len(start), int) if diverging is None else diverging.sum((0, 1))
+    divergences = np.zeros(len(start), int)
+    if diverging is not None:
+        for first in range(0, len(start), _PART):
+            part = slice(first, first + _PART)
+            divergences[part] = np.asarray(diverging[..., part]).sum((0, 1))
+    found = trajectories({} if statistics is None else statistics, max_tree_depth)
     by_case = {
         "r_hat": np.maximum.reduceat(r_hat, start),
         "ess_bulk": np.minimum.reduceat(bulk, start),
         "ess_tail": np.minimum.reduceat(tail, start),
         "n_diverging": divergences,
-        "converged": np.logical_and.reduceat(good, start) & (divergences == 0),
+        **found,
+        "converged": np.logical_and.reduceat(good, start) & (divergences == 0) & enough_energy(found, len(start)),
     }
-    return xr.Dataset({name: ("case", values) for name, values in by_case.items()})
+    attrs = {"chains": plausibility.shape[0], "quantities": len(r_hat)}
+    return xr.Dataset({name: ("case", values) for name, values in by_case.items()}, attrs=attrs)
+
+
+def trajectories(
+    statistics: Mapping[str, np.ndarray], max_tree_depth: int = MAX_TREE_DEPTH
+) -> dict[str, Float[np.ndarray, "*case"]]:
+    """Condense what trajectories were like, as far as it is known.
+
+    Parameters
+    ----------
+    statistics
+        Arrays (chain, draw) or (chain, draw, case) by name, of which ``energy``, ``tree_depth`` and ``n_steps`` are
+        used. Cases without a single step have no trajectories.
+    max_tree_depth
+        At which trajectories were cut off.
+
+    Returns
+    -------
+    dict
+        ``e_bfmi``, the least over the chains, and ``at_max_depth``, the share of draws at the greatest depth; NaN where
+        there are no trajectories, and no entry where nothing is known.
+
+    References
+    ----------
+    Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo, equation 3.
+
+    Examples
+    --------
+    >>> energy = np.array([[1.0, 3.0, 1.0, 3.0], [0.0, 1.0, 2.0, 3.0]])
+    >>> float(trajectories({"energy": energy})["e_bfmi"].round(3))
+    0.6
+    """
+    used = {name: statistics[name] for name in ("energy", "tree_depth", "n_steps") if name in statistics}
+    if not used:
+        return {}
+    n = next(iter(used.values())).shape[2:]
+    if not n:
+        return _trajectories(used, max_tree_depth)
+    parts = []
+    for first in range(0, n[0], _PART):
+        some = {name: np.asarray(values[..., first : first + _PART]) for name, values in used.items()}
+        parts.append(_trajectories(some, max_tree_depth))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _trajectories(statistics: Mapping[str, np.ndarray], max_tree_depth: int) -> dict[str, np.ndarray]:
+    found = {}
+    steps = statistics.get("n_steps")
+    moved = np.bool_(True) if steps is None else (steps > 0).any((0, 1))
+    if "energy" in statistics:
+        energy = np.where(moved, statistics["energy"], np.nan).astype(float)
+        with np.errstate(divide="ignore", invalid="ignore"):  # energies that stand still say nothing
+            by_chain = (np.diff(energy, axis=1) ** 2).sum(1) / ((energy - energy.mean(1, keepdims=True)) ** 2).sum(1)
+        least = np.where(np.isnan(by_chain), np.inf, by_chain).min(0)
+        found["e_bfmi"] = np.where(np.isinf(least), np.nan, least)
+    if "tree_depth" in statistics:
+        found["at_max_depth"] = np.where(moved, (statistics["tree_depth"] >= max_tree_depth).mean((0, 1)), np.nan)
+    elif steps is not None:
+        found["at_max_depth"] = np.where(moved, (steps >= 2**max_tree_depth - 1).mean((0, 1)), np.nan)
+    return found
+
+
+def enough_energy(found: Mapping[str, np.ndarray], n: int) -> Bool[np.ndarray, " case"]:
+    """Which of n cases pass for their energies; those without any do."""
+    return np.broadcast_to(~(np.asarray(found.get("e_bfmi", np.nan)) < E_BFMI), (n,))
 
 
 def judge(
-    draws: Float[np.ndarray, "chain draw quantity"], *, progress: Progress, what: str = "plausibilities"
+    draws: Float[np.ndarray, "chain draw quantity"],
+    *,
+    quantities: int | None = None,
+    progress: Progress,
+    what: str = "plausibilities",
 ) -> tuple[
     Float[np.ndarray, " quantity"],
     Float[np.ndarray, " quantity"],
@@ -110,7 +210,9 @@ def judge(
     Parameters
     ----------
     draws
-        Of all quantities that are tested together.
+        Of all quantities that are tested together, or of some; of what lies in a file, some are read at a time.
+    quantities
+        How many are tested together, if these are not all.
     progress
         Where to report to.
     what
@@ -122,22 +224,28 @@ def judge(
     """
     chains, _, n = draws.shape
     r_hat, bulk, tail = np.ones(n), np.full(n, np.inf), np.full(n, np.inf)
-    # A quantity that never moves in any chain, as that of a case's only class, has nothing to converge.
-    moving = np.flatnonzero((draws != draws[:1, :1]).any((0, 1)) | ~np.isfinite(draws).all((0, 1)))
-    advance = progress.task("Diagnosing", len(moving), what)
-    for first in range(0, len(moving), _PART):
-        part = moving[first : first + _PART]
-        some = xr.Dataset({"p": (("chain", "draw", "slot"), draws[..., part])})
+    finite, moves = np.ones(n, bool), np.ones(n, bool)
+    advance = progress.task("Diagnosing", n, what)
+    for first in range(0, n, _PART):
+        part = slice(first, first + _PART)
+        values = np.asarray(draws[..., part])
+        finite[part] = np.isfinite(values).all((0, 1))
+        # A quantity that never moves in any chain, as that of a case's only class, has nothing to converge.
+        moves[part] = (values != values[:1, :1]).any((0, 1)) | ~finite[part]
+        moving = np.flatnonzero(moves[part])
+        advance(values.shape[-1])
+        if not len(moving):
+            continue
+        some = xr.Dataset({"p": (("chain", "draw", "slot"), values[..., moving])})
         # Chains that stand still divide by zero, and infinity and NaN say what there is to say of them.
         with np.errstate(divide="ignore", invalid="ignore"):
-            r_hat[part] = az.rhat(some if chains > 1 else _halves(some))["p"].values
-            bulk[part] = az.ess(some, method="bulk")["p"].values
-            tail[part] = az.ess(some, method="tail")["p"].values
-        advance(len(part))
-    bound = r_hat_bound(bulk, max(chains, 2), max(len(moving), 1))
+            r_hat[first + moving] = az.rhat(some if chains > 1 else _halves(some))["p"].values
+            bulk[first + moving] = az.ess(some, method="bulk")["p"].values
+            tail[first + moving] = az.ess(some, method="tail")["p"].values
+    bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
     least = ESS_PER_CHAIN * chains
     # Written so that NaN fails; ranks do not notice infinity.
-    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & np.isfinite(draws).all((0, 1))
+    good = (r_hat <= bound) & (bulk >= least) & (tail >= least) & finite
     return r_hat, bulk, tail, good
 
 
@@ -148,28 +256,59 @@ def _halves(draws: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"p": (("chain", "draw", "slot"), values[0, : 2 * n].reshape(2, n, -1))})
 
 
-def diagnose(posterior: Posterior) -> xr.Dataset:
+def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -> xr.Dataset:
     """Convergence of every case of a posterior, as computed when it was sampled.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.posterior.load`.
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`. Of chains whose
+        group ``convergence`` is lost, it is computed again, from some cases at a time.
+    progress
+        Show a bar if it is computed.
 
     Returns
     -------
     xarray.Dataset
         By case: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging``, ``converged``, under the rule of
-        :mod:`plausibly.diagnostics`; of exact draws and point estimates, ``converged`` alone, and true.
+        :mod:`plausibly.diagnostics`; of NUTS also ``e_bfmi`` and ``at_max_depth``, NaN of cases drawn exactly; of exact
+        draws and point estimates, ``converged`` alone, and true. Of models of labels, such as Rasch's, by quantity.
 
     Raises
     ------
     ArgumentError
         If it is no posterior.
+    FileError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b"]], cases=["p", "q"])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=10, progress=False)
+    >>> diagnose(posterior)["converged"].values.tolist()
+    [True, True]
     """
-    # Models of labels, such as Rasch's, carry the verdict, too, and are no posteriors of plausibilities.
-    if isinstance(posterior, Posterior) and "convergence" in to_groups(posterior):
-        return to_groups(posterior)["convergence"]
-    check_posterior(posterior)
-    case = to_groups(posterior)["observed_data"]["case"]
-    return xr.Dataset({"converged": ("case", np.ones(case.size, bool))}, coords={"case": case})
+    from_file = isinstance(posterior, str | PathLike)
+    with opened(posterior) if from_file else nullcontext(posterior) as source:
+        # Models of labels, such as Rasch's, carry the verdict, too, and are no posteriors of plausibilities.
+        if isinstance(source, Posterior) and "convergence" in to_groups(source):
+            return to_groups(source)["convergence"].load()
+        check_posterior(source)
+        groups = to_groups(source)
+        case = groups["observed_data"]["case"].load()
+        if "sample_stats" not in groups:
+            return xr.Dataset({"converged": ("case", np.ones(case.size, bool))}, coords={"case": case})
+        statistics = {str(name): values for name, values in groups["sample_stats"].items()}
+        depth = int(source.attrs.get("max_tree_depth", MAX_TREE_DEPTH))
+        # What lies in a file is read there, some at a time.
+        draws = groups["posterior"]["plausibility"].transpose("chain", "draw", "slot")
+        with Progress(progress) as bars:
+            found = convergence(
+                draws,
+                slots_of(source),
+                statistics.get("diverging"),
+                statistics=statistics,
+                max_tree_depth=depth,
+                progress=bars,
+            )
+        return found.assign_coords(case=case)

@@ -11,6 +11,7 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ from plausibly.metrics._inputs import check_size, check_ties
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""
 
+COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+_CHUNK = 2**18  # numbers that are compressed together
 _GROUPS = ("posterior", "constant_data", "observed_data")
 _ATTRIBUTES = ("n_classes", "concentration")
 
@@ -109,7 +112,7 @@ def build_posterior(
         for name, values in sample_stats.items():
             _check_shape(name, values, sizes)
         groups["sample_stats"] = xr.Dataset(
-            {name: (("chain", "draw", "case"), np.asarray(values)) for name, values in sample_stats.items()},
+            {name: (("chain", "draw", "case"), values) for name, values in sample_stats.items()},
             coords=chain_draw | {"case": annotations.cases},
         )
     if log_likelihood is not None:
@@ -351,12 +354,17 @@ def save(posterior: Posterior, path: str | Path) -> None:
         If it is no posterior, or the path is none.
     """
     check_posterior(posterior, of_plausibilities=False)
-    _check_path(path)
-    tree = xr.DataTree.from_dict(to_groups(posterior))
-    tree.attrs.update(posterior.attrs)
+    check_path(path)
+    save_groups(to_groups(posterior), posterior.attrs, path)
+
+
+def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path: str | Path) -> None:
+    """Write the groups of a posterior, or as much of them as there is; see :func:`save`."""
+    tree = xr.DataTree.from_dict(dict(groups))
+    tree.attrs.update(attrs)
     encoding = {
         node.path: {
-            name: {"zlib": True, "complevel": 1, "shuffle": True}
+            str(name): {**COMPRESSION, "chunksizes": chunks(variable.shape)}
             for name, variable in node.variables.items()
             if variable.dtype.kind in "fiub" and variable.size
         }
@@ -414,8 +422,20 @@ def opened(path: str | Path) -> Iterator[Posterior]:
         tree.close()
 
 
+def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """All draws of a few cases lie together in a file, as they are read.
+
+    Examples
+    --------
+    >>> chunks((4, 250, 100_000)), chunks((5,))
+    ((4, 250, 262), (5,))
+    """
+    *others, n = shape or (1,)
+    return (*others, max(1, min(n, _CHUNK // math.prod(others)))) if shape else ()
+
+
 def _open_tree(path):
-    _check_path(path)
+    check_path(path)
     try:
         return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
@@ -424,7 +444,14 @@ def _open_tree(path):
         raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
 
 
-def _check_path(path):
+def check_path(path: object) -> None:
+    """Refuse what is no name of a file.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")
 

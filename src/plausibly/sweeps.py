@@ -16,6 +16,8 @@ from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
+from plausibly._verdict import verdict as verdict
+from plausibly._verdict import worst
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Slots, read_risks
 from plausibly.annotations._names import _show
@@ -25,11 +27,15 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation import METRICS, check_metrics, evaluate, summary
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.predictions import named_predictions, read_predictions
+from plausibly.subgroups import risk_weights
 
 KEPT_CASES = 6  #: the least certain cases of each run, whose draws are kept
+KEPT_CHAINS = 3  #: the cases of each run whose chains are worst, whose draws are kept
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
 DEPTHS = (1, 2, 3)
 
@@ -54,6 +60,14 @@ class Run:
         The posterior of the least certain cases alone, the least certain first.
     attrs
         Of the posterior: arguments, seed, versions.
+    worst
+        The posterior of the cases whose chains are worst alone, the worst first; None where there are no chains.
+    choices
+        Classes that each classifier prefers in the least certain cases, (classifier, case, place); None without
+        classifiers.
+    subgroups
+        With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
+        :func:`plausibly.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of cases in it.
     """
 
     model: str
@@ -62,6 +76,9 @@ class Run:
     convergence: xr.Dataset
     excerpt: Posterior
     attrs: Mapping[str, Any]
+    worst: Posterior | None = None
+    choices: xr.DataArray | None = None
+    subgroups: pd.DataFrame | None = None
 
     @property
     def label(self) -> str:
@@ -113,10 +130,20 @@ class Run:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All runs of a sweep, in the order in which they were asked for."""
+    """All runs of a sweep, in the order in which they were asked for.
+
+    Attributes
+    ----------
+    annotations, runs
+        What was evaluated, and the results.
+    voted
+        The classifiers against the label by majority vote, from :func:`plausibly.evaluate` with a single draw: what
+        uncertainty-adjusted metrics are to be compared with. None without classifiers.
+    """
 
     annotations: Annotations
     runs: tuple[Run, ...]
+    voted: xr.Dataset | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:
@@ -232,36 +259,6 @@ def run_label(model: str, reliability: float) -> str:
     return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
 
 
-def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
-    """Say in one sentence whether chains converged and, if not, which cases did not.
-
-    Parameters
-    ----------
-    convergence
-        From :func:`plausibly.diagnose`, by the label of the run.
-    most
-        How many cases to name.
-
-    Examples
-    --------
-    >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
-    >>> verdict({"plackett-luce@3": found})
-    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'."
-    """
-    sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
-    if not sampled:
-        return "No chains had to converge: the draws are exact or the models are point estimates."
-    of = f"{next(iter(sampled.values())).sizes['case']:,}"
-    failed = {label: found["case"].values[~found["converged"].values] for label, found in sampled.items()}
-    names = list(dict.fromkeys(str(name) for cases in failed.values() for name in cases))
-    if not names:
-        return f"Chains converged in all {of} cases ({', '.join(sampled)})."
-    counts = ", ".join(f"{label}: {len(cases):,}" for label, cases in failed.items() if len(cases))
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    shown = ", ".join(map(repr, names[:most]))
-    return f"Chains did not converge in {len(names):,} of {of} cases ({counts}): {shown}{more}."
-
-
 def sweep(
     annotations: Annotations,
     predictions: Mapping[str, Any],
@@ -346,7 +343,7 @@ def sweep(
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
-    return Sweep(annotations, tuple(run for run, _ in plan.runs(progress=progress)))
+    return plan.sweep([run for run, _ in plan.runs(progress=progress)])
 
 
 @dataclass(frozen=True)
@@ -465,9 +462,57 @@ class Plan:
             results = evaluate(posterior, self.predictions, **self.options, seed=self.seed, progress=progress)
             certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
             order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
-            kept = _excerpt(self.annotations, posterior, order)
+            convergence = diagnose(posterior)
+            named = case_names(posterior)
+            doubtful = [int(np.flatnonzero(named == name)[0]) for name in worst(convergence, KEPT_CHAINS)]
+            run = Run(
+                name,
+                reliability,
+                results,
+                convergence,
+                _excerpt(self.annotations, posterior, order),
+                dict(posterior.attrs),
+                worst=_excerpt(self.annotations, posterior, np.array(doubtful)) if doubtful else None,
+                choices=self._choices(order) if self.predictions else None,
+                subgroups=self._subgroups(posterior, progress),
+            )
             release_memory()
-            yield Run(name, reliability, results, diagnose(posterior), kept, dict(posterior.attrs)), posterior
+            yield run, posterior
+
+    def sweep(self, runs: Sequence[Run]) -> Sweep:
+        """Join runs with what is the same for all of them."""
+        voted = None
+        if self.predictions:
+            posterior = aggregate(self.annotations, "majority-vote", seed=self.seed, progress=False)
+            options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
+            voted = evaluate(posterior, self.predictions, **options, seed=self.seed)
+        return Sweep(self.annotations, tuple(runs), voted)
+
+    def _choices(self, cases: np.ndarray) -> xr.DataArray:
+        depth = min(max(DEPTHS), self.annotations.n_classes)
+        lists = [ranked_classes(scores[cases], depth) for scores in self.predictions.values()]
+        return xr.DataArray(
+            self.annotations.classes[np.array(lists)],
+            dims=("classifier", "case", "place"),
+            coords={"classifier": list(self.predictions), "case": self.annotations.cases[cases]},
+        )
+
+    def _subgroups(self, posterior: Posterior, progress: bool) -> pd.DataFrame | None:
+        """Evaluate the subgroup of each risk level, those that some case may belong to."""
+        if self.options["risks"] is None or not self.predictions:
+            return None
+        ties, tables = self.options["ties"], []
+        for level in range(N_LEVELS):
+            weights = risk_weights(posterior, self.options["risks"], level, ties=ties, seed=self.seed)
+            if self.options["weights"] is not None:
+                weights = weights * np.asarray(self.options["weights"], np.float32)
+            if weights.any():
+                options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}, "weights": weights}
+                table = summary(evaluate(posterior, self.predictions, **options, seed=self.seed, progress=progress))
+                table.insert(0, "cases", weights.sum(axis=1).mean())
+                table.insert(0, "risk_level", level)
+                tables.append(table)
+        return pd.concat(tables, ignore_index=True)
 
 
 def _reliabilities(model: str | Callable[..., None], wanted: Sequence[float] | None) -> Sequence[float | None]:

@@ -17,7 +17,7 @@ from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare"),
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "check", "sensitivity", "diagnose"),
     *("agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]

@@ -37,7 +37,7 @@ def chunks(name, seen=lambda at: None):
 
     bucket = SimpleNamespace(shape=Shape((1,)), cases=np.arange(N))
     keys = case_keys(0, [str(i) for i in range(N)])
-    return run_seats(build, inputs, [bucket], keys, name=name, progress=Progress(False), doing="Counting")
+    return run_seats(build, inputs, [bucket], keys, name=(name, object()), progress=Progress(False), doing="Counting")
 
 
 def test_every_case_comes_back_once_with_its_own_result():

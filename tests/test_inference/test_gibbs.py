@@ -15,7 +15,7 @@ from plausibly._arviz import az, to_groups
 from plausibly._keys import case_keys
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.inference import PlackettLuceGibbs, _chunks, _ties, sweeps_per_draw
+from plausibly.inference import PlackettLuceGibbs, _chunks, _programs, _ties, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference._random import gammas, lane_words, uniforms
 
@@ -103,8 +103,9 @@ def integrate(annotations, alpha, reliability):
 
 @pytest.fixture
 def afresh(monkeypatch):
-    """Programs compiled under a changed module are not kept."""
+    """Programs compiled under a changed module are not kept, neither here nor on disk."""
     monkeypatch.setattr(_chunks, "_compiled", {})
+    monkeypatch.setattr(_programs, "_folder", lambda: None)
     return monkeypatch
 
 

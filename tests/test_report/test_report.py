@@ -2,15 +2,24 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly.errors import FileError
+from plausibly.cli import app
+from plausibly.errors import ArgumentError, FileError
 from plausibly.report import headline, render
+from plausibly.report._cases import undecided
+from plausibly.report._exhibits import exhibits
+from plausibly.report._references import references
+from plausibly.report._words import sentences
 from plausibly.sweeps import Run, Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -27,7 +36,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag == "table":
-            self._table = self.tables.setdefault(dict(attrs)["id"], [])
+            self._table = self.tables.setdefault(dict(attrs).get("id", f"unnamed {len(self.tables)}"), [])
         elif tag == "tr":
             self._table.append([])
         elif tag in ("td", "th"):
@@ -85,8 +94,8 @@ def test_the_main_table_is_the_headline(swept, page):
         top1 = f"{row['top1_accuracy_mean']:.3f} [{row['top1_accuracy_lower']:.3f}, {row['top1_accuracy_upper']:.3f}]"
         top3 = f"{row['top3_accuracy_mean']:.3f} [{row['top3_accuracy_lower']:.3f}, {row['top3_accuracy_upper']:.3f}]"
         last = "" if np.isnan(row["beats_next"]) else f"{row['beats_next']:.2f}"
-        points = [f"{row['top1_accuracy_point']:.3f}", f"{row['top3_accuracy_point']:.3f}"]
-        assert cells == [row["classifier"], top1, points[0], top3, points[1], last]
+        voted = [f"{row['top1_accuracy_voted']:.3f}", f"{row['top3_accuracy_voted']:.3f}"]
+        assert cells == [row["classifier"], top1, voted[0], top3, voted[1], last]
 
 
 def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
@@ -111,7 +120,7 @@ def test_names_are_escaped(text, page):
     assert "<script" not in text
     assert "<b>" not in text
     assert "B &amp; &lt;b&gt;" in text
-    assert ["Annotations", EVIL] in page.tables["data"]
+    assert ["Annotations", EVIL] in page.tables["sources"]
 
 
 def test_names_in_letters_that_the_font_lacks_warn_nobody():
@@ -122,12 +131,40 @@ def test_names_in_letters_that_the_font_lacks_warn_nobody():
 
 
 def test_nothing_is_fetched(text, page):
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "iframe", "object", "base"})
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "iframe", "object", "base", "form"})
     sources = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
     assert sources
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
-    assert all("onload" not in attrs and "href" not in attrs for _, attrs in page.tags)
+    assert all(source.startswith("data:image/svg+xml,") for source in sources)
+    assert all(attrs["href"].startswith(("#", "data:")) for _, attrs in page.tags if "href" in attrs)
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    for source in sources:
+        text = text.replace(source, "")
     assert not re.search(r"url\(|@import|https?:", text)
+    # Pictures refer to parts of themselves alone, and hold no text that somebody wrote.
+    for picture in map(unquote, sources):
+        assert all(
+            to.startswith(("#", "data:image/png")) for to in re.findall(r"(?:href=|url\()['\"]?([^'\")]*)", picture)
+        )
+        assert "<script" not in picture
+        assert EVIL not in picture
+
+
+def test_links_within_the_page_lead_somewhere(page):
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    wanted = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a"]
+    wanted += [attrs["aria-labelledby"] for _, attrs in page.tags if "aria-labelledby" in attrs]
+    assert len(wanted) > 10
+    assert set(wanted) <= set(ids)
+
+
+def test_headings_skip_no_level_and_tables_name_their_headers(page):
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
+    tags = [tag for tag, _ in page.tags]
+    assert tags.count("table") == tags.count("caption")
 
 
 def test_every_figure_has_a_caption_and_an_alternative(page):
@@ -146,9 +183,9 @@ def test_what_was_done_is_said(swept, page):
     assert settings["prirn"][:2] == ["10, 30", "exact"]
     assert "draws = 25" in settings["prirn"][2]
     assert settings["irn"][:2] == ["none", "point"]
-    data = dict(page.tables["data"])
+    data = dict(page.tables["facts"]) | dict(page.tables["sources"][1:])
     assert data["Cases"] == "12"
-    assert data["Annotations"].startswith(("24", EVIL))
+    assert data["Annotations"].startswith("24")
     assert data["Seed"] == "1"
     assert f"plausibly {pb.__version__}" in data["Versions"]
 
@@ -176,8 +213,10 @@ def test_cases_that_did_not_converge_are_listed(swept):
     failing = with_chains(swept, [2, 5])
     page = Page(render(failing))
     names = [f"{EVIL} 2", f"{EVIL} 5"]
-    assert page.tables["failed"][1:] == [[name, "prirn@10", "1.250", "12", "34", "7"] for name in names]
-    assert page.tables["convergence"][1:] == [["prirn@10", "1.250", "12", "34", "14", "2"]]
+    assert page.tables["failed"][1:] == [
+        [name, "prirn@10", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"] for name in names
+    ]
+    assert page.tables["convergence"][1:] == [["prirn@10", "1.250", "12", "34", "14", "", "2"]]
     verdict = [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"]
     assert verdict == ["verdict bad"]
     assert "2 of 12 cases" in failing.verdict()
@@ -186,7 +225,7 @@ def test_cases_that_did_not_converge_are_listed(swept):
 def test_chains_that_converged_leave_no_list(swept):
     page = Page(render(with_chains(swept, [])))
     assert "failed" not in page.tables
-    assert page.tables["convergence"][1:] == [["prirn@10", "1.001", "1,500", "1,600", "0", "0"]]
+    assert page.tables["convergence"][1:] == [["prirn@10", "1.001", "1,500", "1,600", "0", "", "0"]]
 
 
 def test_no_chains_no_table(page):
@@ -210,6 +249,241 @@ def test_point_estimates_alone():
     assert pd.isna(headline(swept)["beats_next"]).all()
 
 
-def test_a_file_that_cannot_be_written(swept, tmp_path):
+def test_a_file_that_cannot_be_written(plain, tmp_path):
     with pytest.raises(FileError, match="cannot be written"):
-        pb.report(swept, tmp_path)
+        pb.report(plain, tmp_path)
+
+
+def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
+    """Every cell of the main table and of all metrics, found again in metrics.csv."""
+    run = CliRunner()
+    words = ["simulate", "--cases", "12", "--classes", "6", "--qualities", "0.9,0.5", "--out", str(tmp_path)]
+    assert run.invoke(app, words).exit_code == 0
+    words = ["evaluate", str(tmp_path / "annotations.json"), "--model", "prirn@10,30", "--draws", "20", "--top", "1,3"]
+    words += [word for name in "AB" for word in ("--predictions", f"{name}={tmp_path}/predictions-{name}.csv")]
+    words += ["--risks", str(tmp_path / "risks.txt"), "--out", str(tmp_path)]
+    assert run.invoke(app, words).exit_code == 0
+    table = pd.read_csv(tmp_path / "metrics.csv")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    rows = page.tables["metrics"][1:]
+    assert len(rows) == len(table)
+    numbers = ["mean", "sd", "lower", "upper", "best", "worst", "point"]
+    for cells, row in zip(rows, table.to_dict("records"), strict=True):
+        assert cells[:2] == [row["classifier"], row["model"]]
+        assert float(cells[2]) == row["reliability"]
+        assert [float(cell) for cell in cells[4:]] == [round(row[name], 4) for name in numbers]
+    found = table.set_index(["model", "reliability", "classifier", "metric"])
+    label = ""
+    for cells in page.tables["headline"][1:]:
+        if len(cells) == 7:
+            label = cells.pop(0)
+        model, reliability = label.split("@")
+        for column, metric in ((1, "top1_accuracy"), (3, "top3_accuracy")):
+            row = found.loc[(model, float(reliability), cells[0], metric)]
+            assert cells[column] == f"{row['mean']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]"
+    # The voted label is that of the package's own model, whose table has it at its point.
+    annotations = pb.read_annotations(tmp_path / "annotations.json")
+    voted = pb.aggregate(annotations, "majority-vote", progress=False)
+    scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
+    expected = pb.summary(pb.evaluate(voted, scores)).set_index(["classifier", "metric"])["point"]
+    for cells in page.tables["headline"][1:]:
+        own = cells[-6:]
+        assert own[2] == f"{expected[(own[0], 'top1_accuracy')]:.3f}"
+        assert own[4] == f"{expected[(own[0], 'top3_accuracy')]:.3f}"
+
+
+def test_subgroups_are_those_of_the_sweep(risky, risky_text):
+    page = Page(risky_text)
+    table = risky.runs[0].subgroups.set_index(["risk_level", "classifier", "metric"])
+    rows = page.tables["risk-1"][2:]
+    assert [row[0] for row in rows] == ["A", "B"]
+    for name, *cells in rows:
+        expected = [
+            f"{found['mean']:.3f} [{found['lower']:.3f}, {found['upper']:.3f}]"
+            for level in (0, 2)
+            for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
+        ]
+        assert cells == expected
+    assert page.tables["risk-1"][0] == ["", "Low risk, 11 cases on average", "High risk, 1 cases on average"]
+
+
+@pytest.fixture(scope="module")
+def risky():
+    annotations = pb.Annotations.from_labels(
+        [["a", "a"]] * 3 + [["b", "b", "b"]] * 8 + [["a", "c", "c"]], classes=["a", "b", "c"], cases=map(str, range(12))
+    )
+    rng = np.random.default_rng(1)
+    scores = {name: rng.random((12, 3)) for name in "AB"}
+    return pb.sweep(annotations, scores, {"prirn": (30,)}, risks=[0, 0, 2], draws=25, progress=False)
+
+
+@pytest.fixture(scope="module")
+def risky_text(risky):
+    return render(risky)
+
+
+def test_strata_are_means_over_cases(risky, risky_text):
+    page = Page(risky_text)
+    header, cases, _, first, _ = page.tables["strata"]
+    sizes = np.diff(risky.annotations.case_start)
+    few = header.index("2 or 3 annotators")
+    assert cases[few] == "12"
+    assert "4 or more" not in header
+    assert (sizes < 4).all()
+    by_case = risky.runs[0].results["top1_accuracy_by_case"].sel(classifier="A").values
+    assert first[few] == f"{by_case.mean():.3f}"
+
+
+def test_undecided_cases_have_classes_annotations_and_choices(risky, risky_text):
+    text, page = risky_text, Page(risky_text)
+    case = str(risky.runs[0].excerpt["observed_data"]["case"].values[0])
+    assert case == "11"
+    assert f'<h3 id="case-1">Case {case} ' in text
+    plausible = next(rows for name, rows in page.tables.items() if name.startswith("unnamed"))
+    certainty = float(risky.runs[0].results["annotation_certainty_1"].sel(case=case))
+    assert plausible[1][0] == "c"
+    assert plausible[1][2] == f"{100 * certainty:.0f} %"
+    assert "2 annotators:</span> c" in text
+    choices = risky.runs[0].choices.sel(classifier="A", case=case).values.tolist()
+    assert len(choices) == 3
+    told = next(rows for rows in page.tables.values() if rows and rows[0] == ["Classifier", "Best first"])
+    assert [told[1][1].find(name) >= 0 for name in choices] == [True] * 3
+
+
+def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
+    run = risky.runs[0]
+    for case in undecided(risky, run):
+        assert case.certainty == pytest.approx(max(first for _, _, first in case.classes), abs=1e-6)
+        assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_words_compare_with_the_voted_label(risky):
+    told = list(sentences(risky))
+    row = headline(risky).iloc[0]
+    assert f"{row['classifier']}, the best of the classifiers" in told[1]
+    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in told[1]
+    assert f"by majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
+    most = 100 * float(risky.runs[0].results["annotation_certainty_1"].mean())
+    assert f"{most:.1f} % of cases on average, and no more" in told[-1]
+    assert row["top1_accuracy_mean"] * 100 <= most
+
+
+@pytest.mark.parametrize("n", [2, 20])
+def test_two_and_twenty_classifiers(n):
+    annotations = pb.Annotations.from_labels([["a", "b"], ["b", "b"]] * 5, classes=["a", "b", "c"])
+    rng = np.random.default_rng(0)
+    scores = {f"classifier number {i}": rng.random((10, 3)) for i in range(n)}
+    text = render(pb.sweep(annotations, scores, {"prirn": (10,)}, k=1, draws=25, progress=False))
+    assert len(text.encode()) < 5e6
+    page = Page(text)
+    assert {row[-4] for row in page.tables["headline"][1:]} == set(scores)
+    assert ("What the 20 classifiers chose" in text) == (n == 20)
+
+
+AUDIT = pd.DataFrame(
+    [["lone cases", 3, 12, "'p', <b>q</b>", EVIL], ["repeats", 0, 24, "", "?"], ["twins", 0, 0, "", "?"]],
+    columns=["check", "count", "of", "examples", "meaning"],
+)
+
+
+class Scored:
+    """A result with a table and a verdict."""
+
+    table = pd.DataFrame({"model": [EVIL], "elpd": [-1234.5], "warning": [True], "note": [None]})
+
+    def verdict(self):
+        return f"{EVIL} is best."
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """A sweep whose report is soon drawn."""
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
+    return pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, progress=False)
+
+
+@pytest.fixture(scope="module")
+def full(plain):
+    figure = Figure(figsize=(2, 1))
+    figure.subplots().set_title(EVIL)
+    others = {"comparison": [Scored(), {"How they differ": figure}], "sensitivity": {"Shifts": AUDIT}}
+    return render(plain, **others, checks=pd.DataFrame({"x": range(500)}), audit=AUDIT)
+
+
+def test_an_audit_says_what_was_found_and_what_was_not(full):
+    assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
+    assert "Looked for and not found: repeats." in full
+    assert "<script" not in full
+
+
+def test_what_is_no_audit_is_refused(plain):
+    with pytest.raises(ArgumentError, match="an audit is a table with the columns check, count, of, examples, meaning"):
+        render(plain, audit=AUDIT.drop(columns="of"))
+    with pytest.raises(ArgumentError, match="but a list was given"):
+        render(plain, audit=[1])
+
+
+def test_other_results_have_sections_of_their_own(full):
+    page = Page(full)
+    assert page.tables["comparison-2"] == [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
+    assert len(page.tables["sensitivity-1"]) == 4
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; is best." in full
+    assert "<figcaption>How they differ</figcaption>" in full
+    assert all(f'id="{name}"' in full for name in ("comparison", "checks", "sensitivity"))
+
+
+def test_sections_of_nothing_are_left_out(text):
+    assert not any(f'id="{name}"' in text for name in ("comparison", "checks", "sensitivity", "audit", "groups-1"))
+
+
+@pytest.mark.parametrize(
+    ("thing", "kinds"),
+    [
+        (None, []),
+        ("Words.", ["text"]),
+        (pd.Series([1.0, 2.0], name="x"), ["columns"]),
+        ([AUDIT, ["Words.", {"c": AUDIT}]], ["columns", "text", "columns"]),
+        (Scored(), ["text", "columns"]),
+    ],
+)
+def test_what_can_be_shown(thing, kinds):
+    assert [next(k for k in ("text", "panel", "columns") if getattr(e, k)) for e in exhibits(thing)] == kinds
+
+
+def test_what_cannot_be_shown_is_refused():
+    with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
+        exhibits({"a": 7})
+
+
+def test_long_tables_are_cut_and_say_so(full):
+    assert exhibits(pd.DataFrame({"x": range(500)}))[0].left_out == 300
+    assert "300 more rows are left out" in full
+
+
+def test_a_column_named_verdict_is_a_column():
+    assert [e.columns for e in exhibits(pd.DataFrame({"verdict": ["x"]}))] == [("verdict",)]
+
+
+def test_what_to_cite_depends_on_what_was_used(swept):
+    exact = dict(references(swept))
+    assert any("Stutz" in source for source in exact.values())
+    assert not any("Plackett" in source for source in exact.values())
+    run = swept.runs[0]
+    changed = Run("plackett-luce", 3.0, run.results, run.convergence, run.excerpt, {**run.attrs, "engine": "nuts"})
+    sources = " ".join(source for _, source in references(Sweep(swept.annotations, (changed,))))
+    assert all(name in sources for name in ("Plackett", "Luce (1959)", "Hoffman", "Betancourt", "Caron"))
+
+
+def test_real_cases_stay_small(shared, tmp_path):
+    folder = shared / "data" / "dermatology_ddx"
+    annotations = pb.read_annotations(
+        folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt"
+    )
+    rng = np.random.default_rng(0)
+    scores = {name: rng.random((annotations.n_cases, annotations.n_classes), np.float32) for name in "AB"}
+    models = {"prirn": (30, 100), "irn": None}
+    swept = pb.sweep(
+        annotations, scores, models, k=(1, 3), risks=folder / "dermatology_risks.txt", draws=50, progress=False
+    )
+    pb.report(swept, tmp_path / "report.html")
+    assert 3e5 < (tmp_path / "report.html").stat().st_size < 5e6

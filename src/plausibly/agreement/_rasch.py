@@ -12,12 +12,13 @@ from numpyro.infer import MCMC, NUTS
 
 from plausibly._arviz import Posterior, from_groups
 from plausibly._progress import Progress
-from plausibly.diagnostics import judge
+from plausibly.diagnostics import enough_energy, judge, trajectories
 from plausibly.errors import ArgumentError
 from plausibly.models import rasch
 
 SITES = {"ability": "annotator", "difficulty": "case"}
 HYPER = ("mean_ability", "sd_ability", "sd_difficulty")
+MAX_TREE_DEPTH = 10
 TARGET_ACCEPT = 0.95  # spreads near nothing make narrow places
 _SLOW = 1000  # cases whose difficulties take seconds to judge
 STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energy", "accept_prob": "acceptance_rate"}
@@ -66,7 +67,7 @@ def sample_rasch(
         if not isinstance(value, Integral) or value < least:
             raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
     sampler = MCMC(
-        NUTS(rasch, target_accept_prob=TARGET_ACCEPT),
+        NUTS(rasch, target_accept_prob=TARGET_ACCEPT, max_tree_depth=MAX_TREE_DEPTH),
         num_warmup=warmup,
         num_samples=draws,
         num_chains=chains,
@@ -90,7 +91,7 @@ def sample_rasch(
     variables |= {name: (("chain", "draw"), sampled[name]) for name in HYPER}
     names = {"annotator": annotators, "case": cases}
     with Progress(progress and len(cases) > _SLOW) as bars:
-        convergence = _convergence(sampled, statistics["diverging"], names, bars)
+        convergence = _convergence(sampled, statistics, names, bars)
     groups = {
         "posterior": xr.Dataset(variables, chain_draw | names),
         "sample_stats": xr.Dataset(
@@ -117,14 +118,23 @@ def accuracy_draws(
 
 
 def _convergence(
-    sampled: dict[str, np.ndarray], diverging: np.ndarray, names: dict[str, np.ndarray], progress: Progress
+    sampled: dict[str, np.ndarray],
+    statistics: dict[str, np.ndarray],
+    names: dict[str, np.ndarray],
+    progress: Progress,
 ) -> xr.Dataset:
-    """Judge every ability, every difficulty and the three of all; divergences belong to all of them."""
+    """Judge every ability, every difficulty and the three of all; trajectories belong to all of them."""
     quantities = [f"{site} of {name}" for site, dim in SITES.items() for name in names[dim]] + list(HYPER)
     draws = np.concatenate([sampled[site] for site in SITES] + [sampled[name][..., None] for name in HYPER], axis=-1)
     r_hat, bulk, tail, good = judge(draws, progress=progress, what="abilities and difficulties")
-    n = np.full(len(quantities), diverging.sum())
-    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "n_diverging": n, "converged": good & (n == 0)}
+    size = len(quantities)
+    found = trajectories(statistics, MAX_TREE_DEPTH)
+    n = np.full(size, statistics["diverging"].sum())
+    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "n_diverging": n}
+    values |= {name: np.full(size, value) for name, value in found.items()}
+    values["converged"] = good & (n == 0) & enough_energy(found, size)
     return xr.Dataset(
-        {name: ("quantity", column) for name, column in values.items()}, {"quantity": np.array(quantities, str)}
+        {name: ("quantity", column) for name, column in values.items()},
+        {"quantity": np.array(quantities, str)},
+        {"chains": draws.shape[0], "quantities": size},
     )

@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from plausibly import annotations as annotated
+from plausibly._arviz import Posterior
+from plausibly._verdict import verdict
 from plausibly.aggregation import aggregate as infer
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -13,13 +16,19 @@ from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
-from plausibly.sweeps import run_label, verdict
+from plausibly.reliabilities import annotator_reliabilities, check_inferable
+from plausibly.reliabilities import infer_reliability as with_reliability
+from plausibly.sweeps import run_label
+
+DEFAULT = "plackett-luce@3"
 
 
 @example(
     """
     plausibly aggregate annotations.json --classes conditions.txt \\
         --model plackett-luce@3 --seed 0 --out posterior.nc
+
+    plausibly aggregate annotations.csv --infer-reliability annotator --out posterior.nc
 
     and in Python: posterior = plausibly.load("posterior.nc")
     """
@@ -34,7 +43,8 @@ def aggregate(
             help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}.",
             rich_help_panel="Models",
         ),
-    ] = "plackett-luce@3",
+    ] = DEFAULT,
+    infer_reliability: options.InferReliability = None,
     ties: options.TiesOption = None,
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
@@ -44,11 +54,22 @@ def aggregate(
     warmup: options.Warmup = None,
     seed: options.Seed = 0,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
+    shard: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Cases that are sampled and written at a time.")
+    ] = 2000,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has finished.")] = False,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads."""
+    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads.
+
+    Finished shards are kept in FILE.parts until the file is whole: after an interruption, the same command goes on.
+    """
     name, reliabilities = options.parse_model(model)
+    if infer_reliability is not None and reliabilities is not None and model != DEFAULT:
+        raise ArgumentError(
+            f"--infer-reliability leaves reliability open, but --model {model!r} gives one: write --model {name}."
+        )
     if reliabilities is not None and len(reliabilities) > 1:
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
@@ -57,26 +78,42 @@ def aggregate(
         raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
     read = annotated.read_annotations(annotations, classes)
     make_folder(out.parent)
-    posterior = infer(
-        read,
-        name,
-        reliability=reliabilities[0] if reliabilities else None,
-        ties=options.value(ties),
-        mode=options.value(mode),
-        unranked=options.value(unranked),
-        concentration=concentration,
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
-        seed=seed,
-        progress=not quiet,
-    )
-    save(posterior, out)
+    wanted = {"unranked": options.value(unranked), "concentration": concentration}
+    wanted |= {"draws": draws, "chains": chains, "warmup": warmup}
+    common = {key: value for key, value in wanted.items() if value is not None} | {"seed": seed, "progress": not quiet}
+    if infer_reliability is None:
+        posterior = infer(
+            read,
+            name,
+            reliability=reliabilities[0] if reliabilities else None,
+            ties=options.value(ties),
+            mode=options.value(mode),
+            out=out,
+            shard=shard,
+            fresh=fresh,
+            **common,
+        )
+    else:
+        check_inferable(name, options.value(mode))
+        if ties is not None:
+            raise ArgumentError(f"--infer-reliability has no use for --ties {ties.value}: leave it out.")
+        posterior = with_reliability(read, per=infer_reliability.value, **common)
+        save(posterior, out)
     found = diagnose(posterior)
     if not quiet:
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
+    if infer_reliability is not None and not quiet:
+        _say_reliability(posterior)
     label = run_label(name, float(posterior.attrs.get("reliability", float("nan"))))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():
         raise typer.Exit(NOT_CONVERGED)
+
+
+def _say_reliability(posterior: Posterior) -> None:
+    low, middle, high = np.quantile(posterior["posterior"]["reliability"].values, [0.05, 0.5, 0.95])
+    say(f"Reliability {middle:.2f}, between {low:.2f} and {high:.2f} with 90 % probability")
+    if "annotator_reliability" in posterior["posterior"]:
+        table = annotator_reliabilities(posterior).drop(columns="converged")
+        say(table.to_string(index=False, float_format="{:.2f}".format))

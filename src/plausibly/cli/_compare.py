@@ -1,5 +1,7 @@
-"""``plausibly compare``: classifiers under a posterior that is there already."""
+"""``plausibly compare``: classifiers under a posterior that is there already, or aggregation models."""
 
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,7 @@ from rich.text import Text
 
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
+from plausibly.cli._compare_models import compare_models
 from plausibly.cli._output import console, make_folder, say, write_table
 from plausibly.comparison import differences, rankings, variance_split
 from plausibly.errors import ArgumentError
@@ -19,38 +22,183 @@ from plausibly.posterior import opened
 from plausibly.subgroups import risk_weights
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
+POSTERIOR = ".nc"  #: how the file of a posterior ends
 _MOST = 10  # rankings to print
+_CLASSIFIERS, _MODELS = "Classifiers", "Models"
+
+
+class Observation(StrEnum):
+    """What is scored."""
+
+    first = "first"
+    ranking = "ranking"
+
+
+class Method(StrEnum):
+    """How posteriors without an annotation are had."""
+
+    auto = "auto"
+    refit = "refit"
 
 
 @example(
     """
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy --metric top3_accuracy
     plausibly compare posterior.nc --predictions A=a.csv --predictions B=b.npy --risks risks.txt --risk 2
+    plausibly compare annotations.json --model plackett-luce@1,3,10 --model prirn@10,30,100
     """
 )
 def compare(
-    posterior: Annotated[Path, typer.Argument(metavar="POSTERIOR", help="A file of plausibly aggregate or evaluate.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="POSTERIOR|ANNOTATIONS",
+            help="Of classifiers: a file of plausibly aggregate or evaluate (.nc). Of models: annotations.",
+        ),
+    ],
     predictions: options.PredictionFiles = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="By which to compare, such as top3_average_overlap.")
-    ] = "top1_accuracy",
-    top: options.Top = None,
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="By which to compare, such as top3_average_overlap; by default top1_accuracy.",
+            rich_help_panel=_CLASSIFIERS,
+        ),
+    ] = None,
+    top: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K1,K2", help="Lengths of the classifiers' lists, by default 1,2,3.", rich_help_panel=_CLASSIFIERS
+        ),
+    ] = None,
     risks: options.RisksFile = None,
     risk: Annotated[
-        int | None, typer.Option(min=0, max=2, help="Count cases as far as their most plausible class is of this risk.")
+        int | None,
+        typer.Option(
+            min=0,
+            max=2,
+            help="Count cases as far as their most plausible class is of this risk.",
+            rich_help_panel=_CLASSIFIERS,
+        ),
     ] = None,
-    resamples: Annotated[int, typer.Option(min=2, help="Of the bootstrap over cases.")] = 2000,
-    break_ties: options.BreakTiesOption = options.BreakTies.order,
+    resamples: Annotated[
+        int | None,
+        typer.Option(min=2, help="Of the bootstrap over cases, by default 2000.", rich_help_panel=_CLASSIFIERS),
+    ] = None,
+    break_ties: Annotated[
+        options.BreakTies | None,
+        typer.Option(
+            "--break-ties",
+            help="Equal scores and equal plausibilities: in class order, or at random.",
+            rich_help_panel=_CLASSIFIERS,
+        ),
+    ] = None,
+    classes: options.ClassesFile = None,
+    model: options.ModelNames = None,
+    observation: Annotated[
+        Observation | None,
+        typer.Option(help="What of an annotation left out is scored.", rich_help_panel=_MODELS),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="Leave out K folds of each case's annotations, not one at a time.",
+            rich_help_panel=_MODELS,
+        ),
+    ] = None,
+    method: Annotated[
+        Method | None,
+        typer.Option(help="Reweight draws where that can be trusted, or sample anew for all.", rich_help_panel=_MODELS),
+    ] = None,
+    ties: options.TiesOption = None,
+    mode: options.ModeOption = None,
+    unranked: options.UnrankedOption = None,
+    concentration: options.Concentration = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
     seed: options.Seed = 0,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write the tables, if anywhere.")] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare classifiers: who is better, by how much, in which order, and which noise stands behind it.
+    """Compare classifiers under a posterior, or aggregation models by the annotations that they predict.
 
-    The draws stay in their file and are read in slices. With --out writes differences.csv, rankings.csv and
-    variances.csv.
+    With --predictions: who is better, by how much, in which order, and which noise stands behind it. The draws stay in
+    their file and are read in slices. With --out writes differences.csv, rankings.csv and variances.csv.
+
+    With --model: each annotation is left out, and the model that gave it most probability is the best. With --out
+    writes models.csv, left-out.csv (a row per model and annotation) and models.png.
     """
-    named = options.parse_files(predictions or ())
+    of_models = {"model": model, "observation": observation, "folds": folds, "method": method, "classes": classes}
+    of_models |= {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
+    of_models |= {"draws": draws, "chains": chains, "warmup": warmup}
+    of_classifiers = {"predictions": predictions, "metric": metric, "top": top, "risks": risks, "risk": risk}
+    of_classifiers |= {"resamples": resamples, "break-ties": break_ties}
+    if _asks_for_models(source, of_models, of_classifiers):
+        settings = {name: options.plain(value) for name, value in of_models.items() if value is not None}
+        for name in ("model", "classes"):
+            settings.pop(name, None)
+        chosen = model or options.DEFAULT_MODELS
+        compare_models(source, classes, chosen, out=out, quiet=quiet, seed=seed, **settings)
+        return
+    compare_classifiers(
+        source,
+        predictions or (),
+        metric=metric or "top1_accuracy",
+        top=top,
+        risks=risks,
+        risk=risk,
+        resamples=2000 if resamples is None else resamples,
+        break_ties=options.BreakTies.order if break_ties is None else break_ties,
+        seed=seed,
+        out=out,
+        quiet=quiet,
+    )
+
+
+def _asks_for_models(source: Path, of_models: Mapping[str, object], of_classifiers: Mapping[str, object]) -> bool:
+    """Tell the two comparisons apart by what is given, and refuse what belongs to both.
+
+    Raises
+    ------
+    ArgumentError
+        If options of both are there, or options of one with the file of the other.
+    """
+    models, classifiers = (
+        [f"--{name}" for name, value in of.items() if value is not None and value != []]
+        for of in (of_models, of_classifiers)
+    )
+    if models and classifiers:
+        raise ArgumentError(
+            f"either classifiers are compared or aggregation models, but {classifiers[0]} belongs to the one and "
+            f"{models[0]} to the other: leave one of them out."
+        )
+    is_posterior = source.suffix == POSTERIOR
+    if models and is_posterior:
+        raise ArgumentError(
+            f"{source} is a posterior, which one model made, but {models[0]} compares models of annotations: give the "
+            "annotations instead."
+        )
+    return not (classifiers or is_posterior)
+
+
+def compare_classifiers(
+    posterior: Path,
+    predictions: Sequence[str],
+    *,
+    metric: str,
+    top: str | None,
+    risks: Path | None,
+    risk: int | None,
+    resamples: int,
+    break_ties: options.BreakTies,
+    seed: int,
+    out: Path | None,
+    quiet: bool,
+) -> None:
+    """Read, compare, write and print."""
+    named = options.parse_files(predictions)
     if len(named) < 2:
         raise ArgumentError(
             f"a comparison needs two classifiers, but {len(named)} were given: write --predictions A=a.csv for each."

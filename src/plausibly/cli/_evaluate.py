@@ -111,7 +111,7 @@ def run(
         save(posterior, out / f"posterior-{done.label.replace('@', '-')}.nc")
         runs.append(done)
         del posterior
-    swept = Sweep(read, tuple(runs))
+    swept = plan.sweep(runs)
     if not quiet:
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}

@@ -33,6 +33,13 @@ class Unranked(StrEnum):
     ignore = "ignore"
 
 
+class Per(StrEnum):
+    """What has a reliability of its own."""
+
+    dataset = "dataset"
+    annotator = "annotator"
+
+
 class BreakTies(StrEnum):
     """Order of equal scores, and of equal plausibilities."""
 
@@ -79,6 +86,14 @@ TiesOption = Annotated[
 ModeOption = Annotated[
     Mode | None,
     typer.Option(help="Plackett-Luce: repeat annotations, or temper them.", rich_help_panel=_MODEL),
+]
+InferReliability = Annotated[
+    Per | None,
+    typer.Option(
+        "--infer-reliability",
+        help="Plackett-Luce: give reliability a prior, one for all or one for each annotator.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 UnrankedOption = Annotated[
     Unranked | None,
@@ -128,6 +143,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line 
 def value(choice: Enum | None) -> str | None:
     """Return the text of a choice."""
     return None if choice is None else choice.value
+
+
+def plain(given: object) -> object:
+    """Return the text of a choice, and anything else as it is."""
+    return given.value if isinstance(given, Enum) else given
 
 
 def parse_model(text: str) -> tuple[str, list[float] | None]:

@@ -89,7 +89,7 @@ def sweep(
     ):
         write_table(done.metrics(), out / TABLE, append=bool(runs))
         runs.append(done)
-    swept = Sweep(read, tuple(runs))
+    swept = plan.sweep(runs)
     table = swept.rankings(metric)
     write_table(table.assign(metric=metric), out / RANKINGS)
     with writing(out / ARRAYS):

@@ -14,6 +14,7 @@ models of ``simulate_label_noise``, which have the accuracy asked for exactly; n
 is drawn from the other cases.
 """
 
+from plausibly.datasets._annotators import simulate_annotators as simulate_annotators
 from plausibly.datasets._classifiers import simulate_classifiers as simulate_classifiers
 from plausibly.datasets._differentials import Differentials as Differentials
 from plausibly.datasets._differentials import simulate_differentials as simulate_differentials

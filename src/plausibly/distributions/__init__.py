@@ -10,6 +10,8 @@ the same annotations taken apart beforehand into the draws that they consist of,
 the samplers evaluate some ten million times.
 """
 
+from plausibly.distributions._gaps import Order as Order
+from plausibly.distributions._gaps import StretchedGaps as StretchedGaps
 from plausibly.distributions._log_ratio_dirichlet import LogRatioDirichlet as LogRatioDirichlet
 from plausibly.distributions._log_ratio_dirichlet import log_ratios as log_ratios
 from plausibly.distributions._log_ratio_dirichlet import log_simplex as log_simplex

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln
-from jaxtyping import Array, ArrayLike, Float, Key, UInt32
+from jaxtyping import Array, ArrayLike, DTypeLike, Float, Key, UInt32
 from numpyro.distributions import Distribution, constraints
 from numpyro.distributions.util import validate_sample
 
@@ -18,6 +18,17 @@ def _basis(n: int) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def helmert(n: int, dtype: DTypeLike) -> Float[Array, "{n-1} {n}"]:
+    """The basis behind log-ratio coordinates: rows that are orthonormal and sum to zero.
+
+    Examples
+    --------
+    >>> helmert(2, float).round(4).tolist()
+    [[0.7071, -0.7071]]
+    """
+    return jnp.asarray(_basis(n), dtype)
+
+
 def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Array, "*batch coordinate+1"]:
     """Logarithms of the probability vector that has these isometric log-ratio coordinates.
 
@@ -27,7 +38,7 @@ def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Arra
     True
     """
     log_ratios = jnp.asarray(log_ratios)
-    basis = jnp.asarray(_basis(log_ratios.shape[-1] + 1), log_ratios.dtype)
+    basis = helmert(log_ratios.shape[-1] + 1, log_ratios.dtype)
     return jax.nn.log_softmax((log_ratios[..., None] * basis).sum(-2), axis=-1)
 
 
@@ -55,6 +66,8 @@ class LogRatioDirichlet(Distribution):
     ----------
     concentration
         :math:`\alpha`, positive.
+    coordinates
+        What a sampler moves in, instead of the log ratios themselves; the distribution is the same.
 
     References
     ----------
@@ -69,13 +82,25 @@ class LogRatioDirichlet(Distribution):
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
-    support = constraints.real_vector
     reparametrized_params = ["concentration"]
+    pytree_data_fields = ("concentration", "_coordinates")
 
-    def __init__(self, concentration: Float[ArrayLike, "*batch k"], *, validate_args: bool | None = None):
+    def __init__(
+        self,
+        concentration: Float[ArrayLike, "*batch k"],
+        *,
+        coordinates: constraints.Constraint = constraints.real_vector,
+        validate_args: bool | None = None,
+    ):
         self.concentration = jnp.asarray(concentration)
+        self._coordinates = coordinates
         *batch, k = self.concentration.shape
         super().__init__(tuple(batch), (k - 1,), validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        """All coordinates."""
+        return self._coordinates
 
     def sample(
         self, key: Key[Array, ""] | UInt32[Array, " 2"], sample_shape: tuple[int, ...] = ()

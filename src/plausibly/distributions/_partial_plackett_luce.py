@@ -142,9 +142,13 @@ class PartialPlackettLuce(Distribution):
         return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
 
     def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "..."]:
-        """Log probability of partial rankings, as integer vectors or taken apart beforehand; batches broadcast."""
+        """Log probability of partial rankings, as integer vectors or taken apart beforehand; batches broadcast.
+
+        Of rankings taken apart, all annotations have the same weights, (class,), or each its own, (…, annotation,
+        class); then no two of them may share a draw, unless there is a single row of them.
+        """
         if isinstance(value, PartialRankings):
-            return self._log_prob_of_draws(value)
+            return self._log_prob_of_draws(value) if self.log_weights.ndim == 1 else self._log_prob_by_annotation(value)
         size = self.n_classes if self.max_block_size is None else min(self.max_block_size, self.n_classes)
         if not isinstance(value, Tracer):
             size = min(size, _largest_drawn(np.asarray(value)))
@@ -171,4 +175,21 @@ class PartialPlackettLuce(Distribution):
         for ties in value.ties:
             members = jnp.where(ties.members, x, 0).sum(-1)
             total += (ties.draws * block_log_prob(members, _log_sum(x, ties.rest))).sum(-1)
+        return total
+
+    def _log_prob_by_annotation(self, value: PartialRankings) -> Float[Array, "... annotation"]:
+        x = self.log_weights
+
+        def of_draws(draws: Float[Array, "... annotation draw"]) -> Float[Array, "... #draw class"]:
+            """The weights of whoever makes a draw."""
+            return x if x.shape[-2] == 1 else (draws[..., None] * x[..., None, :]).sum(-3)
+
+        total = jnp.where(value.singles > 0, value.singles * x, 0).sum(-1)
+        of_set = _log_sum(of_draws(value.draws), value.remaining)
+        total -= (value.draws * of_set[..., None, :]).sum(-1)
+        for ties in value.ties:
+            of_tie = of_draws(ties.draws)
+            members = jnp.where(ties.members, of_tie[..., None, :], 0).sum(-1)
+            blocks = block_log_prob(members, _log_sum(of_tie, ties.rest), ties.members.any(-1))
+            total += (ties.draws * blocks[..., None, :]).sum(-1)
         return total

@@ -4,6 +4,7 @@
 * NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
 * Gibbs sampling of Plackett-Luce where every annotation counts a whole number of times (``_gibbs_engine`` over
   ``_gibbs``, ``_ties`` and ``_random``), also as a kernel of NumPyro's ``MCMC`` (``_kernel``);
+* HMC of cases within Gibbs sampling of annotators' reliabilities, all cases as one model (``_joint`` over ``_slice``);
 * maximum likelihood, a fixed point iterated for all cases at once (``_engines``).
 
 Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run on
@@ -11,8 +12,10 @@ all cores, in chunks or through seats (``_chunks``). ``_program`` turns a NumPyr
 engines call.
 """
 
+from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._dirichlet_tree import dirichlet_tree as dirichlet_tree
 from plausibly.inference._dirichlet_tree import nested_cases as nested_cases
+from plausibly.inference._engines import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference._engines import THINNING as THINNING
 from plausibly.inference._engines import log_likelihood as log_likelihood
 from plausibly.inference._engines import maximum_likelihood as maximum_likelihood
@@ -21,6 +24,9 @@ from plausibly.inference._engines import nuts as nuts
 from plausibly.inference._exact import dirichlet as dirichlet
 from plausibly.inference._gibbs_engine import gibbs as gibbs
 from plausibly.inference._gibbs_engine import sweeps_per_draw as sweeps_per_draw
+from plausibly.inference._joint import LEAPS as LEAPS
+from plausibly.inference._joint import Prior as Prior
+from plausibly.inference._joint import sample_jointly as sample_jointly
 from plausibly.inference._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference._kernel import check_repeats as check_repeats
 from plausibly.inference._program import Program as Program

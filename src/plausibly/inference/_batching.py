@@ -18,7 +18,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
 
-Fit: TypeAlias = Literal["exact", "ladder", "coarse", "merged"]
+Fit: TypeAlias = Literal["exact", "ladder", "coarse", "merged", "apart"]
 
 
 class Shape(NamedTuple):
@@ -106,11 +106,11 @@ def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> I
         width = n_slots
     elif fit == "coarse":
         width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int)
-    elif fit == "merged":
+    elif fit in ("merged", "apart"):
         width = grid(np.maximum(n_slots, 4))
     else:
-        # At least two slots, for a distribution over one has no coordinates.
-        width = grid(np.maximum(n_slots, 2))
+        # At least two slots, for a distribution over one has no coordinates; three lie among four.
+        width = grid(np.where(n_slots > 2, np.maximum(n_slots, 4), 2))
     entry_case = annotations.entry_case
     entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
     blocks = np.zeros(annotations.n_annotations, np.int16)
@@ -126,6 +126,8 @@ def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> I
         positions[at, entry_slot[entries]] = annotations.entry_block[entries]
         if pooled:
             row, kept = np.zeros_like(case), np.arange(len(case))
+        elif fit == "apart":
+            row, kept = np.arange(len(case)) - np.searchsorted(case, case), np.arange(len(case))
         else:
             row = _number(case, positions, blocks[here, None])
             kept = np.unique(np.stack([case, row]), axis=1, return_index=True)[1]
@@ -138,11 +140,11 @@ def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> I
             kept,
             blocks[here],
             positions,
-            list(_draws(kept, case, positions, blocks[here], real)),
+            list(_draws(kept, case, positions, blocks[here], real, fit == "apart")),
         )
 
 
-def _draws(kept, case, positions, blocks, real) -> Iterator[_Draws]:
+def _draws(kept, case, positions, blocks, real, apart) -> Iterator[_Draws]:
     drawing, position = np.nonzero(np.arange(blocks.max(initial=0)) < blocks[kept, None])
     annotation = kept[drawing]
     members = positions[annotation] == position[:, None]
@@ -152,33 +154,38 @@ def _draws(kept, case, positions, blocks, real) -> Iterator[_Draws]:
         d = sizes == size
         # A single class shares its denominator with every other one that is drawn from the same set.
         different = [left[d]] if size == 1 else [members[d], left[d]]
+        if apart:
+            different.append(annotation[d, None])
         yield _Draws(int(size), annotation[d], members[d], left[d], _number(case[annotation[d]], *different))
 
 
 # Slots, sets, tied blocks and classes in each, by rising cost.
 MERGED = ((4, 3, 0, 0), (4, 4, 2, 3), (6, 4, 1, 3), (6, 6, 2, 4), (8, 6, 2, 3), (12, 8, 4, 4), (16, 16, 8, 6))
 
+# The same where no two annotations share a draw, with annotations second.
+APART = ((4, 4, 6, 0, 0), (6, 8, 12, 2, 4), (12, 12, 24, 8, 4), (16, 16, 32, 8, 6))
+
 
 @cache
 def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
     """The first rung of the ladder that has room for a case; beyond the ladder, a shape of the case's own."""
+    if fit == "apart":
+        return _apart(width, rows, sets, ties)
     if fit == "merged":
         return _merged(width, rows, sets, ties)
     if fit != "exact" and rows > 1:
         rows = 4 ** int(np.ceil(np.log2(rows) / 2))
-    few, many = (width + 1) // 2, 2 * max(width, 16)
+    many = 2 * max(width, 16)
+    # Few, for each costs a compilation, even where that leaves some of the room empty.
     rungs = [
-        (width, few, {}),
-        (width, few, {2: 2}),
+        (width, (width + 1) // 2, {2: 2} if width > 2 else {}),
         (width, width, {2: 4, 3: 2}),
         (max(width, 16), many, {2: 8, 3: 4, 4: 2}),
         (max(width, 16), many, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
     ]
-    # Steps that would serve few cases of these widths are left out; each costs a compilation.
-    steps = {2: (0, 2, 3, 4), 3: (0, 2, 3, 4), 8: (1, 2, 3, 4)}.get(width, (0, 1, 2, 3, 4) if width < 8 else (2, 3, 4))
     if fit == "exact":
-        rungs, steps = [(width, most, room) for _, most, room in rungs], (2, 4)
-    for slots, most, room in (rungs[i] for i in ((2, 4) if fit == "coarse" else steps)):
+        rungs = [(width, most, room) for _, most, room in rungs]
+    for slots, most, room in rungs[(width > 8) + (width > 12) :] if fit == "ladder" else rungs[1::2]:
         if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
             return Shape(slots, rows, most, tuple(room.items()))
     return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))
@@ -192,6 +199,24 @@ def _merged(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...])
             return Shape(slots, rows, most, ((largest, room),) if room else ())
     tied = ((int(grid(np.array(size))), int(grid(np.array(n)))),) if n else ()
     return Shape(width, rows, int(grid(np.array(sets))), tied)
+
+
+def _apart(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
+    """As :func:`_merged`, with room for annotations, too."""
+    n, size = sum(count for _, count in ties), max((size for size, _ in ties), default=0)
+    for slots, least, most, room, largest in APART:
+        if width <= slots and rows <= least and sets <= most and n <= room and size <= largest:
+            return Shape(slots, least, most, ((largest, room),) if room else ())
+    tied = ((int(grid(np.array(size))), int(grid(np.array(n)))),) if n else ()
+    return Shape(width, int(grid(np.array(rows))), int(grid(np.array(sets))), tied)
+
+
+def _common(shapes: set[Shape]) -> Shape:
+    """The least shape that has room for what each of these has."""
+    ties = [tie for shape in shapes for tie in shape.ties]
+    tied = (max(size for size, _ in ties), max(room for _, room in ties)) if ties else ()
+    most = (max(shape[axis] for shape in shapes) for axis in range(3))
+    return Shape(*most, (tied,) if tied else ())
 
 
 def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
@@ -305,6 +330,7 @@ def bucket_cases(
     *,
     pooled: bool = False,
     fit: Fit = "exact",
+    together: bool = False,
 ) -> list[Bucket]:
     """Sort cases into buckets by size and stack each bucket's data.
 
@@ -322,11 +348,17 @@ def bucket_cases(
         ``"exact"``: no slot and no annotation is filled in; what a likelihood need not provide for. ``"ladder"``: a
         moderate number of shapes. ``"coarse"``: few shapes, for work that is short beside its compilation.
         ``"merged"``: few shapes, in which tied blocks of several sizes lie together; members that a block does not
-        have are no class.
+        have are no class. ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
+    together
+        Put all cases into one shape, for work that is shorter than a compilation; of ``"merged"`` and ``"apart"``.
     """
     buckets: dict[Shape, list[Bucket]] = {}
-    for group in _groups(annotations, slots, pooled, fit):
-        shapes = _shapes(group, pooled, fit)
+    groups = list(_groups(annotations, slots, pooled, fit))
+    of_groups = [_shapes(group, pooled, fit) for group in groups]
+    if together:
+        common = _common({shape for shapes in of_groups for shape in shapes})
+        of_groups = [[common] * len(shapes) for shapes in of_groups]
+    for group, shapes in zip(groups, of_groups, strict=True):
         for shape in sorted(set(shapes)):
             chosen = np.flatnonzero([s == shape for s in shapes])
             buckets.setdefault(shape, []).append(_stack(group, chosen, shape, concentration, slots))

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -20,10 +21,9 @@ from jaxtyping import Bool, Int, Key
 
 from plausibly._progress import Progress
 from plausibly.inference._batching import Bucket
+from plausibly.inference._programs import compiler_options, kept_on_disk, lower
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
-# The loops are long and simple: LLVM's higher levels take a third of the compilation and gain nothing.
-_OPTIONS = {"xla_backend_optimization_level": 1}
 _compiled: dict[Hashable, Any] = {}
 
 
@@ -78,22 +78,28 @@ def run_chunks(
         Where to report, and the name of the work.
     """
     sizes = {bucket.shape: _chunk_size(len(bucket.cases)) for bucket in buckets}
+    keys, wrapped = _words(keys)
 
-    def lower(bucket: Bucket) -> Any:
+    def make(bucket: Bucket) -> tuple[Callable, tuple]:
         at = np.resize(np.arange(len(bucket.cases)), sizes[bucket.shape])
         example = inputs(bucket, at)
-        return jax.jit(build(example)).lower(example, keys[bucket.cases[at]])
+        leaves, tree = jax.tree.flatten(example)
+        function = build(example)
+        return lambda data, keys: function(jax.tree.unflatten(tree, data), wrapped(keys)), (
+            leaves,
+            keys[bucket.cases[at]],
+        )
 
     def run(program: Any, bucket: Bucket, at: Int[np.ndarray, " case"]) -> Chunk:
         # A chunk that is not full is filled with repetitions, which are dropped afterwards.
         full = np.resize(at, sizes[bucket.shape])
-        result = program(inputs(bucket, full), keys[bucket.cases[full]])
+        result = program(jax.tree.leaves(inputs(bucket, full)), keys[bucket.cases[full]])
         return Chunk(bucket, at, jax.tree.map(lambda a: np.asarray(a)[..., : len(at)], result))
 
     # The costliest chunks go first, so that no core is left with one of them at the end.
     buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
     with _Pool() as pool:
-        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, lower, progress, doing)
+        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, make, progress, doing)
         finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
         work = []
         for bucket, program in zip(buckets, programs, strict=True):
@@ -104,6 +110,11 @@ def run_chunks(
             chunk = future.result()
             yield chunk
             finished(len(chunk.at))
+
+
+def _words(keys: Key[jax.Array, "*shape"]) -> tuple[np.ndarray, Callable[[jax.Array], Key[jax.Array, "*shape"]]]:
+    """Take keys for the numbers they are, which programs on disk can be called with; and the way back."""
+    return np.asarray(jax.random.key_data(keys)), partial(jax.random.wrap_key_data, impl=jax.random.key_impl(keys))
 
 
 class Seated(NamedTuple):
@@ -131,14 +142,22 @@ def run_seats(
     """
     sizes = {bucket.shape: _seats(len(bucket.cases)) for bucket in buckets}
 
-    def lower(bucket: Bucket) -> Any:
+    keys, wrapped = _words(keys)
+
+    def make(bucket: Bucket) -> tuple[Callable, tuple]:
         size = sizes[bucket.shape]
         at = np.resize(np.arange(len(bucket.cases)), size)
         example = inputs(bucket, at)
         program = build(example)
-        state = jax.eval_shape(lambda: program.begin(size))
-        fresh, wanted = np.zeros(size, bool), np.int32(0)
-        return jax.jit(program.advance, donate_argnums=0).lower(state, example, keys[bucket.cases[at]], fresh, wanted)
+        state, of_state = jax.tree.flatten(jax.eval_shape(lambda: program.begin(size)))
+        data, of_data = jax.tree.flatten(example)
+
+        def advance(state: list, data: list, keys: np.ndarray, *others: Any) -> tuple[list, Any, Any]:
+            state, data = jax.tree.unflatten(of_state, state), jax.tree.unflatten(of_data, data)
+            state, done, result = program.advance(state, data, wrapped(keys), *others)
+            return jax.tree.leaves(state), done, result
+
+        return advance, (state, data, keys[bucket.cases[at]], np.zeros(size, bool), np.int32(0))
 
     def run(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
         try:
@@ -161,7 +180,7 @@ def run_seats(
             if not busy.any():
                 return
             wanted = np.int32((~busy).sum() + (-(-busy.sum() // 4) if waiting else busy.sum()))
-            data = inputs(bucket, seated), keys[bucket.cases[seated]]
+            data = jax.tree.leaves(inputs(bucket, seated)), keys[bucket.cases[seated]]
             state, done, result = program(state, *data, fresh, wanted)
             done = np.asarray(done) & busy
             busy &= ~done
@@ -169,7 +188,9 @@ def run_seats(
 
     with _Pool() as pool:
         buckets = sorted(buckets, key=lambda b: -b.shape.cost())
-        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, lower, progress, doing)
+        programs = pool.compile(
+            [(name, b.shape, sizes[b.shape]) for b in buckets], buckets, make, progress, doing, donated=(0,)
+        )
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
         out: SimpleQueue[Chunk | Exception] = SimpleQueue()
@@ -208,19 +229,23 @@ class _Pool:
         self,
         idents: Sequence[Hashable],
         buckets: Sequence[Bucket],
-        lower: Callable[[Bucket], Any],
+        make: Callable[[Bucket], tuple[Callable, tuple]],
         progress: Progress,
         doing: str,
+        donated: tuple[int, ...] = (),
     ) -> list[Any]:
         """One program for each bucket, from :data:`_compiled` where it is there already."""
-        options = _OPTIONS if jax.default_backend() == "cpu" else None
-        compiling = {
-            self.threads.submit(lower(bucket).compile, options): ident
-            for ident, bucket in zip(idents, buckets, strict=True)
-            if ident not in _compiled
-        }
-        compiled = progress.task(f"Compiling for {doing}", len(compiling), "programs")
-        for future in as_completed(compiling):
-            _compiled[compiling[future]] = future.result()
-            compiled(1)
+        wanted = {ident: bucket for ident, bucket in zip(idents, buckets, strict=True) if ident not in _compiled}
+        if not wanted:
+            return [_compiled[ident] for ident in idents]
+        options = compiler_options()
+        compiled = progress.task(f"Compiling for {doing}", len(wanted), "programs")
+        with kept_on_disk():
+            compiling = {
+                self.threads.submit(lower(ident, partial(make, bucket), donated).compile, options): ident
+                for ident, bucket in wanted.items()
+            }
+            for future in as_completed(compiling):
+                _compiled[compiling[future]] = future.result()
+                compiled(1)
         return [_compiled[ident] for ident in idents]

@@ -14,12 +14,14 @@ from plausibly.case import Case
 from plausibly.distributions import log_ratios
 from plausibly.inference._batching import Bucket, bucket_cases
 from plausibly.inference._chunks import Seated, cases_last, run_chunks, run_seats
+from plausibly.inference._gaps import with_order
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program
 from plausibly.inference._sampler import Sampler, State
 
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.
 THINNING = (1, 4, 3)
+MAX_TREE_DEPTH = 8  # trajectories have at most 255 leapfrog steps
 
 
 def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
@@ -53,8 +55,9 @@ def nuts(
     warmup: int,
     draws: int,
     target_acceptance: float = 0.9,
-    max_tree_depth: int = 8,
+    max_tree_depth: int = MAX_TREE_DEPTH,
     pooled: bool = False,
+    gaps: bool = False,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -75,6 +78,8 @@ def nuts(
         See :class:`plausibly.inference._sampler.Sampler`.
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    gaps
+        Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     progress
         Where to report.
 
@@ -117,12 +122,16 @@ def nuts(
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
+    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
+    settings = chains, warmup, draws, target_acceptance, max_tree_depth
+    if gaps:
+        buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
         build,
         case_inputs(arguments),
-        bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact"),
+        buckets,
         chain_keys,
-        name=("nuts", program, tuple(arguments), pooled, chains, warmup, draws, target_acceptance, max_tree_depth),
+        name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
     )

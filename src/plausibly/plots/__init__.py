@@ -10,15 +10,24 @@ by readers who do not see all of them, and what a line or row is stands beside i
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             the probability that one classifier beats another
 :func:`plausibilities`            draws of one case's plausibilities against the point estimate
+:func:`convergence`               a diagnostic of all cases, the worst first
+:func:`convergence_overview`      all diagnostics side by side
+:func:`trace`, :func:`rank`       the chains of one quantity
+:func:`worst_chains`              both, of the cases whose chains are worst
 :func:`discrepancy_ratios`        how far models and annotators are from the annotators
 :func:`discrepancy_curves`        the same along a setting, of several models
 :func:`discrepancy_by_threshold`  the same along the threshold of a score
 :func:`reliability_by_case`       concordance and weighted reliability, over cases
 :func:`annotator_abilities`       abilities under the Rasch model, with intervals
+:func:`annotator_reliabilities`   inferred reliabilities, with intervals and numbers of annotations
 :func:`nomogram`                  measured accuracy, reliability of labels, actual accuracy
 :func:`agreement_histogram`       distances between annotators against those chance would give
 :func:`agreement_heatmap`         measures of agreement by several distances
 :func:`annotator_heatmap`         mean distances between annotators
+:func:`model_comparison`          which aggregation model predicts annotations left out
+:func:`predictive_checks`         what a model's annotators would say, and what they said
+:func:`replicate_histogram`       the same for one statistic
+:func:`prior_sensitivity`         a metric under other priors and conventions
 ================================  ============================================================
 """
 
@@ -26,14 +35,25 @@ from plausibly.plots._agreement import agreement_heatmap as agreement_heatmap
 from plausibly.plots._agreement import agreement_histogram as agreement_histogram
 from plausibly.plots._agreement import agreement_histograms as agreement_histograms
 from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
+from plausibly.plots._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
+from plausibly.plots._chains import rank as rank
+from plausibly.plots._chains import trace as trace
+from plausibly.plots._chains import worst_chains as worst_chains
+from plausibly.plots._convergence import convergence as convergence
+from plausibly.plots._convergence import convergence_overview as convergence_overview
 from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
 from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
 from plausibly.plots._histogram import metric_histogram as metric_histogram
+from plausibly.plots._model_comparison import model_comparison as model_comparison
 from plausibly.plots._nomogram import nomogram as nomogram
 from plausibly.plots._plausibilities import plausibilities as plausibilities
+from plausibly.plots._predictive_check import predictive_checks as predictive_checks
+from plausibly.plots._predictive_check import replicate_histogram as replicate_histogram
+from plausibly.plots._prior_sensitivity import prior_sensitivities as prior_sensitivities
+from plausibly.plots._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
 from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities

@@ -7,6 +7,8 @@ from matplotlib.patches import Rectangle
 from plausibly.comparison import probabilities_better
 from plausibly.plots._style import metric_name, new_axes, plain
 
+_MANY = 6
+
 
 def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -> Axes:
     """Draw the share of draws in which the classifier of a row beats that of a column.
@@ -38,8 +40,10 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
     ['0.62', '0.38']
     """
     matrix = probabilities_better(results, metric)
-    names = [plain(name, 16) for name in matrix["classifier"].values]
-    n = len(names)
+    n = matrix.sizes["classifier"]
+    # Many names stand upright, where more of each is seen: long ones often differ at their ends.
+    upright = n > _MANY
+    names = [plain(name, 26 if upright else 16) for name in matrix["classifier"].values]
     ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
     shown = matrix.values
     ax.imshow(shown, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
@@ -52,7 +56,7 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
     for edge in range(1, n):
         ax.axvline(edge - 0.5, color="white", lw=2)
         ax.axhline(edge - 0.5, color="white", lw=2)
-    ax.set_xticks(range(n), names)
+    ax.set_xticks(range(n), names, rotation=90 if upright else 0)
     ax.set_yticks(range(n), names)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

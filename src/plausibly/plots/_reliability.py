@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import GREY, colour, marker, metric_name, new_axes, plain, spread
+from plausibly.plots._style import COLOURS, GREY, colour, marker, metric_name, new_axes, plain, spread, within
 
 
 def metric_by_reliability(
@@ -57,6 +57,8 @@ def metric_by_reliability(
     # The axis counts reliabilities, which are roughly in geometric progression; the limit comes one step after them.
     step = {reliability: place for place, reliability in enumerate(reliabilities)}
     limit = len(reliabilities)
+    # Bands of many classifiers would add up to mud.
+    alpha = 0.18 if rows["classifier"].nunique() <= len(COLOURS) else 0.05
     ends = []
     for position, (classifier, own) in enumerate(rows.groupby("classifier", sort=False)):
         style = {"color": colour(position), "marker": marker(position), "ms": 6}
@@ -65,7 +67,7 @@ def metric_by_reliability(
         ax.plot(places, swept["mean"], lw=2, label=plain(classifier), **style)
         if len(places) == 1:  # too short for a band
             ax.plot(places * 2, [*swept["lower"], *swept["upper"]], color=style["color"], alpha=0.3, lw=5)
-        ax.fill_between(places, swept["lower"], swept["upper"], color=style["color"], alpha=0.18, lw=0)
+        ax.fill_between(places, swept["lower"], swept["upper"], color=style["color"], alpha=alpha, lw=0)
         last = own.iloc[-1]
         if places:
             ax.plot([places[-1], limit], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])
@@ -73,7 +75,8 @@ def metric_by_reliability(
         ends.append((classifier, last["point"], style["color"]))
     ax.margins(y=0.1)
     low, high = ax.get_ylim()
-    heights = spread([value for _, value, _ in ends], gap=0.07 * (high - low))
+    gap = min(0.07, 1 / len(ends)) * (high - low)
+    heights = within(spread([value for _, value, _ in ends], gap), gap, low + gap / 2, high - gap / 2)
     for (classifier, _, shade), height in zip(ends, heights, strict=True):
         ax.annotate(
             plain(classifier, 24),

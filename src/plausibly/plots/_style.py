@@ -99,3 +99,21 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     out = np.empty(len(placed))
     out[order] = placed
     return out.tolist()
+
+
+def within(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move labels that are ``gap`` apart into an interval, as far as there is room in it.
+
+    Examples
+    --------
+    >>> within([0.9, 1.0, 1.1], gap=0.1, low=0, high=1)
+    [0.8, 0.9, 1.0]
+    """
+    out = np.asarray(places, float)
+    order = np.argsort(out, kind="stable")
+    from_ends = gap * np.arange(len(out))
+    # Nobody stands lower than those below allow, nor higher than those above do.
+    fitted = np.minimum(np.maximum(out[order], low + from_ends), high - from_ends[::-1])
+    out = out.copy()
+    out[order] = fitted
+    return [round(float(x), 12) for x in out]

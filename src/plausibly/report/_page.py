@@ -11,28 +11,44 @@ import numpy as np
 import pandas as pd
 
 from plausibly import diagnostics
-from plausibly.errors import FileError
+from plausibly.errors import ArgumentError, FileError
 from plausibly.plots._style import metric_name
-from plausibly.report._figures import pictures
+from plausibly.report._cases import undecided
+from plausibly.report._exhibits import exhibits
+from plausibly.report._figures import MANY, SECTIONS, pictures
+from plausibly.report._references import references
 from plausibly.report._tables import (
     MOST_ROWS,
     certainty_table,
     convergence_table,
     headline,
     headline_metrics,
+    lead,
     not_converged_table,
+    strata_table,
+    subgroup_table,
 )
+from plausibly.report._words import OPEN, SETTLED, sentences
 from plausibly.sweeps import Sweep
 
 RULE = (
     "A case has converged if no trajectory diverged, if every plausibility has a bulk and a tail effective sample size "
-    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, and if its R-hat is at most {diagnostics.R_HAT}, or at most "
-    f"what converged chains exceed with a probability of {diagnostics.FALSE_ALARM} divided by the number of "
-    "plausibilities of all cases."
+    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, if its R-hat is at most {diagnostics.R_HAT}, or at most what "
+    f"converged chains exceed with a probability of {diagnostics.FALSE_ALARM} divided by the number of plausibilities "
+    f"of all cases, and if the E-BFMI of its energies is at least {diagnostics.E_BFMI} in every chain."
 )
+AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 
 
-def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
+def render(
+    swept: Sweep,
+    sources: Mapping[str, str] | None = None,
+    *,
+    comparison: Any = None,
+    checks: Any = None,
+    sensitivity: Any = None,
+    audit: pd.DataFrame | None = None,
+) -> str:
     """Write a sweep as the text of one self-contained HTML file.
 
     Parameters
@@ -41,6 +57,8 @@ def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
         From :func:`plausibly.sweep`.
     sources
         Where the data came from, such as ``{"annotations": "annotations.json"}``.
+    comparison, checks, sensitivity, audit
+        As for :func:`report`.
 
     Returns
     -------
@@ -54,6 +72,7 @@ def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
     >>> "<h1>" in render(swept)
     True
     """
+    audited = _audit(audit)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("plausibly", "report"),
         autoescape=True,
@@ -61,15 +80,21 @@ def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "metric": metric_name}
-    sections: dict[str, list] = {}
+    environment.filters |= {"number": _number, "metric": metric_name, "percent": _percent}
+    figures: dict[str, list] = {section: [] for section in SECTIONS}
     for picture in pictures(swept):
-        sections.setdefault(picture.section, []).append(picture)
+        figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
+    others = [
+        ("comparison", "Which aggregation model", exhibits(comparison)),
+        ("checks", "Does the model reproduce the annotations", exhibits(checks)),
+        ("sensitivity", "What the choices of the analyst change", exhibits(sensitivity)),
+    ]
     template = environment.get_template("report.html.j2")
     return template.render(
         style=(Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
         swept=swept,
+        many=MANY,
         data=_data(swept),
         sources=dict(sources or {}),
         settings=_settings(swept),
@@ -83,11 +108,28 @@ def render(swept: Sweep, sources: Mapping[str, str] | None = None) -> str:
         headline_metrics=headline_metrics(swept.runs[0]),
         certainty=_records(certainty_table(swept.runs)),
         metrics=_records(swept.metrics),
-        sections=sections,
+        figures=figures,
+        summary=list(sentences(swept)),
+        lead=lead(swept),
+        cases=list(undecided(swept, lead(swept))),
+        subgroups=subgroup_table(swept),
+        strata=strata_table(swept, SETTLED, OPEN),
+        references=references(swept),
+        audit=audited,
+        others=[(name, words, shown) for name, words, shown in others if shown],
     )
 
 
-def report(swept: Sweep, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
+def report(
+    swept: Sweep,
+    path: str | os.PathLike,
+    sources: Mapping[str, str] | None = None,
+    *,
+    comparison: Any = None,
+    checks: Any = None,
+    sensitivity: Any = None,
+    audit: pd.DataFrame | None = None,
+) -> None:
     """Write a sweep as one self-contained HTML file.
 
     Parameters
@@ -98,23 +140,51 @@ def report(swept: Sweep, path: str | os.PathLike, sources: Mapping[str, str] | N
         The file, replaced where it exists.
     sources
         Where the data came from, such as ``{"annotations": "annotations.json"}``.
+    comparison, checks, sensitivity
+        What else to show: of aggregation models, of how well one reproduces the annotations, of how much the prior
+        matters. Sentences, data frames, figures or axes of Matplotlib, results that have a ``table`` (and perhaps a
+        ``verdict``), and lists of these or mappings from captions to these.
+    audit
+        What is odd about the data: a table with the columns ``check``, ``count``, ``of``, ``examples``, ``meaning``.
 
     Raises
     ------
     FileError
         If the file cannot be written.
+    ArgumentError
+        If something to show is none of those above.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
     >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
-    >>> report(swept, "report.html")
+    >>> report(swept, "report.html", checks="Nobody has looked yet.")
     """
-    text = render(swept, sources)
+    text = render(swept, sources, comparison=comparison, checks=checks, sensitivity=sensitivity, audit=audit)
     try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
     except OSError as error:
         raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+
+
+def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
+    """What an audit found, and what it looked for in vain; checks that do not apply are neither."""
+    if audit is None:
+        return {"found": [], "clean": []}
+    if not isinstance(audit, pd.DataFrame) or not set(AUDIT) <= set(audit.columns):
+        what = f"columns {list(audit.columns)}" if isinstance(audit, pd.DataFrame) else f"a {type(audit).__name__}"
+        raise ArgumentError(
+            f"an audit is a table with the columns {', '.join(AUDIT)}, but {what} was given: make one "
+            "with plausibly.audit."
+        )
+    rows = _records(audit)
+    for row in rows:
+        examples = row["examples"]
+        row["examples"] = examples if isinstance(examples, str) else ", ".join(map(str, examples))
+    return {
+        "found": [row for row in rows if row["count"]],
+        "clean": [row for row in rows if not row["count"] and row["of"]],
+    }
 
 
 def _data(swept: Sweep) -> dict[str, str]:
@@ -126,7 +196,9 @@ def _data(swept: Sweep) -> dict[str, str]:
         "cases": f"{annotations.n_cases:,}",
         "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
         f"{per_case.mean():.1f}",
-        "cases with a single annotation": f"{int((per_case == 1).sum()):,}",
+        "annotators": f"{len(annotations.annotators):,}"
+        + (", whose names are not known" if annotations.anonymous else ""),
+        "cases with a single annotation": f"{int((per_case == 1).sum()):,} ({_percent((per_case == 1).mean())})",
         "classes": f"{annotations.n_classes:,}, of which {named:,} are named by somebody",
         "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}, the largest of {blocks.max()} classes",
         "classifiers": ", ".join(swept.classifiers) or "none",
@@ -159,6 +231,10 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _grouped(table: pd.DataFrame) -> list[list[dict[str, Any]]]:
     """Rows by run."""
     return [_records(rows) for _, rows in table.groupby("run", sort=False)]
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _number(value: float, digits: int = 3) -> str:

@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
+from plausibly._verdict import failures
+from plausibly.aggregation import MODELS
 from plausibly.comparison import probability_better
 from plausibly.evaluation import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
 CERTAINTIES = ("annotation_certainty", "risk_certainty", "risk_level_certainty")
 MOST_ROWS = 200  #: of cases that did not converge; certainty.csv has all
+LEVELS = ("low", "medium", "high")  #: of risk
 
 
 def sizes(run: Run) -> list[int]:
@@ -51,8 +55,9 @@ def headline(swept: Sweep) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``run``, ``certainty`` (mean annotation certainty of the most plausible class), ``classifier``, for each
-        metric its ``_mean``, ``_lower``, ``_upper`` and ``_point``, and ``beats_next``, the probability that the
-        classifier beats the next one by the first metric (NaN for the last). Without classifiers a run has one row.
+        metric its ``_mean``, ``_lower``, ``_upper``, ``_point`` and ``_voted``, the value against the label by majority
+        vote (NaN where that is not known), and ``beats_next``, the probability that the classifier beats the next one
+        by the first metric (NaN for the last). Without classifiers a run has one row.
 
     Examples
     --------
@@ -76,9 +81,108 @@ def headline(swept: Sweep) -> pd.DataFrame:
             for metric in metrics:
                 found = table.loc[(name, metric)]
                 row |= {f"{metric}_{column}": float(found[column]) for column in ("mean", "lower", "upper", "point")}
+                row[f"{metric}_voted"] = voted(swept, name, metric)
             row["beats_next"] = probability_better(run.results, metrics[0], name, following) if following else np.nan
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def representative(runs: Sequence[Run]) -> Run:
+    """Choose the run of a model that stands for all: its default reliability, or else the middle one."""
+    ordered = sorted(runs, key=lambda run: run.reliability)
+    model = MODELS.get(runs[0].model)
+    usual = model.arguments.get("reliability") if model else None
+    return next((run for run in ordered if run.reliability == usual), ordered[(len(ordered) - 1) // 2])
+
+
+def sampled(swept: Sweep) -> dict[str, list[Run]]:
+    """Runs of the models that have draws: a point estimate is drawn beside those of others."""
+    return {name: runs for name, runs in swept.models.items() if any(run.results.sizes["draw"] > 1 for run in runs)}
+
+
+def lead(swept: Sweep) -> Run:
+    """Choose the run that stands for the sweep: of the first model that has draws, if any has."""
+    return representative(next(iter((sampled(swept) or swept.models).values())))
+
+
+def voted(swept: Sweep, classifier: str, metric: str) -> float:
+    """Look up a metric against the label by majority vote; NaN where it is not known."""
+    if swept.voted is None or metric not in swept.voted:
+        return np.nan
+    return float(swept.voted[metric].sel(classifier=classifier).values[0])
+
+
+def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
+    """Tabulate the metrics of the main table by risk level, for the representative run of every model.
+
+    Returns
+    -------
+    list of dict
+        One per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a
+        classifier with, for every level and metric, mean and interval. None without risks.
+    """
+    tables = []
+    for runs in swept.models.values():
+        run = representative(runs)
+        if run.subgroups is None:
+            continue
+        metrics = headline_metrics(run)
+        found = run.subgroups.set_index(["risk_level", "classifier", "metric"])
+        levels = list(dict.fromkeys(run.subgroups["risk_level"]))
+        cases = run.subgroups.groupby("risk_level")["cases"].first()
+        rows = [
+            {
+                "classifier": name,
+                "cells": [
+                    {key: float(found.loc[(level, name, metric), key]) for key in ("mean", "lower", "upper")}
+                    for level in levels
+                    for metric in metrics
+                ],
+            }
+            for name in swept.classifiers
+        ]
+        named = [{"name": LEVELS[level], "cases": float(cases[level])} for level in levels]
+        tables.append({"run": run.label, "levels": named, "metrics": metrics, "rows": rows})
+    return tables
+
+
+def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, Any] | None:
+    """Tabulate classifiers by how certain cases are, and by how many annotators they have.
+
+    Means over cases of the means over draws, under the run that stands for the sweep, weighted as the evaluation was.
+    None without classifiers.
+    """
+    if not swept.classifiers:
+        return None
+    run = lead(swept)
+    metric = headline_metrics(run)[0]
+    certainty = run.results["annotation_certainty_1"].values
+    annotators = np.diff(swept.annotations.case_start)
+    weight = run.results["case_weight"].values if "case_weight" in run.results else np.ones(len(certainty))
+    groups = {
+        f"certainty below {undecided:g}": certainty < undecided,
+        f"certainty {undecided:g} to {settled:g}": (certainty >= undecided) & (certainty < settled),
+        f"certainty at least {settled:g}": certainty >= settled,
+        "one annotator": annotators == 1,
+        "2 or 3 annotators": (annotators > 1) & (annotators < 4),
+        "4 or more": annotators >= 4,
+    }
+    groups = {name: which for name, which in groups.items() if weight[which].sum() > 0}
+    values = run.results[f"{metric}_by_case"].values
+    return {
+        "run": run.label,
+        "metric": metric,
+        "groups": list(groups),
+        "cases": [int(which.sum()) for which in groups.values()],
+        "certainty": [float(np.average(certainty[which], weights=weight[which])) for which in groups.values()],
+        "rows": [
+            {
+                "classifier": name,
+                "means": [float(np.average(of[which], weights=weight[which])) for which in groups.values()],
+            }
+            for name, of in zip(swept.classifiers, values, strict=True)
+        ],
+    }
 
 
 def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -106,10 +210,17 @@ def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
                     "ess_bulk": float(found["ess_bulk"].min()),
                     "ess_tail": float(found["ess_tail"].min()),
                     "n_diverging": int(found["n_diverging"].sum()),
+                    "e_bfmi": _least(found, "e_bfmi"),
                     "not_converged": len(run.not_converged()),
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _least(found: xr.Dataset, name: str) -> float:
+    """Least value of the cases that have one."""
+    values = found[name].values if name in found else np.empty(0)
+    return float(np.nanmin(values)) if np.isfinite(values).any() else np.nan
 
 
 def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -117,9 +228,10 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
     tables = []
     for run in runs:
         if run.has_chains:
-            found = run.convergence.isel(case=np.flatnonzero(~run.convergence["converged"].values))
+            found = run.convergence
             columns = {"run": run.label, "case": found["case"].values.astype(str)}
-            tables.append(pd.DataFrame(columns | {name: found[name].values for name in STATISTICS}))
+            columns |= {name: found[name].values for name in STATISTICS} | {"failed": failures(found)}
+            tables.append(pd.DataFrame(columns)[~found["converged"].values])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 

@@ -1,0 +1,120 @@
+"""Work in shards that are on disk as soon as they are done, where the same work finds them after an interruption.
+
+A folder holds the shards' files and a *manifest* of everything that the work depends on. A file appears under its name
+only when it is complete, and the name carries the checksum of its contents; a file that does not match it counts for
+nothing.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from plausibly.errors import ArgumentError, FileError
+
+_MANIFEST = "manifest.json"
+
+
+class Shards:
+    """The finished shards of a piece of work.
+
+    Parameters
+    ----------
+    folder
+        Where they are, made where it does not exist.
+    manifest
+        Everything that they depend on, in plain texts and numbers.
+    fresh
+        Start over, whatever the folder holds.
+
+    Raises
+    ------
+    ArgumentError
+        If the folder holds shards of other work.
+    FileError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> shards = Shards(Path("p.parts"), {"seed": 0})
+    >>> _ = shards.add(0, lambda path: path.write_text("done"))
+    >>> Shards(Path("p.parts"), {"seed": 0}).find(0).read_text()
+    'done'
+    >>> Shards(Path("p.parts"), {"seed": 1})
+    Traceback (most recent call last):
+        ...
+    plausibly.errors.ArgumentError: p.parts holds what another run finished (seed was 0 and is 1): finish that one, name
+    another place, or start over with fresh=True (--fresh).
+    """
+
+    def __init__(self, folder: Path, manifest: Mapping[str, Any], *, fresh: bool = False):
+        self.folder = folder
+        manifest = json.loads(json.dumps(manifest))
+        try:
+            if fresh and (folder / _MANIFEST).exists():
+                shutil.rmtree(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._check(manifest)
+        except OSError as error:
+            reason = error.strerror or error
+            raise FileError(f"{folder} cannot be written ({reason}): choose another place.") from error
+
+    def _check(self, manifest: Mapping[str, Any]) -> None:
+        place = self.folder / _MANIFEST
+        try:
+            found = json.loads(place.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if any(self.folder.iterdir()):
+                raise ArgumentError(
+                    f"{self.folder} is needed for finished parts, but holds something else: move it away, or name "
+                    "another place."
+                ) from None
+            self._write(place, lambda path: path.write_text(json.dumps(manifest, indent=1), encoding="utf-8"))
+            return
+        except ValueError:
+            found = {}
+        if found != manifest:
+            names = [name for name in {**found, **manifest} if found.get(name) != manifest.get(name)]
+            what = ", ".join(f"{name} was {found.get(name)} and is {manifest.get(name)}" for name in names)
+            raise ArgumentError(
+                f"{self.folder} holds what another run finished ({what}): finish that one, name another place, or "
+                "start over with fresh=True (--fresh)."
+            )
+
+    def find(self, number: int) -> Path | None:
+        """Return the file of a finished shard, if it is there and intact."""
+        for path in sorted(self.folder.glob(f"{number:06d}-*")):
+            if path.name == self._name(number, path):
+                return path
+        return None
+
+    def add(self, number: int, write: Callable[[Path], Any]) -> Path:
+        """Let ``write`` write the file of a shard, and keep it."""
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix="unfinished-") as folder:
+            path = Path(folder) / "shard"
+            write(path)
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+            return path.replace(self.folder / self._name(number, path))
+
+    def remove(self) -> None:
+        """Forget all shards."""
+        shutil.rmtree(self.folder)
+
+    @staticmethod
+    def _name(number: int, path: Path) -> str:
+        digest = blake2b(digest_size=16)
+        with path.open("rb") as file:
+            while block := file.read(2**20):
+                digest.update(block)
+        return f"{number:06d}-{digest.hexdigest()}"
+
+    def _write(self, place: Path, write: Callable[[Path], Any]) -> None:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix="unfinished-") as folder:
+            path = Path(folder) / "file"
+            write(path)
+            path.replace(place)

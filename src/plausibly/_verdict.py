@@ -1,0 +1,202 @@
+"""Reading a table of convergence: the verdict in a sentence, the worst by name, what each of them failed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT, r_hat_bound
+
+STATISTICS = {
+    "r_hat": "R-hat",
+    "ess_bulk": "bulk ESS",
+    "ess_tail": "tail ESS",
+    "n_diverging": "divergences",
+    "e_bfmi": "E-BFMI",
+    "at_max_depth": "at maximum tree depth",
+}
+"""What is known of chains, in words."""
+
+GREATER_IS_WORSE = ("r_hat", "n_diverging", "at_max_depth")
+
+
+def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
+    """Say in one sentence whether chains converged and, if not, which cases did not.
+
+    Parameters
+    ----------
+    convergence
+        From :func:`plausibly.diagnose`, by the label of the run.
+    most
+        How many cases to name.
+
+    Examples
+    --------
+    >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
+    >>> verdict({"plackett-luce@3": found})
+    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'."
+    """
+    sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
+    if not sampled:
+        return "No chains had to converge: the draws are exact or the models are point estimates."
+    first = next(iter(sampled.values()))
+    of, what = f"{first['converged'].size:,}", "quantities" if kind(first) == "quantity" else "cases"
+    failed = {label: names(found)[~found["converged"].values] for label, found in sampled.items()}
+    named = list(dict.fromkeys(str(name) for some in failed.values() for name in some))
+    if not named:
+        return f"Chains converged in all {of} {what} ({', '.join(sampled)})."
+    counts = ", ".join(f"{label}: {len(some):,}" for label, some in failed.items() if len(some))
+    more = f" and {len(named) - most:,} more" if len(named) > most else ""
+    shown = ", ".join(map(repr, named[:most]))
+    return f"Chains did not converge in {len(named):,} of {of} {what} ({counts}): {shown}{more}."
+
+
+def kind(found: xr.Dataset) -> str:
+    """What the rows of a table of convergence are: a case, or a quantity of a model of labels."""
+    return str(found["converged"].dims[0])
+
+
+def names(found: xr.Dataset) -> np.ndarray:
+    """Names of the rows of a table of convergence."""
+    return found[kind(found)].values
+
+
+def worst(found: xr.Dataset, most: int = 6) -> list[str]:
+    """Name the cases whose chains give most cause for concern, the worst first.
+
+    Those that did not converge come before all others; beyond that the statistic counts that is furthest from what is
+    asked of it, relative to that.
+
+    Parameters
+    ----------
+    found
+        From :func:`plausibly.diagnose`.
+    most
+        How many to name.
+
+    Returns
+    -------
+    list of str
+        None of exact draws and point estimates, which have no chains.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False, True]), "r_hat": ("case", [1.0, 1.3, 1.01])}
+    >>> worst(xr.Dataset(columns, {"case": ["p", "q", "r"]}), most=2)
+    ['q', 'r']
+    """
+    if "r_hat" not in found:
+        return []
+    least = _least(found)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distances = [(found["r_hat"].values - 1) / (R_HAT - 1)]
+        distances += [least / found[name].values for name in ("ess_bulk", "ess_tail") if name in found]
+        if "n_diverging" in found:
+            distances.append(np.where(found["n_diverging"].values > 0, 1.0 + found["n_diverging"].values, 0))
+        if "e_bfmi" in found:
+            distances.append(np.nan_to_num(E_BFMI / found["e_bfmi"].values, nan=0.0))
+    # What is no number cannot be worse.
+    severity = np.nan_to_num(np.array(distances, float), nan=np.inf).max(0)
+    order = np.lexsort((-severity, found["converged"].values))[:most]
+    return [str(name) for name in names(found)[order]]
+
+
+def table(found: xr.Dataset, some: list[str] | None = None) -> pd.DataFrame:
+    """Tabulate the statistics of all cases, or of some by name, and what each case failed.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
+    >>> table(xr.Dataset(columns, {"case": ["p", "q"]})).values.tolist()
+    [['p', 1.0, True, ''], ['q', 1.3, False, 'R-hat']]
+    """
+    columns = {kind(found): names(found).astype(str)}
+    columns |= {name: found[name].values for name in STATISTICS if name in found}
+    columns |= {"converged": found["converged"].values, "failed": failures(found)}
+    rows = pd.DataFrame(columns)
+    return rows if some is None else rows.set_index(kind(found)).loc[some].reset_index()
+
+
+def failures(found: xr.Dataset) -> list[str]:
+    """Say of each case which statistics it failed by, nothing where it converged.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
+    >>> columns["ess_bulk"] = ("case", [900.0, 9.0])
+    >>> failures(xr.Dataset(columns, {"case": ["p", "q"]}))
+    ['', 'R-hat, bulk ESS']
+    """
+    if "r_hat" not in found:
+        return [""] * found["converged"].size
+    wrong = {}
+    for name in ("ess_bulk", "ess_tail"):
+        if name in found:
+            wrong[name] = ~(found[name].values >= _least(found))
+    if "n_diverging" in found:
+        wrong["n_diverging"] = found["n_diverging"].values > 0
+    if "e_bfmi" in found:
+        wrong["e_bfmi"] = found["e_bfmi"].values < E_BFMI
+    ess = np.nan_to_num(found["ess_bulk"].values if "ess_bulk" in found else np.inf, nan=0.0)
+    # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
+    bound = r_hat_bound(
+        np.maximum(ess, _least(found)),
+        max(_chains(found), 2),
+        max(int(found.attrs.get("quantities", found["converged"].size)), 1),
+    )
+    other = np.any(list(wrong.values()), axis=0) if wrong else np.zeros(found["converged"].shape, bool)
+    # Of a case the greatest R-hat and the least ESS are known, which may be those of two classes: whatever did not
+    # converge and passes everything else failed by R-hat.
+    wrong = {"r_hat": ~(found["r_hat"].values <= bound) | ~other} | wrong
+    texts = []
+    for row, passed in enumerate(found["converged"].values):
+        texts.append("" if passed else ", ".join(STATISTICS[name] for name, which in wrong.items() if which[row]))
+    return texts
+
+
+def checks(found: xr.Dataset) -> pd.DataFrame:
+    """Tabulate for every statistic the worst value, whose it is, what is asked, and how many fail.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``statistic``, ``worst``, the name of the ``case`` (or ``quantity``), ``asked`` in words, and
+        ``failed``, a number of cases, NaN where nothing is asked. Without rows of exact draws and point estimates.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
+    >>> checks(xr.Dataset(columns, {"case": ["p", "q"]})).values.tolist()
+    [['R-hat', 1.3, 'q', 'at most 1.01, or what chance explains', 1.0]]
+    """
+    asked = {
+        "r_hat": f"at most {R_HAT}, or what chance explains",
+        "ess_bulk": f"at least {_least(found)}",
+        "ess_tail": f"at least {_least(found)}",
+        "n_diverging": "none",
+        "e_bfmi": f"at least {E_BFMI}",
+        "at_max_depth": "rarely: it costs time",
+    }
+    failed = failures(found)
+    rows = []
+    for name, words in STATISTICS.items():
+        if name not in found or "r_hat" not in found:
+            continue
+        values = found[name].values.astype(float)
+        if name in ("e_bfmi", "at_max_depth") and np.isnan(values).all():
+            continue  # no case has trajectories
+        sign = -1 if name in GREATER_IS_WORSE else 1
+        undefined = np.inf if name in ("e_bfmi", "at_max_depth") else -np.inf
+        at = int(np.argmin(np.where(np.isnan(values), undefined, sign * values)))
+        count = np.nan if name == "at_max_depth" else sum(words in text.split(", ") for text in failed)
+        rows.append((words, values[at], str(names(found)[at]), asked[name], float(count)))
+    return pd.DataFrame(rows, columns=["statistic", "worst", kind(found), "asked", "failed"])
+
+
+def _chains(found: xr.Dataset) -> int:
+    return int(found.attrs.get("chains", 4))
+
+
+def _least(found: xr.Dataset) -> int:
+    return ESS_PER_CHAIN * _chains(found)

@@ -1,0 +1,101 @@
+"""``plausibly sensitivity``: how much the headline depends on priors and conventions."""
+
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from plausibly import annotations as annotated
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import console, make_folder, say, write_table, writing
+from plausibly.plots import prior_sensitivities
+from plausibly.plots._style import metric_name
+from plausibly.sensitivity import prior_sensitivity
+
+TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
+
+
+@example(
+    """
+    plausibly sensitivity annotations.json --classes conditions.txt \\
+        --predictions A=a.csv --predictions B=b.npy --model plackett-luce@3 --model prirn@30 --out results
+    """
+)
+def sensitivity(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    predictions: options.PredictionFiles = None,
+    model: options.ModelNames = None,
+    concentration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A1,A2",
+            help="Prior shapes to try, by default a tenth and ten times the usual.",
+            rich_help_panel="Models",
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="Which to print.")] = "top1_accuracy",
+    top: options.Top = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Evaluate under other priors, treatments of unranked classes and tie conventions, one choice at a time.
+
+    With --out writes sensitivity.csv and sensitivity.svg.
+    """
+    read = annotated.read_annotations(annotations, classes)
+    tried = None
+    if concentration is not None:
+        tried = options.parse_numbers(concentration, "--concentration", "0.1,1,10")
+    if out is not None:
+        make_folder(out)
+    found = prior_sensitivity(
+        read,
+        options.parse_files(predictions or ()),
+        options.parse_models(model or options.DEFAULT_MODELS),
+        concentration=tried,
+        k=options.parse_top(top),
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+        progress=not quiet,
+    )
+    metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
+    largest = found.largest(metric)
+    if out is not None:
+        write_table(found.table, out / TABLE)
+        with writing(out / FIGURE):
+            prior_sensitivities(found).savefig(out / FIGURE, metadata={"Date": None})
+    if not quiet:
+        _print(found.table[found.table["metric"] == metric], metric)
+        if out is not None:
+            say(f"Wrote {TABLE} and {FIGURE} to {out}")
+    whose = f" of {largest['classifier']}" if largest["classifier"] else ""
+    say(
+        f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with "
+        f"{largest['choice']} {largest['value']}".rstrip()
+        + "."
+    )
+    if strict and not found.table["converged"].all():
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _print(table: pd.DataFrame, metric: str) -> None:
+    shown = Table(title=metric_name(metric), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in ("model", "choice", "classifier", "mean (94 % interval)", "shift"):
+        shown.add_column(column, justify="right" if column[0] in "ms" and column != "model" else "left")
+    for row in table.to_dict("records"):
+        interval = "" if row["lower"] != row["lower"] else f" ({row['lower']:.3f}–{row['upper']:.3f})"
+        cells = [row["model"], f"{row['choice']} {row['value']}".strip(), row["classifier"]]
+        shown.add_row(*(Text(cell) for cell in (*cells, f"{row['mean']:.3f}{interval}", f"{row['shift']:+.3f}")))
+    console().print(shown)

@@ -1,0 +1,220 @@
+"""Trace and rank plots of single quantities, and small multiples of those that give most cause for concern."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.stats import rankdata
+
+from plausibly._arviz import Posterior, to_groups
+from plausibly._progress import Progress
+from plausibly._verdict import worst
+from plausibly.annotations._names import _show
+from plausibly.diagnostics import diagnose, judge
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import colour, new_axes, plain
+from plausibly.posterior import REMAINDER_NAME, case_names, slots_of
+
+_BINS = 20
+_ROW = 10.0, 2.1  # inches
+
+
+def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw a quantity along the draws of every chain.
+
+    Chains that converged look alike: noise around one level. One that stands still, drifts or lies elsewhere did not.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    case
+        Name of a case; of models of labels, such as Rasch's, of a quantity, such as ``"ability of ann"``.
+    class_name
+        Of which class to show the plausibility; by default the one of the case whose chains are worst.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A line per chain.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such case, class or quantity.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=3, progress=False)
+    >>> len(trace(posterior, "0", "b").lines)
+    3
+    """
+    title, what, draws = _quantity(posterior, case, class_name)
+    ax = new_axes(ax, height=2.5)
+    for chain, values in enumerate(draws):
+        ax.plot(values, color=colour(chain), lw=0.7, alpha=0.8)
+    ax.set(xlabel="draw", ylabel=what, xlim=(0, max(draws.shape[1] - 1, 1)))
+    ax.set_title(title, loc="left", fontsize="medium")
+    ax.grid(axis="y", color="0.9")
+    ax.set_axisbelow(True)
+    return ax
+
+
+def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw how the draws of every chain rank among those of all.
+
+    Chains that converged have as many low, middle and high ranks as any other: their histograms are flat. One that
+    leans to a side lies elsewhere; one with a hump or a hollow in the middle is narrower or wider than the others.
+
+    Parameters
+    ----------
+    posterior, case, class_name
+        As for :func:`trace`.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A histogram of ranks per chain, one above the other, with a line at what equal chains would have.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such case, class or quantity.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization, Bayesian
+    Analysis 16, section 4.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=3, progress=False)
+    >>> [label.get_text() for label in rank(posterior, "0").get_yticklabels()]
+    ['chain 0', 'chain 1', 'chain 2']
+    """
+    title, _, draws = _quantity(posterior, case, class_name)
+    chains, n = draws.shape
+    ax = new_axes(ax, height=2.5)
+    ranks = (rankdata(draws, axis=None).reshape(draws.shape) - 0.5) / draws.size
+    bins = min(_BINS, max(n // 5, 1))
+    counts = np.array([np.histogram(values, bins, (0, 1))[0] for values in ranks])
+    # At what equal chains have, a histogram fills half of its row.
+    heights = np.minimum(counts / (n / bins) / 2, 0.95)
+    left = np.arange(bins) / bins
+    for chain, height in enumerate(heights):
+        base = chains - 1 - chain
+        ax.bar(left, height, 1 / bins, bottom=base, align="edge", color=colour(chain), alpha=0.75, lw=0)
+        ax.plot([0, 1], [base + 0.5] * 2, color="black", lw=0.8, ls=":")
+    ax.set_yticks(np.arange(chains)[::-1] + 0.25, [f"chain {chain}" for chain in range(chains)])
+    ax.tick_params(axis="y", length=0)
+    ax.set_xticks([0, 0.5, 1], ["lowest", "rank among all draws", "highest"])
+    for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
+        label.set_horizontalalignment(side)
+    ax.spines["left"].set_visible(False)
+    ax.set(xlim=(0, 1), ylim=(0, chains))
+    ax.set_title(title, loc="left", fontsize="medium")
+    return ax
+
+
+def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, most: int = 4) -> Figure:
+    """Draw :func:`trace` and :func:`rank` of the cases whose chains give most cause for concern.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`, which may leave the draws in their file.
+    cases
+        Names of cases or quantities; by default the worst ones, the worst first.
+    most
+        How many of these.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row per case: its traces, and its ranks.
+
+    Raises
+    ------
+    ArgumentError
+        If no cases are given and there are no chains, or there is no such case.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", progress=False)
+    >>> len(worst_chains(posterior, ["0", "1"]).axes)
+    4
+    """
+    from matplotlib import pyplot
+
+    wanted = worst(diagnose(posterior), most) if cases is None else [str(case) for case in cases]
+    if not wanted:
+        raise ArgumentError("there are no chains to draw, as draws are exact or a point estimate: name some cases.")
+    width, height = _ROW
+    size = (width, height * len(wanted) + 0.4)
+    figure, axes = pyplot.subplots(
+        len(wanted), 2, figsize=size, layout="constrained", squeeze=False, width_ratios=[3, 2]
+    )
+    for row, name in zip(axes, wanted, strict=True):
+        trace(posterior, name, ax=row[0])
+        rank(posterior, name, ax=row[1]).set_title("")
+        if row is not axes[-1]:
+            row[0].set_xlabel("")
+            row[1].set_xticks([])
+    return figure
+
+
+def _quantity(
+    posterior: Posterior, name: str, class_name: str | None
+) -> tuple[str, str, Float[np.ndarray, "chain draw"]]:
+    """A quantity by its name: a title, what it is, and its draws, of which no others are read."""
+    groups = to_groups(posterior) if isinstance(posterior, Posterior) else {}
+    if "plausibility" in groups.get("posterior", {}):
+        return _plausibility(posterior, name, class_name)
+    if "convergence" in groups and class_name is None:
+        for site, variable in groups["posterior"].data_vars.items():
+            of = next((str(dim) for dim in variable.dims if dim not in ("chain", "draw")), None)
+            ordered = variable.transpose("chain", "draw", ...)
+            if of is None and name == site:
+                return plain(name), "value", ordered.values
+            if of is not None and name.startswith(f"{site} of "):
+                at = np.flatnonzero(variable[of].values.astype(str) == name.removeprefix(f"{site} of "))
+                if len(at):
+                    return plain(name), str(site), ordered[..., int(at[0])].values
+    raise ArgumentError(
+        f"{_show(name)} is no case or quantity of this posterior: choose one that plausibly.diagnose names."
+    )
+
+
+def _plausibility(posterior: Posterior, case: str, class_name: str | None):
+    at = np.flatnonzero(case_names(posterior) == str(case))
+    if not len(at):
+        first = str(case_names(posterior)[0])
+        raise ArgumentError(f"there is no case {str(case)!r} in this posterior: its cases are {first!r}, ….")
+    slots = slots_of(posterior)
+    own = slice(slots.start[at[0]], slots.start[at[0] + 1])
+    variable = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot")[..., own]
+    classes = variable["class_name"].values.astype(str).tolist()
+    draws = variable.values
+    if class_name is None:
+        with Progress(False) as progress:
+            _, bulk, tail, good = judge(draws, progress=progress)
+        effective = np.nan_to_num(np.minimum(bulk, tail), nan=0.0)
+        chosen = int(np.lexsort((effective, good))[0])
+    elif class_name in classes:
+        chosen = classes.index(class_name)
+    else:
+        raise ArgumentError(
+            f"{class_name!r} has no slot in case {str(case)!r}: choose from {', '.join(map(repr, classes))}."
+        )
+    shown = "all classes that nobody named" if classes[chosen] == REMAINDER_NAME else plain(classes[chosen])
+    what = f"case {plain(case)}" if str(case).isdigit() else plain(case)
+    return f"{what}: {shown}", "plausibility", draws[..., chosen]

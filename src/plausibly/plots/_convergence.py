@@ -1,0 +1,131 @@
+"""Diagnostics of all cases at a glance: every statistic sorted, the worst case first."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly._verdict import GREATER_IS_WORSE, STATISTICS, kind, names
+from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+
+_SHOWN = ("r_hat", "ess_bulk", "ess_tail", "e_bfmi", "at_max_depth")
+_GOOD, _BAD = COLOURS[0], COLOURS[1]
+_NAMED = 3
+_DOTS = 60  # up to so many cases are dots, more are a curve
+
+
+def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None = None) -> Axes:
+    """Draw a diagnostic of all cases, the worst first.
+
+    Parameters
+    ----------
+    found
+        From :func:`plausibly.diagnose`.
+    statistic
+        ``"r_hat"``, ``"ess_bulk"``, ``"ess_tail"``, ``"n_diverging"``, ``"e_bfmi"`` or ``"at_max_depth"``.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Cases in order; those that did not converge stand out, the worst have their names, and a dotted line is what is
+        asked. Cases without a value are left out.
+
+    Raises
+    ------
+    ArgumentError
+        If the statistic is not known of these draws, as of exact ones.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
+    >>> axes = convergence(xr.Dataset(columns, {"case": ["p", "q"]}))
+    >>> axes.lines[0].get_ydata().tolist()
+    [1.3, 1.0]
+    """
+    if statistic not in STATISTICS or statistic not in found:
+        known = [name for name in STATISTICS if name in found]
+        choose = f"choose from {', '.join(known)}" if known else "they are exact draws or a point estimate"
+        raise ArgumentError(f"{statistic!r} is no diagnostic of these draws: {choose}.")
+    values, good = found[statistic].values.astype(float), found["converged"].values
+    known = np.flatnonzero(~np.isnan(values))
+    sign = -1 if statistic in GREATER_IS_WORSE else 1
+    order = known[np.argsort(sign * values[known], kind="stable")]
+    ax = new_axes(ax, 4.8, 2.8)
+    place = np.arange(1, len(order) + 1)
+    style = {"marker": "o", "ms": 4} if len(order) <= _DOTS else {}
+    ax.plot(place, values[order], color=_GOOD, lw=1.5, zorder=2, **style)
+    bad = ~good[order]
+    ax.plot(place[bad], values[order][bad], marker="o", ms=5, ls="", color=_BAD, zorder=3)
+    least = ESS_PER_CHAIN * int(found.attrs.get("chains", 4))
+    asked = {"r_hat": R_HAT, "ess_bulk": least, "ess_tail": least, "e_bfmi": E_BFMI}.get(statistic)
+    if asked is not None:
+        ax.axhline(asked, color=GREY, lw=1, ls=":", zorder=1)
+        words = f"at {'most' if sign < 0 else 'least'} {asked:g}"
+        offset = {"xytext": (-2, 3), "textcoords": "offset points"}
+        ax.annotate(words, (1, asked), **offset, xycoords=ax.get_yaxis_transform(), ha="right", color=GREY, fontsize=8)
+    if statistic.startswith("ess"):
+        ax.set_ylim(bottom=0)
+    if statistic == "at_max_depth":
+        ax.set_ylim(-0.02, 1.02)
+    failed = [plain(names(found)[at], 18) for at in order[bad]]
+    if failed:
+        more = f" and {len(failed) - _NAMED:,} more" if len(failed) > _NAMED else ""
+        ax.set_title(f"not converged: {', '.join(failed[:_NAMED])}{more}", loc="left", color=_BAD, fontsize="small")
+    ax.set(xlabel=f"{'cases' if kind(found) == 'case' else 'quantities'}, worst first", ylabel=STATISTICS[statistic])
+    ax.set_xlim(0.5, max(len(order), 1) + 0.5)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid(axis="y", color="0.92")
+    ax.set_axisbelow(True)
+    return ax
+
+
+def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
+    """Draw :func:`convergence` for every diagnostic that is known, side by side.
+
+    Parameters
+    ----------
+    found
+        From :func:`plausibly.diagnose`.
+    columns
+        How many to a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel to a diagnostic.
+
+    Raises
+    ------
+    ArgumentError
+        If none is known, as of exact draws.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
+    >>> columns["ess_bulk"] = ("case", [900.0, 9.0])
+    >>> len(convergence_overview(xr.Dataset(columns, {"case": ["p", "q"]})).axes)
+    2
+    """
+    from matplotlib import pyplot
+
+    shown = shown_statistics(found)
+    if not shown:
+        raise ArgumentError("there are no chains to draw, as draws are exact or a point estimate: nothing converges.")
+    columns = min(columns, len(shown))
+    rows = -(-len(shown) // columns)
+    size = (3.6 * columns, 2.7 * rows)
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for ax, statistic in zip(axes.flat, shown, strict=False):
+        convergence(found, statistic, ax=ax)
+    for ax in axes.flat[len(shown) :]:
+        ax.remove()
+    return figure
+
+
+def shown_statistics(found: xr.Dataset) -> list[str]:
+    """Diagnostics that have a value for at least one case; divergences are counted, not drawn."""
+    return [name for name in _SHOWN if name in found and not np.isnan(found[name].values.astype(float)).all()]

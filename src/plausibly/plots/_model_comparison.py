@@ -1,0 +1,79 @@
+"""Aggregation models by what they predict of annotations left out."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+
+_COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
+
+
+def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw by how much models fall short of the best in predicting annotations that are left out.
+
+    Parameters
+    ----------
+    compared
+        From :func:`plausibly.compare`.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row per model, the best on top, with the difference of its log predictive density from the best's and two
+        standard errors to either side; hollow where that is no difference. At the right the density itself and the
+        weight by stacking; models that find some annotation impossible have that written in place of a difference.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no comparison.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
+    >>> found = pb.compare(annotations, {"dirichlet-categorical": (0.1, 1), "majority-vote": None}, progress=False)
+    >>> ax = model_comparison(found)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['dirichlet-categorical@1', 'dirichlet-categorical@0.1', 'majority-vote']
+    """
+    if not isinstance(compared, pd.DataFrame) or not set(compared.columns) >= _COLUMNS:
+        raise ArgumentError(
+            f"a table of plausibly.compare is needed, but a {type(compared).__name__} without its columns was given: "
+            "compare models first."
+        )
+    n = len(compared)
+    ax = new_axes(ax, 7.0, 1.5 + 0.36 * n)
+    difference = -compared["elpd_diff"].to_numpy(float)
+    dse = compared["dse"].fillna(0).to_numpy(float)
+    finite = np.isfinite(difference)
+    reach = np.where(finite, difference - 2 * dse, 0).min()
+    ax.axvline(0, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    for row, verdict in enumerate(compared["verdict"]):
+        if not finite[row]:
+            count = int(compared["impossible"].iloc[row])
+            text = f"finds {count:,} annotation{'' if count == 1 else 's'} impossible"
+            ax.annotate(text, (0, row), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", color=GREY)
+            continue
+        filled = verdict in ("best", "worse")
+        shade = COLOURS[0] if verdict != "worse" else COLOURS[1]
+        ax.hlines(row, difference[row] - 2 * dse[row], difference[row] + 2 * dse[row], color=shade, lw=2)
+        ax.plot([difference[row]], [row], "o", color=shade, ms=7, mfc=shade if filled else "white", mew=1.6)
+    ax.set_yticks(range(n), [plain(name, 32) for name in compared.index])
+    numbers = zip(compared["elpd"], compared["weight"], strict=True)
+    beside = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in beside])
+    right.spines["right"].set_visible(False)
+    for axis in (ax, right):
+        axis.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="0.92")
+    ax.set_axisbelow(True)
+    width = -reach if reach < 0 else 1.0
+    most = max(0.06 * width, np.where(finite, difference + 2 * dse, 0).max() * 1.05)
+    ax.set(xlim=(-1.06 * width, most), ylim=(n - 0.4, -0.6))
+    ax.set_xlabel("log predictive density:\ndifference from the best (± 2 standard errors)")
+    return ax

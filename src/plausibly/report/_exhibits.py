@@ -1,0 +1,126 @@
+"""What others made for the report: tables, figures and sentences, in any order and nesting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError
+from plausibly.report._svg import SVG, to_uri
+
+MOST_ROWS = 200  #: of a table, of which more would not be read
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table, figure or sentence.
+
+    Attributes
+    ----------
+    caption
+        What it shows; may be empty.
+    text, panel
+        A sentence, or a figure as a data URI; one of them, or ``columns``, is there.
+    columns, rows
+        Of a table: names, and cells as they are to be printed.
+    numeric
+        Which columns are numbers.
+    left_out
+        How many rows are not shown.
+    """
+
+    caption: str = ""
+    text: str = ""
+    panel: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    numeric: tuple[bool, ...] = ()
+    left_out: int = 0
+
+
+def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
+    """Turn into exhibits what somebody wants in the report.
+
+    Parameters
+    ----------
+    thing
+        A sentence, a data frame, a figure or axes of Matplotlib; a result that has a ``verdict``, and a ``table`` or a
+        method ``to_frame``; a mapping from captions to such things, or a sequence of them. None is nothing.
+    caption
+        Of what has none of its own.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"model": ["a", "b"], "elpd": [-1.25, -2.0]})
+    >>> [exhibit.rows or exhibit.text for exhibit in exhibits(["Better is better.", {"Scores": table}])]
+    ['Better is better.', (('a', '-1.250'), ('b', '-2.000'))]
+    """
+    if thing is None:
+        return []
+    if isinstance(thing, str):
+        return [Exhibit(caption, text=thing)]
+    if isinstance(thing, pd.DataFrame | pd.Series):
+        frame = thing.to_frame() if isinstance(thing, pd.Series) else thing
+        return [*_verdict(thing), _table(frame, caption)]
+    if isinstance(thing, Axes | Figure):
+        figure = thing.get_figure(root=True) if isinstance(thing, Axes) else thing
+        with matplotlib.rc_context(SVG):
+            return [Exhibit(caption, panel=to_uri(figure))]
+    if isinstance(thing, Mapping):
+        return [exhibit for words, one in thing.items() for exhibit in exhibits(one, str(words))]
+    if isinstance(thing, Sequence | np.ndarray):
+        return [exhibit for one in thing for exhibit in exhibits(one, caption)]
+    for name in ("table", "to_frame"):
+        made = getattr(thing, name, None)
+        made = made() if callable(made) else made
+        if isinstance(made, pd.DataFrame):
+            return [*_verdict(thing), _table(made, caption)]
+    raise ArgumentError(
+        f"the report takes sentences, data frames, figures, results with a table, and mappings or lists of these, but "
+        f"{_show(thing)} was given: give one of them."
+    )
+
+
+def _verdict(thing: Any) -> list[Exhibit]:
+    # A data frame answers to the names of its columns, too.
+    found = getattr(type(thing), "verdict", None)
+    if found is None:
+        return []
+    said = thing.verdict() if callable(found) else thing.verdict
+    return [Exhibit(text=said)] if isinstance(said, str) else []
+
+
+def _table(frame: pd.DataFrame, caption: str) -> Exhibit:
+    named = not isinstance(frame.index, pd.RangeIndex)
+    shown = frame.head(MOST_ROWS)
+    shown = pd.DataFrame(shown.reset_index() if named else shown)
+    numeric = tuple(kind.kind in "iufc" for kind in shown.dtypes)
+    rows = tuple(tuple(_cell(value) for value in row) for row in shown.itertuples(index=False, name=None))
+    columns = tuple("" if name == "index" else str(name).replace("_", " ") for name in shown.columns)
+    return Exhibit(caption, columns=columns, rows=rows, numeric=numeric, left_out=len(frame) - len(shown))
+
+
+def _cell(value: Any) -> str:
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float | np.floating):
+        # Three decimals, or as many digits where that would show nothing.
+        return f"{value:,.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2g}"
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,195 @@
+"""How much the headline depends on what nobody knows: the prior, unranked classes, the weight of ties.
+
+Every choice is changed by itself, all others staying as they are, so that a shift belongs to one choice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly.aggregation import CHOICES, takes
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError
+from plausibly.sweeps import Models, Plan, Run
+
+BASELINE = "baseline"
+FACTORS = (0.1, 10.0)  #: of the usual concentration, unless others are asked for
+MODELS: Models = {"plackett-luce": (3,), "prirn": (30,)}
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Results under every choice.
+
+    Attributes
+    ----------
+    table
+        One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice``
+        (``"baseline"``, ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier``
+        (empty for what belongs to the annotations), ``metric``, ``mean``, ``sd``, ``lower``, ``upper`` (94 % interval
+        over draws; of a certainty there is none), ``point``, ``shift``, the mean's difference from the baseline's, and
+        ``converged``.
+    baselines
+        By model, the value of each choice in the baseline.
+    """
+
+    table: pd.DataFrame
+    baselines: Mapping[str, Mapping[str, str]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics."""
+        return list(dict.fromkeys(self.table["metric"]))
+
+    def largest(self, metric: str) -> pd.Series:
+        """Return the row of the largest shift of a metric.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such metric.
+        """
+        check_metric(self, metric)
+        own = self.table[self.table["metric"] == metric].reset_index(drop=True)
+        return own.loc[own["shift"].abs().idxmax()]
+
+
+def check_metric(result: Sensitivity, metric: str) -> None:
+    """Refuse a metric that is not in a result.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+    """
+    if metric not in result.metrics:
+        raise ArgumentError(f"there is no metric {metric!r} here: choose from {', '.join(result.metrics)}.")
+
+
+def prior_sensitivity(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    models: Models | None = None,
+    *,
+    concentration: Sequence[float] | None = None,
+    unranked: Sequence[str] = CHOICES["unranked"],
+    ties: Sequence[str] = CHOICES["ties"],
+    k: int | Sequence[int] | None = None,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Sensitivity:
+    """Evaluate under other priors, treatments of unranked classes and tie conventions, one choice at a time.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes.
+    predictions
+        Scores of each classifier by its name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
+    models
+        As for :func:`plausibly.sweep`; by default Plackett-Luce at 3 and PrIRN at 30. Of each, the baseline has the
+        usual value of every argument.
+    concentration
+        Prior shapes to try, of models that have one; by default a tenth and ten times the model's usual.
+    unranked
+        Treatments of the classes that nobody named, of Plackett-Luce.
+    ties
+        Weights of tied classes, of PrIRN and IRN.
+    k, draws, chains, warmup, seed, progress
+        As for :func:`plausibly.sweep`. All runs have one seed.
+
+    Returns
+    -------
+    Sensitivity
+        Its ``table`` is tidy; :func:`plausibly.plots.prior_sensitivity` draws it.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, or no model has a choice to make.
+    PlausiblyError
+        If annotations or predictions break a rule.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]], [[["a"]], [["a"]]]])
+    >>> scores = {"A": np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0]])}
+    >>> found = prior_sensitivity(annotations, scores, {"prirn": (30,)}, k=1, draws=50, progress=False)
+    >>> own = found.table[found.table["metric"] == "top1_accuracy"]
+    >>> own[["choice", "value"]].values.tolist()
+    [['baseline', ''], ['concentration', '0.001'], ['concentration', '0.1'], ['ties', 'full']]
+    """
+    models = MODELS if models is None else models
+    if not isinstance(models, Mapping):
+        raise ArgumentError(
+            f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
+            '{"prirn": (10, 30)}.'
+        )
+    settings = {"draws": draws, "chains": chains, "warmup": warmup}
+    plans: list[tuple[str, str, Plan]] = []
+    baselines: dict[str, dict[str, str]] = {}
+    for model, wanted in models.items():
+        taken = takes(model)
+        own = {name: value for name, value in settings.items() if value is not None and name in taken}
+        base = {name: _text(taken[name]) for name in ("concentration", "unranked", "ties") if name in taken}
+
+        def planned(model=model, wanted=wanted, own=own, **choice: Any) -> Plan:
+            return Plan.of(annotations, predictions, {model: wanted}, k=k, seed=seed, **own, **choice)
+
+        plans.append((BASELINE, "", planned()))
+        baselines |= dict.fromkeys(plans[-1][2].labels, base)
+        tried = {"concentration": concentration, "unranked": unranked, "ties": ties}
+        if concentration is None and "concentration" in taken:
+            tried["concentration"] = [float(f"{factor * taken['concentration']:.12g}") for factor in FACTORS]
+        for name in base:
+            for value in _values(name, tried[name]):
+                if _text(value) != base[name]:
+                    plans.append((name, _text(value), planned(**{name: value})))
+    if len(plans) == len(models):
+        names = ", ".join(str(getattr(model, "__name__", model)) for model in models) or "none"
+        raise ArgumentError(
+            f"none of the models has a choice to make, but {names} was given: add one that has a prior, such as prirn, "
+            "or other values of its arguments."
+        )
+    rows = []
+    for choice, value, plan in plans:
+        for run, _ in plan.runs(progress=progress):
+            rows += _rows(run, choice, value)
+    table = pd.DataFrame(rows)
+    keys = ["model", "classifier", "metric"]
+    base_means = table[table["choice"] == BASELINE].set_index(keys)["mean"]
+    table["shift"] = table["mean"].to_numpy() - base_means.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()
+    order = ["model", "choice", "value", *keys[1:], "mean", "sd", "lower", "upper", "point", "shift", "converged"]
+    return Sensitivity(table[order], baselines)
+
+
+def _values(name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, str) or np.ndim(values) != 1:
+        raise ArgumentError(
+            f"{name} must list the values to try, but {_show(values)} was given: write a tuple of them."
+        )
+    return list(values)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.12g}" if isinstance(value, int | float) else str(value)
+
+
+def _rows(run: Run, choice: str, value: str) -> list[dict[str, Any]]:
+    of_run = {"model": run.label, "choice": choice, "value": value}
+    last = {"converged": not run.not_converged()}
+    columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "point"]
+    rows = [of_run | row | last for row in run.metrics()[columns].to_dict("records")]
+    none = dict.fromkeys(("sd", "lower", "upper", "point"), np.nan)
+    for name, variable in run.results.data_vars.items():
+        if str(name).startswith("annotation_certainty_"):
+            mean = {"classifier": "", "metric": str(name), "mean": float(variable.mean())}
+            rows.append(of_run | mean | none | last)
+    return rows

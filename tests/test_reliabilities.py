@@ -1,0 +1,263 @@
+"""Reliability inferred: the density written out, quadrature, a spammer among experts, and what is refused."""
+
+from itertools import permutations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.handlers import seed, trace
+from numpyro.infer.util import log_density
+from scipy import stats
+
+import plausibly as pb
+from plausibly._arviz import az, to_groups
+from plausibly.annotations import Annotations, Slots
+from plausibly.distributions import log_simplex
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.inference import bucket_cases
+from plausibly.models import tempered_plackett_luce
+from plausibly.reliabilities import simulated_coverage
+
+RANKINGS = {
+    "p": {"ann": [["a"], ["b", "c"]], "bob": [["b", "a"]], "cy": [["c"]]},
+    "q": {"ann": [["b"]], "cy": [["b"], ["a"]]},
+}
+ANNOTATIONS = Annotations.from_rankings({"cases": RANKINGS}, classes=list("abcd"))
+
+
+def literal(blocks, logs):
+    """Log probability of one annotation, given log weights: blocks in every order, one class at a time."""
+    left, total = dict(logs), 0.0
+    for block in blocks:
+        orders = []
+        for order in permutations(block):
+            still, q = dict(left), 0.0
+            for k in order:
+                q = q + still[k] - np.logaddexp.reduce(list(still.values()))
+                del still[k]
+            orders.append(q)
+        total = total + np.logaddexp.reduce(orders)
+        left = {k: x for k, x in left.items() if k not in block}
+    return total
+
+
+def buckets(fit, pooled):
+    slots = Slots.of(ANNOTATIONS)
+    found = bucket_cases(ANNOTATIONS, slots, np.ones(len(slots)), pooled=pooled, fit=fit, together=True)
+    assert len(found) == 1
+    return found[0], slots
+
+
+@pytest.mark.parametrize("per", ["dataset", "annotator"])
+def test_density_of_the_program_is_the_formula(per, float64):
+    rng = np.random.default_rng(1)
+    bucket, slots = buckets("apart" if per == "annotator" else "merged", per == "dataset")
+    z = rng.normal(size=(2, 1, bucket.shape.slots - 1))
+    m, t, e = 0.4, 0.8, rng.normal(size=3)
+    gammas = np.exp(m + t * e) if per == "annotator" else np.full(3, np.exp(m))
+    whose = np.full((2, bucket.shape.annotations), 0)
+    whose[bucket.case, bucket.row] = ANNOTATIONS.annotation_annotator[bucket.annotations]
+    values = {"log_reliability": m, "spread": t, "deviation": e, "log_ratio_0": z}
+    sizes = {"n_annotators": 3} if per == "annotator" else {}
+    with float64():
+        found, sites = log_density(tempered_plackett_luce, ([bucket.data], [whose]), sizes, values)
+        prior = float(sites["log_ratio_0"]["fn"].log_prob(jnp.asarray(z)).sum())
+        logs = np.asarray(log_simplex(z[:, 0]))
+    expected = prior + stats.norm(0, 1.5).logpdf(m)
+    if per == "annotator":
+        expected += stats.halfnorm.logpdf(t) + stats.norm.logpdf(e).sum()
+    for place, case in enumerate(bucket.cases):
+        own = slots.class_index[slots.start[case] : slots.start[case + 1]]
+        for who, blocks in RANKINGS["pq"[case]].items():
+            gamma = gammas[["ann", "bob", "cy"].index(who)]
+            weights = {"abcd"[k] if k >= 0 else "rest": gamma * x for k, x in zip(own, logs[place], strict=False)}
+            expected += literal(blocks, weights)
+    np.testing.assert_allclose(float(found), expected, rtol=1e-5)
+
+
+def test_sites_of_the_program():
+    bucket, _ = buckets("merged", True)
+    sites = trace(seed(tempered_plackett_luce, jax.random.key(0))).get_trace([bucket.data])
+    np.testing.assert_allclose(sites["plausibility_0"]["value"].sum(-1), 1, rtol=1e-5)
+    assert "spread" not in sites
+    assert sites["reliability"]["value"].shape == ()
+
+
+SETTINGS = {"draws": 250, "chains": 4, "warmup": 400, "progress": False}
+
+# Two named classes and a remainder, for integration by hand.
+SMALL = {
+    "p": {"ann": [["a"], ["b"]], "bob": [["a"], ["b"]], "cy": [["a"], ["b"]]},
+    "q": {"ann": [["b"], ["a"]], "bob": [["b"], ["a"]], "cy": [["a"], ["b"]]},
+    "r": {"ann": [["b"], ["a"]], "bob": [["b"], ["a"]], "cy": [["b"]]},
+}
+
+
+def evidence(rankings, gamma):
+    """The probability of a case's annotations, and the posterior mean of a, by quadrature over two log ratios."""
+    u, v = np.meshgrid(np.linspace(-14, 14, 281), np.linspace(-14, 14, 281))
+    logs = np.stack([u, v, np.zeros_like(u)])
+    logs -= np.logaddexp.reduce(logs, axis=0)
+    log = logs.sum(0)
+    weights = dict(zip(["a", "b", "rest"], gamma * logs, strict=True))
+    for blocks in rankings.values():
+        log = log + literal(blocks, weights)
+    density = np.exp(log)
+    return density.sum(), (density * np.exp(logs[0])).sum()
+
+
+@pytest.fixture(scope="module")
+def small():
+    annotations = Annotations.from_rankings({"cases": SMALL}, classes=list("abcdefgh"))
+    return pb.infer_reliability(annotations, seed=2, **SETTINGS)
+
+
+def test_one_reliability_has_the_posterior_of_quadrature(small):
+    grid = np.linspace(-5.5, 5, 60)
+    evidences = np.array([[evidence(case, np.exp(t)) for case in SMALL.values()] for t in grid])
+    log = np.log(evidences[..., 0]).sum(1) + stats.norm(0, 1.5).logpdf(grid)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    of_p = (weight * evidences[:, 0, 1] / evidences[:, 0, 0]).sum()
+    logs = np.log(small["posterior"]["reliability"].astype(float))
+    own = small["posterior"]["plausibility"].isel(slot=0).astype(float)
+    for values, expected in (
+        (logs, (weight * grid).sum()),
+        (logs**2, (weight * grid**2).sum()),
+        (own, of_p),
+    ):
+        ess = az.ess(np.asarray(values))
+        error = np.asarray(values).std() / np.sqrt(ess)
+        assert abs(float(values.mean()) - expected) < 5 * error + 1e-3, (expected, float(values.mean()), error)
+
+
+def test_the_posterior_is_one_like_any_other(small, tmp_path):
+    assert pb.diagnose(small)["converged"].values.all(), pb.diagnose(small).to_dataframe()
+    scores = np.random.default_rng(0).random((3, 8))
+    result = pb.evaluate(small, {"A": scores}, k=1)
+    assert 0 <= float(result["top1_accuracy"].mean()) <= 1
+    pb.save(small, tmp_path / "p.nc")
+    again = pb.load(tmp_path / "p.nc")
+    np.testing.assert_array_equal(again["posterior"]["reliability"], small["posterior"]["reliability"])
+    # The likelihood of an annotation at a draw, from plausibilities and reliability.
+    p = small["posterior"]["plausibility"].values[1, 5, :3].astype(float)
+    gamma = float(small["posterior"]["reliability"].values[1, 5])
+    expected = literal(SMALL["p"]["ann"], dict(zip(["a", "b", "rest"], gamma * np.log(p), strict=True)))
+    np.testing.assert_allclose(small["log_likelihood"]["ranking"].values[1, 5, 0], expected, rtol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """A spammer among experts, 20 annotations each, and a newcomer with one."""
+    simulated = pb.datasets.simulate_annotators(30, [3.0] * 5 + [0.0], seed=3)
+    rankings = simulated.annotations.to_rankings()
+    rankings["cases"]["case 0003"]["newcomer"] = [["class 1"]]
+    annotations = Annotations.from_rankings(rankings)
+    return pb.infer_reliability(annotations, per="annotator", seed=1, **SETTINGS)
+
+
+def test_a_spammer_is_told_from_experts(panel):
+    assert to_groups(panel)["reliability_convergence"]["r_hat"].max() < 1.05
+    table = pb.annotator_reliabilities(panel).set_index("annotator")
+    spammer, newcomer = table.loc["annotator 6"], table.loc["newcomer"]
+    experts = table.drop(index=["annotator 6", "newcomer"])
+    assert (table.drop(index="newcomer")["annotations"] >= 15).all()
+    assert spammer["upper"] < 0.5
+    assert (experts["lower"] > spammer["upper"]).all()
+    assert (experts["upper"] > 3).all()
+    # Of somebody with one annotation, little more is known than that she is an annotator.
+    assert newcomer["annotations"] == 1
+    assert newcomer["shrinkage"] > 0.75
+    assert (experts["shrinkage"] < newcomer["shrinkage"]).all()
+    assert table["reliability"].is_monotonic_decreasing
+
+
+def test_likelihoods_are_by_annotator(panel):
+    group = panel["posterior"]
+    case = pb.posterior.annotations_of(panel)
+    r = 7
+    slots = np.flatnonzero(panel["constant_data"]["case_index"].values == case.annotation_case[r])
+    names = [str(name) for name in group["class_name"].values[slots]]
+    p = group["plausibility"].values[2, 9, slots].astype(float)
+    gamma = float(group["annotator_reliability"].values[2, 9, case.annotation_annotator[r]])
+    said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
+    expected = literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
+    np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3)
+
+
+def test_figure_has_a_row_for_each(panel):
+    from matplotlib import pyplot
+
+    ax = pb.plots.annotator_reliabilities(panel)
+    assert ax.get_yticklabels()[0].get_text() == "annotator 6"
+    few = pb.plots.annotator_reliabilities(panel, most=3)
+    assert len(few.get_yticklabels()) == 3
+    assert "4 in between left out" in few.get_xlabel()
+    pyplot.close("all")
+
+
+def test_a_simulation_says_whether_its_interval_covers():
+    found = simulated_coverage(0, draws=50, chains=2, warmup=200)
+    assert found["covered"] == (found["lower"] <= found["reliability"] <= found["upper"])
+    assert 0 <= found["rank"] <= 1
+
+
+REFUSED = {
+    "per": ({"per": "person"}, ArgumentError, "per must be one of dataset, annotator, but 'person'"),
+    "unranked": ({"unranked": "other"}, ArgumentError, "unranked must be one of lumped"),
+    "mode": ({"mode": "power"}, ArgumentError, "no probability of the annotations.*plausibly.compare"),
+    "concentration": ({"concentration": 0}, ArgumentError, "concentration must be between 1e-6 and 1e6, but 0"),
+    "spread": ({"spread": float("nan")}, ArgumentError, "spread must be between"),
+    "prior": ({"prior": (0, -1)}, ArgumentError, r"prior must be the mean .* but \(0, -1\) was given"),
+    "draws": ({"draws": 2.5}, ArgumentError, "draws must be a whole number of at least 4, but 2.5"),
+    "seed": ({"seed": -1}, ArgumentError, "seed must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    arguments, kind, text = REFUSED[name]
+    with pytest.raises(kind, match=text):
+        pb.infer_reliability(ANNOTATIONS, **arguments)
+
+
+def test_positions_are_not_people():
+    anonymous = Annotations.from_rankings([[[["a"]], [["b"]]], [[["a"]]]])
+    with pytest.raises(AnnotationError, match=r"annotators of these are anonymous.*same_positions=True"):
+        pb.infer_reliability(anonymous, per="annotator")
+    posterior = pb.infer_reliability(
+        anonymous, per="annotator", same_positions=True, draws=4, chains=1, warmup=0, progress=False
+    )
+    assert posterior["posterior"]["annotator"].values.tolist() == ["1", "2"]
+
+
+AGGREGATED = {
+    "a model without": ({"model": "prirn"}, "under model='plackett-luce' alone, but 'prirn'"),
+    "power": ({"mode": "power"}, "no probability of the annotations"),
+    "ties": ({"ties": "full"}, "has no use for ties='full'"),
+    "an engine": ({"engine": "nuts"}, "has no use for engine='nuts'"),
+}
+
+
+@pytest.mark.parametrize("name", AGGREGATED)
+def test_refused_by_aggregate(name):
+    arguments, text = AGGREGATED[name]
+    with pytest.raises(ArgumentError, match=text):
+        pb.aggregate(ANNOTATIONS, **{"reliability": "infer"} | arguments)
+
+
+def test_aggregate_infers():
+    posterior = pb.aggregate(ANNOTATIONS, reliability="infer", draws=4, chains=1, warmup=0, progress=False)
+    assert posterior["posterior"]["reliability"].shape == (1, 4)
+    assert posterior.attrs["model"] == "tempered-plackett-luce"
+
+
+def test_not_a_posterior_with_annotators(small):
+    with pytest.raises(ArgumentError, match="no reliabilities of single annotators"):
+        pb.annotator_reliabilities(small)
+
+
+def test_probability_of_intervals(panel):
+    with pytest.raises(ArgumentError, match="prob must be between 0 and 1, but 2"):
+        pb.annotator_reliabilities(panel, prob=2)

@@ -1,0 +1,109 @@
+"""The report in a browser: no script runs, nothing is complained of, and there is something to see."""
+
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.report import render
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
+)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
+
+TITLE = "<title>Classifiers under uncertain ground truth</title>"
+IMAGE = "<img src=x onerror=\"document.title='owned'\">"
+SCRIPT = "\"'></td><script>document.title='owned'</script>"
+MARKUP = "</style></title><svg onload=document.title='owned'>{{ 7 * 7 }}"
+POLICY = re.compile("<meta http-equiv[^>]*>")
+
+
+def browse(path, *flags):
+    """Open a page, and return what it wrote on the standard output and the console."""
+    words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars"]
+    words += [f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000", *flags, path.as_uri()]
+    done = subprocess.run([CHROMIUM, *words], capture_output=True, text=True, timeout=240, check=True)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.fixture(scope="module")
+def text():
+    """A report in which every name that somebody chooses holds markup."""
+    classes = [IMAGE, SCRIPT, MARKUP]
+    rankings = {
+        f"{IMAGE}{i}{SCRIPT}": {
+            MARKUP: [[classes[i % 3]], [classes[(i + 1) % 3]]],
+            SCRIPT: [[classes[(i * i) % 3]]],
+            IMAGE: [[classes[i % 2]]],
+        }
+        for i in range(4)
+    }
+    annotations = pb.Annotations.from_rankings({"classes": classes, "cases": rankings})
+    rng = np.random.default_rng(0)
+    scores = {name: rng.random((4, 3)) for name in (IMAGE, SCRIPT)}
+    swept = pb.sweep(annotations, scores, {"prirn": (10,)}, risks=[0, 1, 2], k=(1, 2), draws=25, progress=False)
+    audit = pd.DataFrame([[IMAGE, 1, 2, SCRIPT, MARKUP]], columns=["check", "count", "of", "examples", "meaning"])
+    table = pd.DataFrame({MARKUP: [IMAGE]}, index=pd.Index([SCRIPT], name=IMAGE))
+    return render(swept, {IMAGE: SCRIPT}, audit=audit, comparison={MARKUP: table}, checks=IMAGE)
+
+
+def test_scripts_in_names_would_run_if_they_could(tmp_path):
+    """What the next test rests on: in a page that is careless, the same names do run."""
+    (tmp_path / "page.html").write_text(f"<title>careless</title><table><td>{SCRIPT}{IMAGE}</table>", encoding="utf-8")
+    dom, console = browse(tmp_path / "page.html", "--dump-dom")
+    assert "<title>owned</title>" in dom
+    (tmp_path / "page.html").write_text("<script>console.error('seen')</script>", encoding="utf-8")
+    assert any("seen" in line for line in browse(tmp_path / "page.html", "--dump-dom")[1])
+    assert console == [] or "CONSOLE" in console[0]
+
+
+@pytest.mark.parametrize("policy", [True, False])
+def test_scripts_in_names_do_not_run(text, tmp_path, policy):
+    """Not even where a browser does not know the policy that forbids all scripts."""
+    assert len(POLICY.findall(text)) == 1
+    (tmp_path / "report.html").write_text(text if policy else POLICY.sub("", text), encoding="utf-8")
+    dom, console = browse(tmp_path / "report.html", "--dump-dom")
+    assert TITLE in dom
+    assert "<script" not in dom
+    assert "onerror=" not in re.sub(r"&lt;.*?&gt;", "", dom)
+    assert "{{ 7 * 7 }}" in dom
+    assert console == []
+
+
+def pixels(path):
+    """Rows of bytes of a PNG of 8 bits, by its filters; enough to see whether there is anything in it."""
+    data = path.read_bytes()
+    width, height, _, kind = struct.unpack(">IIBB", data[16:26])
+    at, packed = 8, b""
+    while at < len(data):
+        length, name = struct.unpack(">I4s", data[at : at + 8])
+        packed += data[at + 8 : at + 8 + length] if name == b"IDAT" else b""
+        at += length + 12
+    return (width, height, kind), zlib.decompress(packed)
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_a_screenshot_shows_a_page(text, tmp_path, width):
+    (tmp_path / "report.html").write_text(text, encoding="utf-8")
+    shot = tmp_path / "shot.png"
+    _, console = browse(tmp_path / "report.html", f"--screenshot={shot}", f"--window-size={width},1600")
+    (wide, high, _), raw = pixels(shot)
+    assert (wide, high) == (width, 1600)
+    # A page without words is all one colour: filtered rows of zeros.
+    assert np.count_nonzero(np.frombuffer(raw, np.uint8)) > 20_000
+    assert console == []
+
+
+def test_it_prints(text, tmp_path):
+    (tmp_path / "report.html").write_text(text, encoding="utf-8")
+    browse(tmp_path / "report.html", "--no-pdf-header-footer", f"--print-to-pdf={tmp_path / 'report.pdf'}")
+    data = (tmp_path / "report.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    assert 2 < len(re.findall(rb"/Type\s*/Page\b", data)) < 30

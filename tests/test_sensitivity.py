@@ -1,0 +1,79 @@
+"""Sensitivity to priors and conventions: one choice at a time, each as a sweep of its own would have it."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def data():
+    simulated = pb.datasets.simulate_differentials(15, n_classes=6, seed=1)
+    return simulated.annotations, pb.datasets.simulate_classifiers(simulated.plausibilities, [0.9, 0.5], 0)
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    models = {"prirn": (10, 30), "irn": None}
+    return pb.prior_sensitivity(*data, models, k=(1, 2), draws=50, seed=3, progress=False)
+
+
+def test_each_choice_is_a_run_with_all_others_as_usual(data, found):
+    choices = {
+        ("baseline", ""): {},
+        ("concentration", "0.001"): {"concentration": 0.001},
+        ("concentration", "0.1"): {"concentration": 0.1},
+        ("ties", "full"): {"ties": "full"},
+    }
+    own = found.table[found.table["model"] == "prirn@30"]
+    assert list(dict.fromkeys(zip(own["choice"], own["value"], strict=True))) == list(choices)
+    assert found.baselines["prirn@30"] == {"concentration": "0.01", "ties": "split"}
+    for (choice, value), arguments in choices.items():
+        swept = pb.sweep(*data, {"prirn": (30,)}, k=(1, 2), draws=50, seed=3, progress=False, **arguments)
+        expected = swept.metrics.set_index(["classifier", "metric"])
+        rows = own[(own["choice"] == choice) & (own["value"] == value)].set_index(["classifier", "metric"])
+        for column in ("mean", "sd", "lower", "upper", "point"):
+            np.testing.assert_array_equal(rows.loc[expected.index, column], expected[column])
+        certainty = float(swept.runs[0].results["annotation_certainty_1"].mean())
+        assert rows.loc[("", "annotation_certainty_1"), "mean"] == certainty
+
+
+def test_shifts_are_from_the_baseline_of_the_model(found):
+    for (model, classifier, metric), rows in found.table.groupby(["model", "classifier", "metric"]):
+        base = rows.loc[rows["choice"] == "baseline", "mean"].item()
+        np.testing.assert_allclose(rows["shift"], rows["mean"] - base), (model, classifier, metric)
+    own = found.table[found.table["metric"] == "top1_accuracy"]
+    largest = found.largest("top1_accuracy")
+    assert abs(largest["shift"]) == own["shift"].abs().max() > 0
+    assert set(found.table.loc[found.table["model"] == "irn", "choice"]) == {"baseline", "ties"}
+    assert found.table["converged"].all()
+
+
+def test_without_classifiers_certainties_are_left(data):
+    found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)
+    assert all(metric.startswith("annotation_certainty") for metric in found.metrics)
+    assert set(found.table["value"]) == {"", "full", "0.5"}
+
+
+@pytest.mark.parametrize(
+    ("models", "given", "sentence"),
+    [
+        ({"majority-vote": None}, {}, "none of the models has a choice to make, but majority-vote was given"),
+        ({"prirn": (30,)}, {"ties": ("split",), "concentration": ()}, "none of the models has a choice to make"),
+        (["prirn"], {}, "models must be a mapping to reliabilities"),
+        ({"prirn": (30,)}, {"ties": "full"}, "ties must list the values to try, but 'full' was given"),
+        ({"prirn": (30,)}, {"concentration": 1.0}, "concentration must list the values to try"),
+        ({"prirn": (30,)}, {"concentration": (-1.0,)}, "concentration must be 0, or between"),
+        ({"prirn": (30,)}, {"ties": ("half",)}, "ties must be one of split, full"),
+        ({}, {}, "none of the models has a choice to make, but none was given"),
+    ],
+)
+def test_bad_choices_are_refused_before_anything_is_run(data, models, given, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        pb.prior_sensitivity(*data, models, progress=False, **given)
+
+
+def test_unknown_metrics_are_refused(found):
+    with pytest.raises(ArgumentError, match="there is no metric 'top9_accuracy' here: choose from top1_accuracy"):
+        found.largest("top9_accuracy")

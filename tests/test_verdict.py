@@ -1,0 +1,89 @@
+"""Reading a table of convergence: who is worst, what they failed by."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from plausibly._verdict import checks, failures, table, verdict, worst
+
+
+def found(chains=4, **columns):
+    """A table of five cases, good where nothing else is said."""
+    good = {"r_hat": 1.001, "ess_bulk": 900.0, "ess_tail": 800.0, "n_diverging": 0, "e_bfmi": 1.5, "at_max_depth": 0.0}
+    values = {name: np.array(columns.get(name, [value] * 5)) for name, value in good.items()}
+    values["converged"] = np.array(columns.get("converged", [True] * 5))
+    data = {name: ("case", value) for name, value in values.items()}
+    return xr.Dataset(data, {"case": list("pqrst")}, {"chains": chains, "quantities": 15})
+
+
+def test_each_fault_is_named():
+    table = found(
+        r_hat=[1.3, 1.001, 1.001, 1.001, 1.001],
+        ess_bulk=[900, 12, 900, 900, 900],
+        ess_tail=[900, 900, np.nan, 900, 900],
+        n_diverging=[0, 0, 0, 2, 0],
+        e_bfmi=[np.nan, 1, 1, 1, 0.2],
+        converged=[False] * 5,
+    )
+    assert failures(table) == ["R-hat", "bulk ESS", "tail ESS", "divergences", "E-BFMI"]
+
+
+def test_what_converged_failed_by_nothing():
+    assert failures(found(r_hat=[1.012] * 5, e_bfmi=[np.nan] * 5)) == [""] * 5
+
+
+def test_an_r_hat_within_the_bound_of_the_worst_class_is_still_the_reason_if_there_is_no_other():
+    assert failures(found(r_hat=[1.012] * 5, converged=[False] + [True] * 4))[0] == "R-hat"
+
+
+def test_few_effective_draws_do_not_excuse_an_r_hat():
+    assert failures(found(r_hat=[1.8] + [1.0] * 4, ess_bulk=[5.0] + [900.0] * 4, converged=[False] + [True] * 4))[
+        0
+    ] == ("R-hat, bulk ESS")
+
+
+@pytest.mark.parametrize(("chains", "words"), [(4, ""), (10, "bulk ESS, tail ESS")])
+def test_effective_draws_are_asked_of_every_chain(chains, words):
+    assert failures(found(chains, converged=[False] * 5))[0].removeprefix("R-hat") == words
+
+
+def test_the_worst_come_first_those_that_did_not_converge_before_all_others():
+    table = found(
+        r_hat=[1.04, 1.001, 1.001, 1.02, 1.001],
+        ess_tail=[800, 390, np.nan, 800, 800],
+        converged=[True, False, False, True, True],
+    )
+    assert worst(table, 5) == ["r", "q", "p", "s", "t"]
+    assert worst(table, 1) == ["r"]
+
+
+def test_exact_cases_are_never_the_worst_for_lack_of_energy():
+    assert worst(
+        found(e_bfmi=[np.nan, 1.5, 0.9, np.nan, 1.5], r_hat=[1.0] * 5, ess_bulk=[4e6] * 5, ess_tail=[4e6] * 5)
+    )[0] == ("r")
+
+
+def test_draws_without_chains_have_no_worst():
+    exact = xr.Dataset({"converged": ("case", [True, True])}, {"case": ["p", "q"]})
+    assert worst(exact) == []
+    assert len(checks(exact)) == 0
+    assert table(exact)["failed"].tolist() == ["", ""]
+    assert verdict({"irn": exact}).startswith("No chains had to converge")
+
+
+def test_checks_name_the_worst_of_every_statistic():
+    rows = checks(found(r_hat=[1, 1, 1.5, 1, 1], ess_bulk=[1, 9, 9, 9, np.nan], e_bfmi=[np.nan, 1, 1, 0.1, 1]))
+    assert rows["case"].tolist() == ["r", "t", "p", "p", "s", "p"]
+    assert rows["asked"].tolist()[1:3] == ["at least 400"] * 2
+
+
+def test_statistics_that_no_case_has_are_left_out():
+    assert "E-BFMI" not in checks(found(e_bfmi=[np.nan] * 5))["statistic"].tolist()
+
+
+def test_quantities_are_called_so():
+    columns = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.3])}
+    rasch = xr.Dataset(columns, {"quantity": ["ability of ann", "sd_ability"]})
+    assert verdict({"rasch": rasch}) == "Chains did not converge in 1 of 2 quantities (rasch: 1): 'sd_ability'."
+    assert checks(rasch)["quantity"].tolist() == ["sd_ability"]
+    assert table(rasch, ["sd_ability"])["failed"].tolist() == ["R-hat"]
