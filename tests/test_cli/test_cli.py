@@ -102,6 +102,19 @@ def test_a_second_run_gives_the_same_bytes_and_spares_what_is_not_ours(evaluated
         assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
 
 
+def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, tmp_path):
+    words = ["evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path]
+    for name in "AB":
+        words += ["--predictions", f"{name}={data / 'predictions-A.csv'}"]
+    (tmp_path / "a.csv").write_text("case,annotator,class\np,ann,wart\np,bob,Wart\n")
+    result = plausibly(*words)
+    assert "Note" not in result.stderr
+    assert "identical classifiers" in (tmp_path / "report.html").read_text()
+    result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
+    assert "Note: alike class names in these data: plausibly audit says more" in result.stderr
+    assert "Wart = wart" in (tmp_path / "report.html").read_text()
+
+
 def test_tables_as_parquet(data, evaluated, tmp_path):
     _, out, words = evaluated
     result = plausibly(*words, "--format", "parquet", "--out", tmp_path)

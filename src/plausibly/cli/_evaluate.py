@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from plausibly import annotations as annotated
+from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, main_table, make_folder, say, write_table, writing
+from plausibly.cli._output import complain, console, main_table, make_folder, say, write_table, writing
 from plausibly.posterior import save
 from plausibly.report import report
 from plausibly.sweeps import Plan, Sweep
@@ -100,6 +101,10 @@ def run(
     with writing(out / REPORT):
         (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
+    audited = audit(read, plan.predictions)
+    if not quiet and (grave := serious(audited)):
+        complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
+
     def before(number: int, label: str) -> None:
         if not quiet:
             say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
@@ -116,7 +121,7 @@ def run(
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
-    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None})
+    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None}, audit=audited)
     return swept
 
 
