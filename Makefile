@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
+MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench notebooks site clean
+.PHONY: help demo test lint bench fuzz notebooks site clean
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +28,10 @@ lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 
 bench: $(VENV)/.dev ## print the table of timing ratios
 	$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/.fuzz ## attack the readers, MINUTES=10 each (READER=name for one of them)
+	for reader in $(or $(READER),$$($(BIN)/python -m fuzz 2>/dev/null)); do \
+		$(BIN)/python -m fuzz $$reader $(MINUTES) || exit 1; done
 
 notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 	mkdir -p results/notebooks
@@ -49,6 +54,11 @@ $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --upgrade "pip>=25.1"
 	$(PIP) install --quiet --editable .
+	@touch $@
+
+# Atheris has no wheels for the newest Python, so nothing else needs it.
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(PIP) install --quiet --group fuzz
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

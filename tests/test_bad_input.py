@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from plausibly.aggregation import aggregate
 from plausibly.annotations import Annotations, Slots, read_annotations, read_classes, read_risks, write_rankings
 from plausibly.errors import AnnotationError, FileError, PlausiblyError, PredictionError
 from plausibly.predictions import read_predictions
@@ -70,7 +71,13 @@ ANNOTATION_FILES = {
     ),
     "JSON nested too deeply": ("a.json", "[" * 200_000, None, FileError, "nested far too deeply"),
     "JSON with NaN": ("a.json", "[[[[NaN]]]]", CLASSES, FileError, "holds NaN, which is no class; write an index"),
-    "JSON with a number of 5,000 digits": ("a.json", f"[[[[{'1' * 5000}]]]]", CLASSES, FileError, "a number too long"),
+    "JSON with a number of 5,000 digits": (
+        "a.json",
+        f"[[[[{'1' * 5000}]]]]",
+        CLASSES,
+        FileError,
+        "the file holds a number of too many digits",
+    ),
     "JSON of a number": (
         "a.json",
         "7",
@@ -503,7 +510,7 @@ ANNOTATION_FILES = {
         npy(np.array([[1.0, 1e300]])),
         None,
         AnnotationError,
-        "add up to 1e+300 annotators",
+        "the counts stand for 1e+300 named classes, and 10,000,000 is the limit for 1 rows",
     ),
     "count in words": (
         "a.csv",
@@ -657,6 +664,18 @@ PREDICTION_FILES = {
         FileError,
         "pickled Python objects, never read here",
     ),
+    "number beyond what float64 holds": (
+        "b.npy",
+        npy(np.array([[2**53 + 1, 1, 1], [1, 2, 3]])),
+        PredictionError,
+        "the number 9007199254740993 has more digits than float64 holds; scale the numbers down",
+    ),
+    "number of many digits as text": (
+        "b.csv",
+        HEADER + "p,1,2,3\nq,1,12345678901234567891,3\n",
+        PredictionError,
+        "case 'q', class 'Psoriasis': the number 12345678901234567891 has more digits than float64 holds",
+    ),
     "ragged text": ("b.txt", "1 2 3\n1 2\n", FileError, "Row #2: Expected 3 columns, got 2"),
     "text in the place of scores": (
         "b.parquet",
@@ -674,6 +693,18 @@ PREDICTION_FILES = {
 
 # Anything else, given a folder to write in: call, error, message.
 CALLS = {
+    "confidences that would tie": (
+        lambda _: Annotations.from_table(
+            pd.DataFrame({"case": "p", "annotator": "a", "class": ["x", "y"], "confidence": [2**53, 2**53 + 1]})
+        ),
+        AnnotationError,
+        "row 2 (case 'p', annotator 'a'): the confidence 9007199254740993 has more digits than float64 holds; scale",
+    ),
+    "class named like the remainder": (
+        lambda _: aggregate(Annotations.from_counts([[1]], classes=["(remainder)"])),
+        AnnotationError,
+        "a class is named '(remainder)', which in a posterior stands for the classes that nobody named; rename it",
+    ),
     "ragged array": (
         lambda _: read_predictions([[1, 2, 3], [1]], KNOWN),
         PredictionError,

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from plausibly import _slices as slices
 from plausibly import _totals as totals
@@ -295,6 +296,25 @@ def test_weights_of_cases_select_a_subgroup(full, scores):
     for k in (1, 2, 3):
         expected = metrics.set_accuracy(scores["B"], dense(full), k)[:, few].mean(axis=1)
         np.testing.assert_allclose(results[f"top{k}_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
+
+
+def test_weights_with_names_go_by_name(full, scores):
+    weights = np.random.default_rng(3).random(N_CASES)
+    expected = evaluate(full, scores, weights=weights)["top1_accuracy"]
+    cases = [f"case {i}" for i in range(N_CASES)]
+    series = pd.Series(weights, index=cases)
+    array = xr.DataArray(np.tile(weights, (40, 1)), dims=("draw", "case"), coords={"case": cases})
+    given = (series[::-1], pd.Series(weights), array[:, ::-1], xr.DataArray(weights, dims="case"))
+    for one in given:
+        np.testing.assert_array_equal(evaluate(full, scores, weights=one)["top1_accuracy"], expected)
+    for one, message in (
+        (series[1:], "there is no weight for case 'case 0': weigh every case, by its name"),
+        (pd.concat([series, pd.Series([1.0], ["x"])]), "there is a weight for case 'x', which nobody annotated"),
+        (pd.concat([series, series[:1]]), "weights name the case 'case 0' several times: give each case one"),
+        (pd.Series(weights)[::-1], "there is no weight for case 'case 0', 'case 1', 'case 2' and 20 more"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            evaluate(full, scores, weights=one)
 
 
 def test_equal_weights_change_nothing(ragged, scores):

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from plausibly.annotations import Annotations
-from plausibly.errors import PredictionError
-from plausibly.predictions import read_predictions
+from plausibly.errors import ArgumentError, PredictionError
+from plausibly.predictions import named_predictions, read_predictions
 
 ANNOTATIONS = Annotations.from_rankings(
     {"cases": {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}}, classes=["b", "a", "c"]
@@ -133,3 +133,18 @@ def test_an_index_of_numbers_in_another_order_names_the_cases():
 def test_an_index_that_names_no_case_is_refused(index, message):
     with pytest.raises(PredictionError, match=message):
         read_predictions(pd.DataFrame(SCORES, index=index), ANNOTATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "a classifier has the blank name ''"),
+        (" ", "a classifier has the blank name ' '"),
+        ("A > B", "a classifier has the name 'A > B', but '>' between blanks parts classifiers in rankings: rename it"),
+        ("A =", "a classifier has the name 'A =', but '=' between blanks parts classifiers in rankings: rename it"),
+    ],
+)
+def test_names_that_would_be_mistaken_in_a_ranking(name, message):
+    with pytest.raises(ArgumentError, match=message):
+        named_predictions({name: "a.csv"})
+    assert named_predictions({"A>B": "a.csv", "lr=0.1": "b.csv"}).keys() == {"A>B", "lr=0.1"}

@@ -9,11 +9,11 @@ the class distribution of each case, and classifiers are evaluated against its d
 
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
-:mod:`plausibly.annotators`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`, :mod:`plausibly.comparison`,
-:mod:`plausibly.sweeps`, :mod:`plausibly.sensitivity`, :mod:`plausibly.predictive`, :mod:`plausibly.plots`,
-``plausibly.report`` and the commands (``plausibly --help``). Beside this stream, :mod:`plausibly.agreement` says how
-far labels of any type can be trusted, by the :mod:`plausibly.distances` between them, and how far a model among those
-who gave them.
+:mod:`plausibly.annotators`, :mod:`plausibly.audit`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`,
+:mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.sensitivity`, :mod:`plausibly.predictive`,
+:mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside this stream,
+:mod:`plausibly.agreement` says how far labels of any type can be trusted, by the :mod:`plausibly.distances` between
+them, and how far a model among those who gave them.
 """
 
 from importlib.metadata import version as _version
@@ -32,11 +32,13 @@ from plausibly.annotations import Scores as Scores
 from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks
+from plausibly.annotations import write_annotations as write_annotations
 from plausibly.annotations import write_rankings as write_rankings
 from plausibly.annotators import agreement_correlation as agreement_correlation
 from plausibly.annotators import annotator_agreement as annotator_agreement
 from plausibly.annotators import annotator_overlap as annotator_overlap
 from plausibly.annotators import classifier_overlap as classifier_overlap
+from plausibly.audit import audit as audit
 from plausibly.comparison import differences as differences
 from plausibly.comparison import probabilities_better as probabilities_better
 from plausibly.comparison import probability_better as probability_better
@@ -48,6 +50,7 @@ from plausibly.errors import AnnotationError as AnnotationError
 from plausibly.errors import ArgumentError as ArgumentError
 from plausibly.errors import FileError as FileError
 from plausibly.errors import PlausiblyError as PlausiblyError
+from plausibly.errors import PlausiblyWarning as PlausiblyWarning
 from plausibly.errors import PredictionError as PredictionError
 from plausibly.evaluation import evaluate as evaluate
 from plausibly.evaluation import summary as summary

@@ -44,7 +44,7 @@ from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
-from plausibly.posterior import build_posterior, check_path, load, save, slots_of
+from plausibly.posterior import REMAINDER_NAME, build_posterior, check_path, load, save, slots_of
 from plausibly.reliabilities import check_inferable, infer_reliability
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
@@ -239,6 +239,11 @@ def _check_annotations(name: str, annotations: Annotations | Scores) -> None:
     """What a model asks of annotations beyond the rules of the container."""
     if isinstance(annotations, Scores):
         return
+    if isinstance(annotations, Annotations) and REMAINDER_NAME in annotations.classes:
+        raise AnnotationError(
+            f"a class is named {REMAINDER_NAME!r}, which in a posterior stands for the classes that nobody named; "
+            f"rename it"
+        )
     if not isinstance(annotations, Annotations):
         raise ArgumentError(
             f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "

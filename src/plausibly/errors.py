@@ -23,3 +23,7 @@ class ArgumentError(PlausiblyError):
 
 class DistanceError(PlausiblyError):
     """A label that a distance cannot compare, or a distance between two labels that is none."""
+
+
+class PlausiblyWarning(UserWarning):
+    """Something that was left out, or done otherwise than one may think; nothing that has to be mended."""

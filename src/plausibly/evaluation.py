@@ -21,7 +21,7 @@ from plausibly._slices import PAIRS, Part, Source
 from plausibly._streams import Stream, as_key
 from plausibly._totals import CoverageTotals, ListTotals, UserTotals, Weights
 from plausibly.annotations import read_risks
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, some
 from plausibly.annotators import annotator_agreement
 from plausibly.errors import ArgumentError
 from plausibly.metrics import Metric
@@ -84,10 +84,11 @@ def evaluate(
         number; or :class:`plausibly.metrics.Metric`, which says whether less is better. They need the plausibilities of
         single classes, and so take far longer than the others.
     weights
-        How much each case counts, (case,), or how much in each draw, (draw, case): not negative. With weights that are
-        the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup; see
-        :func:`plausibly.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a draw in which
-        none has weight; at the point estimate a case weighs what it does on average.
+        How much each case counts, (case,), or how much in each draw, (draw, case): not negative. A pandas Series with
+        names of cases for an index, or an xarray DataArray with a coordinate "case", goes by name. With weights that
+        are the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup;
+        see :func:`plausibly.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a draw in
+        which none has weight; at the point estimate a case weighs what it does on average.
     ties
         Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
@@ -118,8 +119,9 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``posterior`` is none, two classifiers share a name, ``k``, ``sizes`` or ``ties`` is out of range, weights do
-        not fit or are negative, or a metric is no function of two vectors to a number or has the name of another.
+        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes`` or ``ties`` is out of
+        range, weights do not fit or are negative, or a metric is no function of two vectors to a number or has the
+        name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
@@ -157,7 +159,7 @@ def evaluate(
         own = check_metrics({} if metrics is None else metrics, n_classes)
         levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
         draws = Source(source, seed, PAIRS)
-        weights = None if weights is None else _check_weights(weights, draws.n_draws, draws.n_cases)
+        weights = None if weights is None else _check_weights(weights, draws.n_draws, annotations.cases)
         scores = [read_predictions(given, annotations) for given in named.values()]
         evaluation = _Evaluation(draws, scores, ks, own, ties, annotations.cases)
         advance = bars.task("Evaluating", draws.n_cases, "cases")
@@ -359,8 +361,36 @@ _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither 
 _COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
 
 
-def _check_weights(weights: ArrayLike, n_draws: int, n_cases: int) -> Weights:
+def _by_name(weights: Any, cases: np.ndarray) -> Any:
+    """Put weights that know their cases, a pandas Series or an xarray DataArray, into the order of the cases.
+
+    A Series whose index counts 0, 1, … is in their order already.
+    """
+    if isinstance(weights, xr.DataArray):
+        if "case" not in weights.dims or "case" not in weights.coords:
+            return weights
+        known, axis = pd.Index(weights["case"].values), weights.dims.index("case")
+    elif isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
+        known, axis = weights.index, 0
+    else:
+        return weights
+    known = known.astype(str)
+    if not known.is_unique:
+        name = known[known.duplicated()][0]
+        raise ArgumentError(f"weights name the case {name!r} several times: give each case one.")
+    place = known.get_indexer(pd.Index(cases.astype(object)))
+    if (place < 0).any():
+        raise ArgumentError(f"there is no weight for case {some(cases[place < 0])}: weigh every case, by its name.")
+    if len(known) > len(cases):
+        extra = known.difference(pd.Index(cases.astype(object)))
+        raise ArgumentError(f"there is a weight for case {some(extra)}, which nobody annotated: remove it.")
+    return np.take(np.asarray(weights), place, axis=axis)
+
+
+def _check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Weights:
     """Refuse weights that do not fit; draws run fastest in what is returned."""
+    n_cases = len(cases)
+    weights = _by_name(weights, cases)
     try:
         values = np.asarray(weights)
     except ValueError as error:

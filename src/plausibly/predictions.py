@@ -22,7 +22,8 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     Raises
     ------
     ArgumentError
-        If they are no mapping, or two names are the same text.
+        If they are no mapping, two names are the same text, or one is blank or would be mistaken in a ranking such as
+        "A > B = C".
 
     Examples
     --------
@@ -37,6 +38,14 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for name, source in predictions.items():
         text = str(name)
+        if not text.strip():
+            raise ArgumentError(f"a classifier has the blank name {text!r}: name it, such as 'A'.")
+        for sign in (" > ", " = "):
+            if sign in f" {text} ":
+                raise ArgumentError(
+                    f"a classifier has the name {text!r}, but {sign.strip()!r} between blanks parts classifiers in "
+                    f"rankings: rename it."
+                )
         if text in named:
             raise ArgumentError(f"two classifiers have the name {text!r}: give each a name of its own.")
         named[text] = source
@@ -83,13 +92,16 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
         matrix = read_matrix(
             _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
         )
-        values = matrix.by_class(annotations.classes, PredictionError)[_rows(matrix, annotations.cases)]
+        values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
+        if not np.array_equal(rows, np.arange(len(values))):
+            values = values[rows]
         for i, k in np.argwhere(~np.isfinite(values))[:1]:
             raise PredictionError(
                 f"case {str(annotations.cases[i])!r}, class {str(annotations.classes[k])!r}: "
                 f"the score is {values[i, k]}; write a finite number"
             )
-    return values.astype(np.float32 if values.dtype in (np.float16, np.float32) else np.float64)
+    wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
+    return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:

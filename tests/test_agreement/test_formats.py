@@ -137,6 +137,32 @@ def test_coco_that_is_none(write, change, kind, error, message):
         read_labels(path, kind)
 
 
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (
+            [{"id": 1, "file_name": "x.jpg"}, {"id": 2, "file_name": "x.jpg"}],
+            "the images 1 and 2 have the same name 'x.jpg'",
+        ),
+        (
+            [{"id": 1, "file_name": "2"}, {"id": 2}],
+            "the images 1 and 2 have the same name '2'; name each by another file",
+        ),
+        ([{"id": 1, "file_name": "x.jpg"}, {"id": 1, "file_name": "y.jpg"}], "two images have the id 1; keep one"),
+    ],
+)
+def test_coco_images_that_would_be_taken_for_one(write, images, message):
+    path = write("a.json", json.dumps({"images": images, "annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1]}]}))
+    with pytest.raises(AnnotationError, match=message):
+        read_labels({"ann": path}, "boxes")
+
+
+def test_null_in_a_cell_is_a_missing_label_but_in_text(write):
+    path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
+    assert read_labels(path).n_missing == 1
+    assert read_labels(path, "text").values.tolist() == ["null", "wart"]
+
+
 def test_coco_without_annotators(write):
     path = write("a.json", {**COCO, "annotations": [{"image_id": 4, "bbox": [0, 0, 1, 1]}]})
     with pytest.raises(AnnotationError, match="annotation 1 does not say whose it is; give one file per annotator"):
@@ -189,7 +215,7 @@ def test_lines_of_text_and_trees(write):
         ("a.ann", "T1\tX 0 1\ta", "spans", ArgumentError, "this kind of file holds one annotator's labels"),
         ("a.conll", "Ann B-PER\nLee\n", "bio", FileError, "line 2 is 'Lee'; write a token and its tags"),
         ("a.conll", "x O\n\nAnn PER\n", "bio", FileError, "sentence from line 3 on: a tag is O"),
-        ("a.jsonl", "{\n", "literal", FileError, "line 1 is not JSON"),
+        ("a.jsonl", "{\n", "literal", FileError, "line 1 is truncated"),
         ("a.jsonl", "[1]\n", "literal", AnnotationError, r"row 1 is \[1\]; write it as an object"),
         ("a.csv", "case,annotator,label\n1,ann,(S\n", "trees", AnnotationError, "a.csv: row 1: the brackets of a tree"),
         ("a.csv", "case,annotator,label\n", "literal", AnnotationError, "there are no labels"),

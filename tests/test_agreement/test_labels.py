@@ -190,3 +190,9 @@ def test_arguments_and_cells():
         gaps.names_of("group")
     with pytest.raises(AnnotationError, match=r"row 2 .*the group is missing; write a number"):
         Labels.of(TABLE.assign(group=["1", None, "2", "3", "4"]), columns=["group"]).floats("group")
+
+
+@pytest.mark.parametrize("column", [True, None, "abc", {"p": 1}])
+def test_columns_that_are_no_lists(column):
+    with pytest.raises(AnnotationError, match=r"the column 'label' is .*; write a list with a cell per row"):
+        Labels.of({"case": ["p", "q", "r"], "annotator": ["a", "a", "a"], "label": column})

@@ -17,8 +17,8 @@ from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
 COMMANDS = (
-    *("demo", "evaluate", "aggregate", "sweep", "compare", "check", "sensitivity", "diagnose"),
-    *("agreement", "discrepancy", "reliability", "simulate"),
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "check", "sensitivity", "diagnose"),
+    *("agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
 
@@ -100,6 +100,30 @@ def test_a_second_run_gives_the_same_bytes_and_spares_what_is_not_ours(evaluated
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "notes.txt"])
     for name in names:
         assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
+
+
+def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, tmp_path):
+    words = ["evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path]
+    for name in "AB":
+        words += ["--predictions", f"{name}={data / 'predictions-A.csv'}"]
+    (tmp_path / "a.csv").write_text("case,annotator,class\np,ann,wart\np,bob,Wart\n")
+    result = plausibly(*words)
+    assert "Note" not in result.stderr
+    assert "identical classifiers" in (tmp_path / "report.html").read_text()
+    result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
+    assert "Note: alike class names in these data: plausibly audit says more" in result.stderr
+    assert "Wart = wart" in (tmp_path / "report.html").read_text()
+
+
+def test_tables_as_parquet(data, evaluated, tmp_path):
+    _, out, words = evaluated
+    result = plausibly(*words, "--format", "parquet", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "metrics.parquet, certainty.parquet" in result.output
+    for name in ("metrics", "certainty"):
+        written, csv = pd.read_parquet(tmp_path / f"{name}.parquet"), pd.read_csv(out / f"{name}.csv")
+        pd.testing.assert_frame_equal(written, csv, check_dtype=False)
+    assert not list(tmp_path.glob("*.csv"))
 
 
 def test_quiet_prints_one_line(data, tmp_path):
@@ -361,10 +385,11 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     [
         (["A"], "a comparison needs two classifiers, but 1 were given"),
         (["A", "B", "--risk", 2], "--risk 2 needs the risks of the classes, but none were given"),
-        (["A", "B", "--metric", "top9_accuracy"], "there is no metric 'top9_accuracy' by draw"),
+        (["A", "B", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, top1_set_accuracy"),
     ],
 )
-def test_compare_refuses(data, saved, words, sentence):
+def test_compare_refuses(data, saved, monkeypatch, words, sentence):
+    monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
     given = [word for name in words[:2] if name in ("A", "B") for word in named(data, name)]
     result = plausibly("compare", saved, *given, *(word for word in words if word not in ("A", "B")))
     assert result.exit_code == 2
@@ -447,7 +472,8 @@ def test_help_shows_a_worked_example(command):
 
 def test_the_commands_are_listed_and_the_version_printed():
     listed = plausibly("--help").stdout
-    assert [listed.index(f" {name} ") for name in COMMANDS] == sorted(listed.index(f" {name} ") for name in COMMANDS)
+    places = [listed.index(f"│ {name} ") for name in COMMANDS]  # not in the example above the list
+    assert places == sorted(places)
     assert plausibly("--version").stdout == f"plausibly {pb.__version__}\n"
 
 

@@ -1,6 +1,6 @@
 """Boxes and keypoints in the format of COCO."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plausibly.annotations._names import _show
@@ -34,7 +34,7 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
     ArgumentError
         If the kind is another one.
     AnnotationError
-        If an object lacks what it should have.
+        If an object lacks what it should have, or two images have the same id or name.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         for number, row in enumerate(rows, 1):
             if not _good(row, part):
                 raise AnnotationError(f"{what} {_show(row)} as number {number}; mend it")
-    images = {image["id"]: str(image.get("file_name", image["id"])) for image in content.get("images", ())}
+    images = _images(content.get("images", ()))
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
     for number, one in enumerate(content["annotations"], 1):
         image = one.get("image_id")
@@ -68,6 +68,30 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
             )
         found.setdefault((images.get(image, str(image)), who), []).append(_object(one, kind, number))
     return [(case, who, objects) for (case, who), objects in found.items()]
+
+
+def _images(rows: Iterable[Mapping]) -> dict[Any, str]:
+    """Name images by file, or else by id.
+
+    Raises
+    ------
+    AnnotationError
+        If two have one id, or one name.
+    """
+    names: dict[Any, str] = {}
+    first: dict[str, Any] = {}
+    for image in rows:
+        number = image["id"]
+        name = str(image.get("file_name", number))
+        if number in names:
+            raise AnnotationError(f"two images have the id {number!r}; keep one")
+        if name in first:
+            raise AnnotationError(
+                f"the images {first[name]!r} and {number!r} have the same name {name!r}; name each by another file, "
+                f"with its folder if need be"
+            )
+        names[number], first[name] = name, number
+    return names
 
 
 def _good(row: Any, part: str) -> bool:

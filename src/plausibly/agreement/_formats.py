@@ -1,6 +1,5 @@
 """Labels from files: tables with labels in their cells, and formats of annotation tools."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,10 +9,10 @@ from plausibly.agreement._cells import CELLS, spans_of_tags
 from plausibly.agreement._coco import coco_labels
 from plausibly.agreement._labels import Labels
 from plausibly.agreement._read import is_missing
-from plausibly.annotations._files import naming, read_grid, read_parquet, read_text, suffix_of
+from plausibly.annotations._files import lines_of, naming, read_grid, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import grid_columns
 from plausibly.annotations._names import _show
-from plausibly.annotations._rankings import load_json
+from plausibly.annotations._rankings import load_json, parse_json
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
@@ -63,7 +62,8 @@ def read_labels(
     Returns
     -------
     Labels
-        In tables, blank cells are missing labels. In files by annotator a blank line is one, an image or document
+        In tables, blank cells and those of JSON's ``null`` are missing labels (of texts and trees, only blank ones). In
+        files by annotator a blank line is one, an image or document
         without anything marked is a label of no objects.
 
     Raises
@@ -124,7 +124,7 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
             values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
             return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
-        columns = _table(path)
+        columns = _table(path, kind)
         found = {name: _column(columns, name, given) for name, given in names.items()}
         return [
             (who_case, who, _cell(cell, kind, row))
@@ -164,7 +164,7 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         else:
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
     elif suffix in (".csv", ".tsv", ".parquet", ".jsonl"):
-        columns = _table(path)
+        columns = _table(path, kind)
         cases, cells = (_column(columns, name, names[name]) for name in ("case", "label"))
         for row, (case, cell) in enumerate(zip(cases, cells, strict=True), 1):
             yield case, _cell(cell, kind, row)
@@ -175,28 +175,28 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
         for number, text in enumerate(_bracketed(read_text(path)), 1):
             yield str(number), _cell(text, "trees", number)
     else:
-        for number, line in enumerate(read_text(path).splitlines(), 1):
+        for number, line in enumerate(lines_of(read_text(path)), 1):
             yield str(number), _cell(line, kind, number)
 
 
-def _table(path: Path) -> dict[str, list[Any]]:
+def _table(path: Path, kind: str) -> dict[str, list[Any]]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         table = read_parquet(path)
         return {str(name): table[name].to_pylist() for name in table.column_names}
     if suffix in (".csv", ".tsv"):
         grid = read_grid(path, delimiter="\t" if suffix == ".tsv" else ",")
-        return {name: column.to_pylist() for name, column in grid_columns(grid).items()}
+        cells = {name: column.to_pylist() for name, column in grid_columns(grid).items()}
+        if kind in ("text", "bio", "trees"):
+            return cells
+        return {name: [None if cell.strip() == "null" else cell for cell in column] for name, column in cells.items()}
     if suffix == ".json":
         content = load_json(path)
         records = content if isinstance(content, list) else []
     else:
         records = []
-        for number, line in enumerate(read_text(path).splitlines(), 1):
-            try:
-                records.append(json.loads(line) if line.strip() else None)
-            except json.JSONDecodeError as error:
-                raise FileError(f"line {number} is not JSON ({error.msg}); write an object per line") from error
+        for number, line in enumerate(lines_of(read_text(path)), 1):
+            records.append(parse_json(line, f"line {number}") if line.strip() else None)
         records = [record for record in records if record is not None]
     for number, record in enumerate(records, 1):
         if not isinstance(record, Mapping):
@@ -234,7 +234,7 @@ def _bracketed(text: str) -> Iterator[str]:
     """Part text into trees, each of as many lines as it takes for its brackets to match."""
     lines: list[str] = []
     depth = 0
-    for line in text.splitlines():
+    for line in lines_of(text):
         if lines or line.strip():
             lines.append(line)
             depth += line.count("(") - line.count(")")
@@ -247,7 +247,7 @@ def _bracketed(text: str) -> Iterator[str]:
 
 def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[int, int, str]]]]:
     """Read sentences of tokens and their tags; for every column of tags its spans, or for the last one alone."""
-    lines = enumerate(read_text(path).splitlines(), 1)
+    lines = enumerate(lines_of(read_text(path)), 1)
     tags: list[list[str]] = []
     start, width = 1, 0
     for number, line in (*lines, (0, "")):
@@ -271,7 +271,7 @@ def _offsets(path: Path) -> list[tuple[int, int, str]]:
     if path.is_file() and not path.read_bytes().strip():
         return []  # a document in which nothing is marked
     spans = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         if not line.startswith("T"):
             continue  # relations, attributes, notes
         try:

@@ -165,6 +165,9 @@ def _in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError]) 
         return _of_frame(source)
     if isinstance(source, Mapping):
         if needed[-1] in source or "class" in source:
+            for name, column in source.items():
+                if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
+                    raise error(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
             columns = {str(name): list(column) for name, column in source.items()}
             if len({len(column) for column in columns.values()}) > 1:
                 lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())

@@ -23,6 +23,7 @@ are those given, or else the names in use, sorted; indices count from 0 and need
 from plausibly.annotations._classes import read_classes as read_classes
 from plausibly.annotations._classes import read_risks as read_risks
 from plausibly.annotations._container import Annotations as Annotations
+from plausibly.annotations._formats import write_annotations as write_annotations
 from plausibly.annotations._read import read_annotations as read_annotations
 from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER

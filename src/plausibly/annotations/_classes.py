@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._files import naming, read_grid, read_text
+from plausibly.annotations._files import lines_of, naming, read_grid, read_text
 from plausibly.annotations._frames import first_row
 from plausibly.annotations._names import _show, some, to_names, unknown_class
 from plausibly.errors import AnnotationError
@@ -144,4 +144,4 @@ def _level(level: object, name: str) -> int:
 
 def _lines(path: Path) -> list[str]:
     """Split a text file at its line breaks, the last of which ends the file."""
-    return read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")
+    return lines_of(read_text(path))

@@ -204,7 +204,8 @@ class Annotations:
             (K,) class names; if None the names in use, sorted. Whole numbers in the table are indices, unless a class
             is itself named by a whole number.
         anonymous
-            Whether annotator names only tell the annotators of one case apart.
+            Whether annotator names only tell the annotators of one case apart, as they do in a column ``annotation`` in
+            place of ``annotator``.
 
         Raises
         ------

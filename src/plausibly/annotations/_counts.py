@@ -4,7 +4,7 @@ import numpy as np
 
 from plausibly.annotations._matrix import Matrix
 from plausibly.annotations._names import to_names
-from plausibly.annotations._rows import Rows
+from plausibly.annotations._rows import Rows, check_size
 from plausibly.errors import AnnotationError
 
 
@@ -46,11 +46,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
             )
     for i in np.flatnonzero((values == 0).all(axis=1)):
         raise AnnotationError(f"case {str(cases[i])!r}: all counts are 0, nobody annotated it; remove the row")
-    if values.sum(dtype=np.float64) > np.iinfo(np.int32).max:
-        raise AnnotationError(
-            f"the counts add up to {values.sum(dtype=np.float64):.3g} annotators, and {np.iinfo(np.int32).max} is the "
-            "limit; give how many annotators chose each class"
-        )
+    check_size(values.sum(dtype=np.float64), n_cases)
     case, class_index = np.nonzero(values)
     repeats = values[case, class_index].astype(np.int64)
     case, class_index = np.repeat(case, repeats), np.repeat(class_index, repeats)

@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, repeated
 from plausibly.errors import AnnotationError, PlausiblyError
+
+_EXACT = 2**53  # up to which float64 holds every whole number
 
 
 def is_frame(source: object) -> bool:
@@ -37,9 +39,8 @@ def to_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> dic
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = _with_index(frame, error)
     names = [str(name) for name in (frame.column_names if isinstance(frame, pa.Table) else frame.columns)]
-    for name in names:
-        if names.count(name) > 1:
-            raise error(f"the column {name!r} is there {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise error(f"the column {again[0]!r} is there {again[1]} times; keep one")
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = frame.set_axis(names, axis=1)  # pandas allows names that are not text
     wrapped = nw.from_native(frame, eager_only=True)
@@ -64,9 +65,8 @@ def grid_columns(grid: pa.Table) -> dict[str, pa.ChunkedArray]:
         If two columns share a name.
     """
     names = first_row(grid)
-    for name in names:
-        if names.count(name) > 1:
-            raise AnnotationError(f"the header names the column {name!r} {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise AnnotationError(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return dict(zip(names, grid.slice(1).columns, strict=True))
 
 
@@ -141,9 +141,34 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     ):
         return np.full(len(column), np.nan), 0
     try:
-        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64), None
+        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64, copy=False), None
     except pa.ArrowInvalid:
         return np.full(len(column), np.nan), next(i for i, cell in enumerate(column) if not _is_number(cell))
+
+
+def rounded(column: pa.ChunkedArray) -> int | None:
+    """Find a whole number that float64 cannot hold: two of them would tie. Return the first one's row.
+
+    Examples
+    --------
+    >>> rounded(pa.chunked_array([[2**53, 2**53 + 1]])), rounded(pa.chunked_array([[1.5, 2.5]]))
+    (1, None)
+    """
+    if pa.types.is_integer(column.type):
+        numbers = column.drop_null().to_numpy()
+        if not len(numbers) or max(abs(int(numbers.min())), abs(int(numbers.max()))) <= _EXACT:
+            return None
+        cells = column.to_pylist()
+    elif pa.types.is_large_string(column.type):
+        long = pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^\s*[+-]?\d{16,}\s*$"))
+        if not pc.call_function("any", [long]).as_py():
+            return None
+        cells = [
+            int(cell) if is_long else 0 for cell, is_long in zip(column.to_pylist(), long.to_pylist(), strict=True)
+        ]
+    else:
+        return None
+    return next((row for row, cell in enumerate(cells) if cell and int(float(cell)) != cell), None)
 
 
 def is_number(cell: str) -> bool:

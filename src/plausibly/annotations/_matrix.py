@@ -11,8 +11,17 @@ import pyarrow as pa
 from jaxtyping import Num
 
 from plausibly.annotations._files import read_grid, read_npy, read_parquet, read_text, suffix_of
-from plausibly.annotations._frames import first_row, is_frame, is_number, missing, to_codes, to_columns, to_floats
-from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations._frames import (
+    first_row,
+    is_frame,
+    is_number,
+    missing,
+    rounded,
+    to_codes,
+    to_columns,
+    to_floats,
+)
+from plausibly.annotations._names import _show, repeated, some, unknown_class
 from plausibly.errors import PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".txt", ".parquet")
@@ -60,7 +69,9 @@ class Matrix:
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
             raise error(f"the header has no column for {some(absent)}; give a column per class")
-        return self.values[:, [at[str(name)] for name in classes]]
+        order = [at[str(name)] for name in classes]
+        # A copy only where it is needed: a million cases of a few hundred classes are gigabytes.
+        return self.values if order == list(range(len(order))) else self.values[:, order]
 
 
 def read_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray | None, n_rows: int | None) -> Matrix:
@@ -137,6 +148,10 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
         raise error("the rows differ in length; give every case the same number of columns") from cause
     if values.dtype.kind not in "biuf":
         raise error(f"an array of numbers is needed, got {values.dtype} ({_show(array)}); convert it to numbers")
+    if values.dtype.kind in "iu" and values.size and values.itemsize == 8:
+        bad = np.argwhere(values.astype(np.float64).astype(object) != values.astype(object)) if _beyond(values) else []
+        for place in bad[:1]:
+            raise error(f"the number {values[tuple(place)]} has more digits than float64 holds; scale the numbers down")
     if values.ndim != 2:
         raise error(
             f"an array (case, class) with two dimensions is needed, got shape {values.shape}; "
@@ -168,8 +183,8 @@ def from_grid(
     for number, name in enumerate(names, 1):
         if not name.strip():
             raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
-        if names.count(name) > 1:
-            raise error(f"the header names the column {name!r} {names.count(name)} times; keep one")
+    if again := repeated(names):
+        raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return from_columns(dict(zip(names, grid.slice(1).columns, strict=True)), error, classes)
 
 
@@ -212,9 +227,20 @@ def _numbers(column: pa.ChunkedArray, where: str, cases: np.ndarray | None, erro
         cell = column[bad].as_py()
         what = "is missing" if bad in blank else f"{cell!r} is no number"
         raise error(f"{row}, {where}: the cell {what}; write a number")
+    if (row := rounded(column)) is not None:
+        place = f"row {row + 1}" if cases is None else f"case {str(cases[row])!r}"
+        raise error(
+            f"{place}, {where}: the number {column[row].as_py()} has more digits than float64 holds; scale the "
+            f"numbers down"
+        )
     if pa.types.is_float32(column.type):
         return values.astype(np.float32)
     return values
+
+
+def _beyond(values: np.ndarray) -> bool:
+    """Whether whole numbers may be too great for float64, of which most need no closer look."""
+    return max(abs(int(values.min())), abs(int(values.max()))) > 2**53
 
 
 def _read_txt(path: Path) -> pa.Table:

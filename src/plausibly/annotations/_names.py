@@ -1,12 +1,16 @@
 """Names of cases, classes and annotators: what they may be, and what to say of one that is not known."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from plausibly.errors import AnnotationError
+
+_MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
 
 
 def to_names(values: Iterable, what: str) -> np.ndarray:
@@ -77,11 +81,25 @@ def check_names(names: np.ndarray, what: str) -> None:
         raise AnnotationError(f"the {what} {name!r} begins or ends with a blank; write {name.strip()!r}")
 
 
+def repeated(names: Iterable[Hashable]) -> tuple[Any, int] | None:
+    """Find the first name that is there several times, and how often; None if there is none.
+
+    Examples
+    --------
+    >>> repeated("abcb"), repeated("abc")
+    (('b', 2), None)
+    """
+    return next((found for found in Counter(names).items() if found[1] > 1), None)
+
+
 def unknown_class(name: str, classes: Iterable[str]) -> str:
     """Say that a class is not among the classes, with the nearest name if one is near."""
-    near = get_close_matches(str(name), [str(c) for c in classes], n=1)
+    names = [str(known) for known in classes]
+    # The search for a name like it takes as long as there are names, and the square of how long they are.
+    short = len(names) <= _MOST_TO_COMPARE and len(name) <= _LONGEST_TO_COMPARE
+    near = get_close_matches(str(name), [one for one in names if len(one) <= _LONGEST_TO_COMPARE], n=1) if short else []
     mend = f"did you mean {near[0]!r}?" if near else "add it to the classes, or correct the name"
-    return f"the class {str(name)!r} is not among the {len(list(classes))} classes; {mend}"
+    return f"the class {str(name)!r} is not among the {len(names)} classes; {mend}"
 
 
 def outside(index: int, n_classes: int) -> str:

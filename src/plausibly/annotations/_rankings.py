@@ -14,6 +14,7 @@ file does not mix the two.
 """
 
 import json
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import TypeGuard
 import numpy as np
 
 from plausibly.annotations._files import read_text
-from plausibly.annotations._names import _show, outside, to_names, unknown_class
+from plausibly.annotations._names import _show, outside, repeated, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 
@@ -37,21 +38,31 @@ def load_json(path: Path) -> object:
     AnnotationError
         If a key is there twice.
     """
-    text = read_text(path)
+    return parse_json(read_text(path), "the file")
+
+
+def parse_json(text: str, what: str) -> object:
+    """Read JSON strictly; ``what`` names the text in errors.
+
+    Raises
+    ------
+    FileError, AnnotationError
+        As :func:`load_json`.
+    """
     try:
         return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        what = "truncated" if cut else "not JSON"
+        fault = "truncated" if cut else "not JSON"
         raise FileError(
-            f"the file is {what} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
+            f"{what} is {fault} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
         ) from error
     except PlausiblyError:
         raise
     except ValueError as error:  # a number of thousands of digits
-        raise FileError(f"the JSON holds a number too long to be a class index ({error}); correct it") from error
+        raise FileError(f"{what} holds a number of too many digits ({error}); correct it") from error
     except RecursionError as error:
-        raise FileError("the JSON is nested far too deeply; rankings have four levels of lists") from error
+        raise FileError(f"{what} is nested far too deeply; rankings have four levels of lists") from error
 
 
 def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
@@ -97,7 +108,7 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
         rename = np.searchsorted(classes, np.array(list(codes), dtype=str))
     else:
         rename = np.arange(len(classes))
-    columns = np.array(collected.rows, dtype=np.int64)
+    columns = np.frombuffer(collected.rows, dtype=np.int64).reshape(-1, 4)
     return Rows(
         cases=to_names([case for case, _ in cases], "case"),
         classes=classes,
@@ -116,7 +127,7 @@ class _Collector:
     def __init__(self, codes: dict[str, int], n_classes: int | None):
         self.codes = codes
         self.n_classes = n_classes
-        self.rows: list[tuple[int, int, int, int]] = []
+        self.rows = array("q")  # four numbers each; a list of tuples would take ten times the memory
 
     def add(self, position: int, case: str, code: int, annotator: str, blocks: object) -> None:
         where = f"case {case!r}, annotator {annotator!r}"
@@ -135,7 +146,7 @@ class _Collector:
             if not len(block):
                 raise AnnotationError(f"{where}: block {rank + 1} is empty; name a class in it, or remove the block")
             for name in block:
-                self.rows.append((position, code, rank, self._class(name, where)))
+                self.rows.extend((position, code, rank, self._class(name, where)))
 
     def _class(self, name: object, where: str) -> int:
         if isinstance(name, str):
@@ -199,9 +210,11 @@ def _is_list(value: object) -> TypeGuard[Sequence]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        key = next(key for key in keys if keys.count(key) > 1)
-        raise AnnotationError(f"the name {key!r} is there twice in one JSON object; give each case and annotator once")
+        again = repeated(key for key, _ in pairs)
+        assert again is not None
+        raise AnnotationError(
+            f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
+        )
     return found
 
 

@@ -7,6 +7,31 @@ from jaxtyping import Int, Num
 
 from plausibly.errors import AnnotationError
 
+MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
+
+
+def check_size(number: float, n_rows: int) -> None:
+    """Refuse counts with which a small file would fill the memory, before they are written out.
+
+    Parameters
+    ----------
+    number
+        Of the classes that the counts stand for, by all annotators of all cases.
+    n_rows
+        Of the file.
+
+    Raises
+    ------
+    AnnotationError
+        If the number is above :data:`MOST` and :data:`MOST_EACH` for each row.
+    """
+    limit = max(MOST, MOST_EACH * n_rows)
+    if number > limit:
+        raise AnnotationError(
+            f"the counts stand for {number:.3g} named classes, and {limit:,} is the limit for {n_rows:,} rows; give "
+            f"how many annotators chose each"
+        )
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -3,13 +3,14 @@
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations._frames import is_whole, missing, to_codes, to_floats
+from plausibly.annotations._frames import is_whole, missing, rounded, to_codes, to_floats
 from plausibly.annotations._names import outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError
 
 #: What the columns are called here, and what crowd-labelling tables call them.
 COLUMNS = {"case": ("case", "task"), "annotator": ("annotator", "worker"), "class": ("class", "label")}
+ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where they have no names
 ORDERINGS = ("rank", "confidence")
 #: A header with one of these belongs to a long table and not to a matrix of counts.
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
@@ -28,13 +29,15 @@ def parse_table(columns: dict[str, pa.ChunkedArray], classes: np.ndarray | None,
         Class names, (K,); if None the names in use, sorted. Whole numbers are indices, unless a class is itself named
         by a whole number: then they are names.
     anonymous
-        Whether annotator names only tell the annotators of one case apart.
+        Whether annotator names only tell the annotators of one case apart. They do if they stand in a column
+        ``annotation``, in a table that has none of annotators.
 
     Raises
     ------
     AnnotationError
         On any departure from this, naming the case and the annotator.
     """
+    anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
     columns = _needed(columns)
     if not len(columns["case"]):
         raise AnnotationError("the table has no rows; give at least one")
@@ -66,6 +69,8 @@ def _needed(columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
     found = {}
     for name, spellings in COLUMNS.items():
         there = [spelling for spelling in spellings if spelling in columns]
+        if name == "annotator" and not there and ANONYMOUS in columns:
+            there = [ANONYMOUS]
         if len(there) > 1:
             raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
         if not there:
@@ -114,6 +119,11 @@ def _rank(columns: dict[str, pa.ChunkedArray]) -> np.ndarray:
     if bad is not None:
         cell = columns[name][bad].as_py()
         raise AnnotationError(f"row {bad + 1}{_where(columns, bad)}: the {name} {cell!r} is no number; write a number")
+    if (row := rounded(columns[name])) is not None:
+        raise AnnotationError(
+            f"row {row + 1}{_where(columns, row)}: the {name} {columns[name][row].as_py()} has more digits than "
+            f"float64 holds; scale the numbers down"
+        )
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
         raise AnnotationError(
             f"row {row + 1}{_where(columns, row)}: the {name} is {values[row]}; write a finite number"

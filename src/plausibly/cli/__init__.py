@@ -4,8 +4,10 @@ from plausibly.cli._aggregate import aggregate
 from plausibly.cli._agreement import agreement
 from plausibly.cli._app import app as app
 from plausibly.cli._app import main as main
+from plausibly.cli._audit import audit
 from plausibly.cli._check import check
 from plausibly.cli._compare import compare
+from plausibly.cli._convert import convert
 from plausibly.cli._demo import demo
 from plausibly.cli._diagnose import diagnose
 from plausibly.cli._discrepancy import discrepancy
@@ -17,7 +19,7 @@ from plausibly.cli._sweep import sweep
 
 # In the order in which a newcomer wants them.
 for _command in (
-    *(demo, evaluate, aggregate, sweep, compare, check, sensitivity, diagnose),
-    *(agreement, discrepancy, reliability, simulate),
+    *(demo, audit, evaluate, aggregate, sweep, compare, check, sensitivity, diagnose),
+    *(agreement, discrepancy, reliability, convert, simulate),
 ):
     app.command()(_command)

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 import plausibly
-from plausibly.cli._output import complain
+from plausibly.cli._output import complain, notes
 from plausibly.errors import PlausiblyError
 
 NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
@@ -21,7 +21,8 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx):
         try:
-            return super().invoke(ctx)
+            with notes():
+                return super().invoke(ctx)
         except PlausiblyError as error:
             complain(str(error))
             raise typer.Exit(BAD_INPUT) from None

@@ -17,7 +17,7 @@ from plausibly.cli._compare_models import compare_models
 from plausibly.cli._output import console, make_folder, say, write_table
 from plausibly.comparison import differences, rankings, variance_split
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate
+from plausibly.evaluation import METRICS, evaluate
 from plausibly.posterior import opened
 from plausibly.subgroups import risk_weights
 
@@ -209,6 +209,9 @@ def compare_classifiers(
         make_folder(out)
     with opened(posterior) as draws:
         given = {"k": ks} if (ks := options.parse_top(top)) is not None else {"k": _usual(draws)}
+        known = [f"top{size}_{name}" for size in given["k"] for name in METRICS]
+        if metric not in known:
+            raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None
         if risk is not None:
             weights = risk_weights(draws, str(risks), risk, ties=break_ties.value, seed=seed)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from plausibly import annotations as annotated
+from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, main_table, make_folder, say, write_table, writing
+from plausibly.cli._output import complain, console, main_table, make_folder, say, write_table, writing
 from plausibly.posterior import save
 from plausibly.report import report
 from plausibly.sweeps import Plan, Sweep
@@ -44,6 +45,7 @@ def evaluate(
     top: options.Top = None,
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
+    format: options.Format = options.TableFormat.csv,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -53,8 +55,9 @@ def evaluate(
     """Evaluate classifiers against the annotations, under one or several aggregation models.
 
     Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
-    reliability), a posterior-….nc for each model and reliability, and report.html. Files of other names are left alone.
-    An option of a model goes to those of the models that have a use for it.
+    reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
+    report.html. Files of other names are left alone. An option of a model goes to those of the models that have a use
+    for it.
     """
     swept = run(
         annotations,
@@ -64,6 +67,7 @@ def evaluate(
         model,
         out,
         quiet=quiet,
+        suffix=f".{format.value}",
         k=options.parse_top(top),
         break_ties=break_ties.value,
         ties=options.value(ties),
@@ -77,7 +81,7 @@ def evaluate(
         warmup=warmup,
         seed=seed,
     )
-    finish(swept, out, quiet=quiet, strict=strict)
+    finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format.value}")
 
 
 def run(
@@ -89,6 +93,7 @@ def run(
     out: Path,
     *,
     quiet: bool,
+    suffix: str = ".csv",
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
@@ -104,14 +109,18 @@ def run(
     with writing(out / REPORT):
         (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
+    audited = audit(read, plan.predictions)
+    if not quiet and (grave := serious(audited)):
+        complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
+
     def before(number: int, label: str) -> None:
         if not quiet:
             say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
 
     runs = []
     for done, posterior in plan.runs(progress=not quiet, before=before):
-        write_table(done.metrics(), out / METRICS, append=bool(runs))
-        write_table(done.certainty(), out / CERTAINTY, append=bool(runs))
+        write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
+        write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         save(posterior, out / f"posterior-{done.label.replace('@', '-')}.nc")
         runs.append(done)
         del posterior
@@ -120,18 +129,19 @@ def run(
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
-    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None})
+    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None}, audit=audited)
     return swept
 
 
-def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool) -> None:
+def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
     """Print the table and the verdict, and end with the status that belongs to it."""
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
-        written = ", ".join((METRICS, CERTAINTY, f"{len(swept.runs)} × posterior-*.nc", REPORT))
+        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY)]
+        written = ", ".join((*tables, f"{len(swept.runs)} × posterior-*.nc", REPORT))
         say(f"Wrote {written} to {out}")
-    where = "" if swept.converged else f" All of them are in {out / CERTAINTY}."
+    where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)
     if strict and not swept.converged:
         raise typer.Exit(NOT_CONVERGED)

@@ -48,6 +48,13 @@ class BreakTies(StrEnum):
     random = "random"
 
 
+class TableFormat(StrEnum):
+    """How tables are written."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
 _DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
@@ -55,7 +62,7 @@ DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
 AnnotationsFile = Annotated[
     Path,
     typer.Argument(
-        metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy)."
+        metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), PrefLib."
     ),
 ]
 LabelsFile = Annotated[
@@ -138,6 +145,9 @@ Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default
 Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]
 Warmup = Annotated[
     int | None, typer.Option(help="Trajectories to adapt by (NUTS), by default 300.", rich_help_panel=_SAMPLING)
+]
+Format = Annotated[
+    TableFormat, typer.Option("--format", help="Of the tables: Parquet is smaller and quicker for many cases.")
 ]
 Seed = Annotated[int, typer.Option(help="Of all random numbers.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if chains did not converge.")]

@@ -3,6 +3,7 @@
 import math
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.errors import FileError
+from plausibly.annotations._formulas import write_csv
+from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.plots._style import metric_name
 from plausibly.report import headline
 from plausibly.report._tables import headline_metrics
 from plausibly.sweeps import Sweep
 
+TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
+_LONGEST = 2000  # characters of a sentence
 _WIDTH = 120  # of a table that nobody watches being printed
 
 
@@ -38,8 +42,29 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 
 def complain(text: str, what: str = "Error") -> None:
-    """Print a sentence about what went wrong."""
-    console(stderr=True).print(Text(f"{what}: ", style="bold red") + Text(text, style="default"), soft_wrap=True)
+    """Print a sentence about what went wrong; names of thousands of characters are left out of its middle."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+    console(stderr=True).print(
+        Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
+    )
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print our own warnings as notes of one line; those of others stay as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PlausiblyWarning)
+        show = warnings.showwarning
+
+        def print_note(message, category, *rest, **further):
+            if issubclass(category, PlausiblyWarning):
+                complain(f"{message}.", "Note")
+            else:
+                show(message, category, *rest, **further)
+
+        warnings.showwarning = print_note
+        yield
 
 
 @contextmanager
@@ -59,10 +84,32 @@ def make_folder(path: Path) -> None:
             pass
 
 
+def check_table(path: Path) -> None:
+    """Refuse a name of a table that says no format.
+
+    Raises
+    ------
+    ArgumentError
+        If the suffix is neither ``.csv`` nor ``.parquet``, or the name is a folder's.
+    """
+    if path.is_dir() or path.suffix.lower() not in TABLES:
+        raise ArgumentError(f"a table must be a file in {' or '.join(TABLES)}, but {str(path)!r} was given: name one.")
+
+
 def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> None:
-    """Write a table as CSV; numbers to the last digit, so that reading it gives the same numbers back."""
-    with writing(path), path.open("a" if append else "w", encoding="utf-8", newline="") as file:
-        table.to_csv(file, index=False, header=not append, lineterminator="\n")
+    """Write a table in the format of its suffix; numbers to the last digit, so that reading gives the same back.
+
+    As CSV, text that a spreadsheet would run as a formula gets an apostrophe before it (:func:`write_csv`). Parquet
+    keeps text as it is.
+    """
+    with writing(path):
+        if path.suffix.lower() == ".parquet":
+            if append:
+                table = pd.concat([pd.read_parquet(path), table], ignore_index=True)
+            table.to_parquet(path, index=False)
+            return
+        with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
+            write_csv(table, file, header=not append)
 
 
 def write_figure(ax: Axes, path: Path) -> None:

@@ -1,0 +1,76 @@
+"""``plausibly audit``: what is odd about annotations and predictions, before any model sees them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from plausibly.audit import SERIOUS, serious
+from plausibly.audit import audit as find
+from plausibly.cli import _options as options
+from plausibly.cli._app import example
+from plausibly.cli._output import check_table, console, make_folder, say, write_table
+
+FOUND = 1  #: exit status under --strict
+
+
+@example(
+    """
+    plausibly audit annotations.csv --predictions A=a.csv --out audit.csv
+    plausibly audit annotations.csv --strict --quiet && plausibly evaluate annotations.csv ...
+    """
+)
+def audit(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    predictions: options.PredictionFiles = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all checks here, with what they mean (.csv or .parquet)."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help=f"Exit with 1 if one of these is found: {', '.join(SERIOUS)}.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Look for what is odd in annotations and predictions: duplicates, annotators of one answer, unused classes.
+
+    Also cases of a single annotator, annotators whom no shared case joins to the others, extreme ties, and predictions
+    that do not fit. Nothing of it is an error. Rows that repeat an annotator's label of a case, which other commands
+    refuse, are counted here.
+    """
+    if out is not None:
+        check_table(out)
+        make_folder(out.parent)
+    named = options.parse_files(predictions or ())
+    found = find(annotations, named or None, classes)
+    if out is not None:
+        write_table(found, out)
+    some = found[found["count"] > 0]
+    if not quiet:
+        if len(some):
+            console().print(_table(some))
+        if out is not None:
+            say(f"Wrote {out}")
+    grave = serious(found)
+    words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
+    say(f"{len(some)} of {len(found)} checks found something{words}.")
+    if strict and grave:
+        raise typer.Exit(FOUND)
+
+
+def _table(found: pd.DataFrame) -> Table:
+    shown = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("check", no_wrap=True)
+    shown.add_column("found", justify="right", no_wrap=True)
+    shown.add_column("of", justify="right", no_wrap=True)
+    shown.add_column("such as", overflow="fold")
+    shown.add_column("meaning", overflow="fold")
+    for check, count, of, examples, meaning in found.to_numpy().tolist():
+        cells = (check, f"{count:,}", f"{of:,}", examples, meaning)
+        shown.add_row(*(Text(cell) for cell in cells))
+    return shown

@@ -1,0 +1,89 @@
+"""``plausibly convert``: annotations from any format that is read to any that is written."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausibly import annotations as annotated
+from plausibly.annotations._formats import classes_from_form, find_form
+from plausibly.cli import _options as options
+from plausibly.cli._app import example
+from plausibly.cli._output import make_folder, say, writing
+from plausibly.errors import AnnotationError
+
+
+class Form(StrEnum):
+    """What files of annotations may hold."""
+
+    rankings = "rankings"
+    table = "table"
+    counts = "counts"
+    soc = "soc"
+    soi = "soi"
+    toc = "toc"
+    toi = "toi"
+
+
+@example(
+    """
+    plausibly convert export.json annotations.parquet --control diagnosis
+    plausibly convert election.toi annotations.json
+    plausibly convert annotations.csv votes/ --as toi --anonymous
+    """
+)
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="Rankings or an export of Label Studio (.json), a table or counts (.csv, .parquet, .npy), PrefLib "
+            "(.soc, .soi, .toc, .toi, or a folder of them).",
+        ),
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file to write, or for several cases of PrefLib a folder.")
+    ],
+    classes: options.ClassesFile = None,
+    form: Annotated[
+        Form | None,
+        typer.Option("--as", help="What to write, where the suffix leaves it open or OUT is a folder."),
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of Label Studio: the control to read, if there are several.")
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Forget who annotated, as counts and PrefLib have to.")
+    ] = False,
+    write_classes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the names of the classes, one to a line.")
+    ] = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Convert annotations between rankings (.json), long tables and counts (.csv, .parquet, .npy) and PrefLib.
+
+    What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list the
+    classes that nobody named, so they are read with --classes.
+    """
+    found = find_form(target, None if form is None else form.value)
+    read = annotated.read_annotations(source, classes, control)
+    make_folder(target.parent)
+    if write_classes is not None:
+        make_folder(write_classes.parent)
+        _write_classes(read.classes.tolist(), write_classes)
+    annotated.write_annotations(read, target, found, anonymous=anonymous)
+    if not classes_from_form(read, found):
+        option = f"--classes {write_classes or classes or 'FILE'}"
+        say(f"A table does not tell all classes in their order: read it with {option}.", stderr=True)
+    say(f"Wrote {read!r} to {target}" if not quiet else str(target))
+
+
+def _write_classes(names: list[str], path: Path) -> None:
+    for name in names:
+        if "\n" in name or "\r" in name:
+            raise AnnotationError(
+                f"the class {name!r} has a line break in its name, and a line names a class; rename it"
+            )
+    with writing(path):
+        path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8", newline="\n")

@@ -1,0 +1,273 @@
+"""Writing annotations: what is written is read back equal, and what a format cannot hold is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from plausibly.annotations import Annotations, read_annotations, write_annotations
+from plausibly.annotations._formats import without_names
+from plausibly.cli import app
+from plausibly.errors import AnnotationError, ArgumentError, FileError
+
+NAMED = Annotations.from_rankings(
+    {"cases": {"p": {"ann": [["b"], ["a", "c"]]}, "q/r": {"bob": [["a"]], "ann": [["c"]]}}}, classes="abcd"
+)
+COUNTED = Annotations.from_counts([[2, 0, 1], [0, 3, 0]], classes=["x", "y", "z"], cases=["p", "q"])
+
+# Whatever a name may hold: quotes, commas, line breaks within, formulas, apostrophes before them, other scripts.
+names = (
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5)
+    | st.sampled_from(
+        ["=1+1", "'=x", "''@x", "-1", "+", "a,b", 'a"b', "a\nb", "a\rb", "007", "1e5", "nan", "NA", "null"]
+    )
+    | st.sampled_from(
+        ["<b>", "{1}", "# x", "a: b", "case", "rank", ".x", "a%2Fb", "/", "..", "é", "e\u0301", "\ufeffx"]
+    )
+).filter(lambda name: name == name.strip() and name.strip())
+quick = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def annotations(draw, single: bool = False, anonymous: bool | None = None):
+    classes = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    annotators = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    hidden = draw(st.booleans()) if anonymous is None else anonymous
+    cases = {}
+    for case in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+        said = {}
+        for who in draw(st.lists(st.sampled_from(annotators), min_size=1, unique=True)):
+            named = draw(st.lists(st.sampled_from(classes), min_size=1, max_size=1 if single else 5, unique=True))
+            cut = draw(st.integers(1, len(named)))
+            said[who] = [block for block in (named[:cut], named[cut:]) if block]
+        cases[case] = list(said.values()) if hidden else said
+    return Annotations.from_rankings({"classes": classes, "cases": cases})
+
+
+def as_votes(annotations: Annotations) -> dict[str, list[str]]:
+    """What was said of each case, in any order of annotators and cases."""
+    return {case: sorted(map(repr, annotations.rankings(case).values())) for case in annotations.cases.tolist()}
+
+
+@quick
+@given(annotations())
+@pytest.mark.parametrize("name", ["a.json", "a.csv", "a.parquet"])
+def test_rankings_and_tables_hold_everything_but_classes(tmp_path, name, annotations):
+    write_annotations(annotations, tmp_path / name)
+    digits = all(one.removeprefix("-").isdecimal() for one in annotations.classes.tolist())
+    if not digits or name == "a.json":  # else class names and indices look alike
+        assert read_annotations(tmp_path / name, annotations.classes) == annotations
+
+
+@quick
+@given(annotations(single=True, anonymous=True))
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_counts_hold_single_labels(tmp_path, name, annotations):
+    try:
+        write_annotations(annotations, tmp_path / name, "counts")
+    except AnnotationError as error:
+        assert "which in a header means something else" in str(error)  # noqa: PT017
+        return
+    back = read_annotations(tmp_path / name)
+    assert as_votes(back) == as_votes(annotations)
+    assert back.classes.tolist() == annotations.classes.tolist()
+    assert back.cases.tolist() == annotations.cases.tolist()
+
+
+@quick
+@given(annotations(anonymous=True), st.sampled_from(["soc", "soi", "toc", "toi"]))
+def test_preflib_holds_votes(tmp_path_factory, annotations, form):
+    folder = tmp_path_factory.mktemp("votes")
+    try:
+        write_annotations(annotations, folder, form)
+    except AnnotationError as error:
+        assert "does not allow" in str(error) or "line break" in str(error)  # noqa: PT017
+        assert not list(folder.iterdir())
+        return
+    back = read_annotations(folder)
+    assert as_votes(back) == as_votes(annotations)
+    assert back.classes.tolist() == annotations.classes.tolist()
+
+
+def test_one_case_is_one_file_of_preflib(tmp_path):
+    one = without_names(NAMED.select(["p"]))
+    write_annotations(one, tmp_path / "p.toi")
+    assert read_annotations(tmp_path / "p.toi") == one
+    write_annotations(without_names(NAMED.select(["q/r"])), tmp_path / "q%2Fr.soi")
+    assert read_annotations(tmp_path / "q%2Fr.soi").cases.tolist() == ["q/r"]
+
+
+def test_counts_without_names_as_an_array(tmp_path):
+    counts = np.array([[2, 0, 1], [0, 3, 0]])
+    write_annotations(Annotations.from_counts(counts), tmp_path / "a.npy")
+    assert np.load(tmp_path / "a.npy").tolist() == counts.tolist()
+
+
+def test_a_table_of_the_anonymous_numbers_them_by_case(tmp_path):
+    write_annotations(COUNTED, tmp_path / "a.csv")
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table.columns.tolist() == ["case", "annotation", "class", "rank"]
+    assert read_annotations(tmp_path / "a.csv", COUNTED.classes) == COUNTED
+    assert Annotations.from_table(table, COUNTED.classes) == COUNTED
+
+
+def test_a_name_of_annotators_wins_over_annotations():
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "annotation": [7], "class": ["x"]})
+    assert not Annotations.from_table(table).anonymous
+
+
+def test_formulas_do_not_stand_in_files(tmp_path):
+    evil = Annotations.from_rankings({"cases": {"=cmd|' /C calc'!A0": {"@SUM(1)": [["+x"], ["-1"], ["'=y"]]}}})
+    write_annotations(evil, tmp_path / "a.csv")
+    cells = {cell for line in (tmp_path / "a.csv").read_text().splitlines() for cell in line.split(",")}
+    assert cells >= {"'=cmd|' /C calc'!A0", "'@SUM(1)", "'+x", "-1", "''=y"}
+    assert read_annotations(tmp_path / "a.csv", evil.classes) == evil
+
+
+REFUSED = {
+    "names in counts": (
+        NAMED,
+        "a.npy",
+        None,
+        AnnotationError,
+        "counts hold no names of annotators, and these have some",
+    ),
+    "names in PrefLib": (NAMED, "v", "toi", AnnotationError, "PrefLib's files hold no names of annotators"),
+    "ties in counts": (
+        without_names(NAMED),
+        "a.csv",
+        "counts",
+        AnnotationError,
+        "case 'p': an annotator names 3 classes",
+    ),
+    "ties in .soi": (
+        without_names(NAMED),
+        "v",
+        "soi",
+        AnnotationError,
+        "case 'p': an annotator ties classes, which .soi",
+    ),
+    "unranked in .toc": (
+        without_names(NAMED),
+        "v",
+        "toc",
+        AnnotationError,
+        "case 'p': an annotator leaves classes unr",
+    ),
+    "cases in one file": (
+        COUNTED,
+        "p.toi",
+        None,
+        AnnotationError,
+        r"holds one case, .* here are 'p', 'q'; name a "
+        "folder",
+    ),
+    "case of another name": (COUNTED.select(["p"]), "z.toi", None, AnnotationError, "which has the name of the file"),
+    "names in .npy": (
+        COUNTED,
+        "a.npy",
+        None,
+        AnnotationError,
+        "an .npy file holds no names of cases, and these have some",
+    ),
+    "counts of a class that is a column": (
+        Annotations.from_counts([[1]], classes=["rank"]),
+        "a.csv",
+        "counts",
+        AnnotationError,
+        "a class is named 'rank', which in a header means something else",
+    ),
+    "line break in PrefLib": (
+        Annotations.from_counts([[1]], classes=["a\nb"]),
+        "v",
+        "toi",
+        AnnotationError,
+        "has a line break in its name, which PrefLib cannot hold",
+    ),
+    "suffix that is none": (NAMED, "a.xlsx", None, ArgumentError, "'.xlsx' names no format written here: use one of"),
+    "form that is none": (NAMED, "a.csv", "votes", ArgumentError, "no form 'votes' of annotations: choose from counts"),
+    "form that does not fit": (NAMED, "a.json", "toi", ArgumentError, "toi are not written as .json: use .toi"),
+    "folder that is not there": (NAMED, "no/a.csv", None, FileError, "a.csv: the file cannot be written"),
+}
+
+
+@pytest.mark.parametrize(("annotations", "name", "form", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_a_format_cannot_hold_is_refused(tmp_path, annotations, name, form, error, message):
+    with pytest.raises(error, match=message):
+        write_annotations(annotations, tmp_path / name, form)
+    assert not list(tmp_path.rglob("*"))
+
+
+def plausibly(*words):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+
+
+def test_convert_through_every_format(tmp_path):
+    write_annotations(COUNTED, tmp_path / "0.json")
+    steps = [["1.csv"], ["2.parquet"], ["3.csv", "--as", "counts"], ["4.parquet", "--as", "counts"], ["5.json"]]
+    steps += [["votes", "--as", "soi"], ["7.json"]]
+    before = "0.json"
+    for name, *more in steps:
+        # A long table tells the classes that somebody named, which here are all.
+        result = plausibly("convert", tmp_path / before, tmp_path / name, *more)
+        assert result.exit_code == 0, result.output
+        assert as_votes(read_annotations(tmp_path / name)) == as_votes(COUNTED)
+        before = name
+    assert read_annotations(tmp_path / "5.json") == COUNTED
+
+
+def test_convert_says_where_classes_are_needed_and_writes_them(tmp_path):
+    write_annotations(NAMED, tmp_path / "a.json")
+    words = "convert", tmp_path / "a.json", tmp_path / "made" / "a.csv", "--write-classes", tmp_path / "made" / "c.txt"
+    result = plausibly(*words)
+    assert result.exit_code == 0, result.output
+    assert "c.txt" in result.output.splitlines()[0]
+    assert (tmp_path / "made" / "c.txt").read_text() == "a\nb\nc\nd\n"
+    assert read_annotations(tmp_path / "made" / "a.csv", tmp_path / "made" / "c.txt") == NAMED
+
+
+def test_convert_forgets_names_if_told_to(tmp_path):
+    write_annotations(NAMED, tmp_path / "a.json")
+    refused = plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi")
+    assert refused.exit_code == 2
+    assert "--anonymous" in refused.output
+    assert plausibly("convert", tmp_path / "a.json", tmp_path / "votes", "--as", "toi", "--anonymous").exit_code == 0
+    assert as_votes(read_annotations(tmp_path / "votes")) == as_votes(NAMED)
+
+
+def test_convert_notes_what_a_reader_left_out(tmp_path):
+    done = '{"result": [{"from_name": "c", "type": "choices", "value": {"choices": ["x"]}}], "completed_by": 1}'
+    (tmp_path / "e.json").write_text(f'[{{"id": 1, "annotations": [{done}, {{"was_cancelled": true}}]}}]')
+    result = plausibly("convert", tmp_path / "e.json", tmp_path / "a.json", "--control", "c")
+    assert result.exit_code == 0, result.output
+    assert "e.json: left out: 1 cancelled annotations." in result.output
+
+
+def test_convert_refuses_in_a_sentence(tmp_path):
+    write_annotations(NAMED, tmp_path / "a.json")
+    for words, sentence in (
+        (["a.xlsx"], "use one of .json"),
+        (["a.npy", "--as", "table"], "table are not written as .npy: use .csv or .parquet"),
+        (["votes"], "the suffix '' names no format written here"),
+    ):
+        result = plausibly("convert", tmp_path / "a.json", tmp_path / words[0], *words[1:])
+        assert result.exit_code == 2
+        assert sentence in result.output
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda folder: write_annotations("x", folder / "a.csv"),
+            "Annotations are written, but 'x' was given: read or",
+        ),
+        (lambda _: write_annotations(NAMED, None), "the name of a file must be given, but None was: write for example"),
+        (lambda _: read_annotations(3), "the name of a file must be given, but 3 was"),
+    ],
+)
+def test_what_is_no_annotations_or_no_path(tmp_path, call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call(tmp_path)

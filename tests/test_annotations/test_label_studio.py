@@ -1,0 +1,200 @@
+"""Exports of Label Studio: controls that choose or order, who answered, and what is left out."""
+
+import json
+import re
+import warnings
+
+import pytest
+
+from plausibly.annotations import read_annotations
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
+
+
+def result(kind: str, value, control: str = "diagnosis") -> dict:
+    """An answer as it stands in an export, with what surrounds it there."""
+    return {"id": "Dx_a", "from_name": control, "to_name": "image", "type": kind, "origin": "manual", "value": value}
+
+
+def choices(*chosen: str, control: str = "diagnosis") -> dict:
+    return result("choices", {"choices": list(chosen)}, control)
+
+
+def annotation(who, *results, **more) -> dict:
+    """An annotation as it stands in an export."""
+    fixed = {"id": 1001, "was_cancelled": False, "ground_truth": False, "lead_time": 4.2, "result_count": len(results)}
+    return fixed | {"completed_by": who, "result": list(results)} | more
+
+
+def task(number, *annotations, **more) -> dict:
+    """A task as it stands in an export, with a model's prediction, which is none of an annotator's."""
+    fixed = {"id": number, "data": {"image": "https://example.com/1.jpg"}, "project": 83}
+    return fixed | {"annotations": list(annotations), "predictions": [{"result": [choices("never")]}]} | more
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write_and_read(*tasks, classes=None, control=None):
+        (tmp_path / "export.json").write_text(json.dumps(list(tasks)))
+        return read_annotations(tmp_path / "export.json", classes, control)
+
+    return write_and_read
+
+
+def test_choices_are_labels_and_several_are_tied(read):
+    found = read(task(7, annotation(10, choices("wart")), annotation(11, choices("wart", "corn"))))
+    assert found.cases.tolist() == ["7"]
+    assert found.rankings("7") == {"10": [["wart"]], "11": [["corn", "wart"]]}
+    assert found.classes.tolist() == ["corn", "wart"]
+
+
+def test_classes_may_be_given(read):
+    assert read(task(7, annotation(10, choices("wart"))), classes=["wart", "corn"]).n_classes == 2
+    with pytest.raises(AnnotationError, match="case '7', annotator '10': the class 'wart' is not among the 1 classes"):
+        read(task(7, annotation(10, choices("wart"))), classes=["corn"])
+
+
+def test_who_completed_it_is_an_id_or_a_person_with_one(read):
+    people = {"id": 10, "email": "ann@example.com"}, {"email": "bob@example.com"}
+    found = read(task(7, *(annotation(who, choices("wart")) for who in people)), task(8, annotation(10, choices("x"))))
+    assert found.annotators.tolist() == ["10", "bob@example.com"]
+
+
+def test_annotations_without_a_person_are_anonymous(read):
+    found = read(task(7, annotation(None, choices("wart")), annotation(None, choices("corn"))))
+    assert found.anonymous
+    assert found.n_annotations == 2
+
+
+VALUES = {
+    "taxonomy": ({"taxonomy": [["skin", "benign", "wart"], ["skin"]]}, [["skin", "skin / benign / wart"]]),
+    "rating": ({"rating": 4}, [["4"]]),
+    "ranker": ({"ranker": ["b", "a", 3]}, [["b"], ["a"], ["3"]]),
+    "pairwise": ({"selected": "left"}, [["left"]]),
+}
+
+
+@pytest.mark.parametrize(("kind", "value", "blocks"), [(kind, *both) for kind, both in VALUES.items()], ids=VALUES)
+def test_other_controls(read, kind, value, blocks):
+    assert read(task(7, annotation(10, result(kind, value)))).rankings("7") == {"10": blocks}
+
+
+def test_a_ranking_in_a_column_leaves_the_others_unranked(read):
+    value = {"ranker": {"_": ["c", "d"], "best": ["b", "a"]}}
+    assert read(task(7, annotation(10, result("ranker", value)))).rankings("7") == {"10": [["b"], ["a"]]}
+
+
+def test_stars_are_sorted_as_numbers(read):
+    found = read(
+        task(7, *(annotation(who, result("rating", {"rating": stars})) for who, stars in enumerate((10, 2, 9))))
+    )
+    assert found.classes.tolist() == ["2", "9", "10"]
+
+
+def test_of_several_controls_one_is_chosen(read):
+    both = task(7, annotation(10, choices("wart"), result("rating", {"rating": 2}, "quality")))
+    with pytest.raises(AnnotationError, match=r"several controls, 'diagnosis', 'quality'; choose one with control="):
+        read(both)
+    assert read(both, control="quality").rankings("7") == {"10": [["2"]]}
+    with pytest.raises(
+        AnnotationError, match="no control 'colour' of choices or of an order; choose from 'diagnosis', 'q"
+    ):
+        read(both, control="colour")
+
+
+def test_a_control_is_for_exports_only(tmp_path):
+    (tmp_path / "a.json").write_text('[[[["wart"]]]]')
+    with pytest.raises(ArgumentError, match="a control is for exports of Label Studio, but 'diagnosis' was given"):
+        read_annotations(tmp_path / "a.json", control="diagnosis")
+
+
+def test_what_says_nothing_is_left_out_and_counted(read):
+    tasks = [
+        task(7, annotation(10, choices("wart")), annotation(11, choices("corn"), was_cancelled=True)),
+        task(8, annotation(10), annotation(11, choices())),
+        task(9),
+    ]
+    words = "left out: 1 cancelled annotations, 2 annotations without an answer, 2 tasks without answers"
+    with pytest.warns(PlausiblyWarning, match=words):
+        found = read(*tasks)
+    assert found.rankings("7") == {"10": [["wart"]]}
+    assert found.n_cases == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tasks[0] | {"annotations": tasks[0]["annotations"][:1]})
+
+
+REGION = result("rectanglelabels", {"x": 1, "y": 2, "width": 3, "height": 4, "rectanglelabels": ["car"]}, "box")
+RELATION = {"from_id": "a", "to_id": "b", "type": "relation", "direction": "right"}
+
+
+def test_regions_beside_choices_are_passed_over(read):
+    assert read(task(7, annotation(10, REGION, RELATION, REGION, choices("wart")))).n_annotations == 1
+
+
+BAD = {
+    "regions alone": (
+        [task(7, annotation(10, REGION))],
+        "no control of choices or of an order, only 'rectanglelabels'",
+    ),
+    "no results": (
+        [task(7, annotation(10))],
+        "no control of choices or of an order, no results; read here are choices",
+    ),
+    "nothing but cancelled": (
+        [task(7, annotation(10, choices("a"), was_cancelled=True))],
+        "no control of choices or of an order, no results",
+    ),
+    "no answer of the only control": (
+        [task(7, annotation(10, choices()))],
+        "no annotation of any task holds an answer",
+    ),
+    "annotator twice": (
+        [task(7, annotation(10, choices("a")), annotation(10, choices("b")))],
+        "task '7': annotator '10' answered twice; keep one annotation of each annotator",
+    ),
+    "choice twice": (
+        [task(7, annotation(10, choices("a"), choices("b")))],
+        "task '7': one annotation answers 'diagnosis' twice, as for regions or items of a task; make each a task of "
+        "its",
+    ),
+    "task twice": ([task(7), task(7)], "task '7' is there twice; keep one"),
+    "named and unnamed": (
+        [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
+        "task '7': an annotation does not say who completed it, and others do; add completed_by",
+    ),
+    "no id": ([{"annotations": []}], "task 0 (counted from 0) has the id None; give it text or a whole number"),
+    "task that is none": ([task(7), 3], "task 1 (counted from 0) is 3; write an object"),
+    "JSON-MIN": (
+        [{"id": 7, "diagnosis": "wart", "annotator": 1}],
+        "task '7': 'annotations' is None, and a task of Label Studio has a list of them; export as JSON (not JSON-MIN)",
+    ),
+    "annotation that is none": ([task(7, [])], "task '7': an annotation is []; write an object"),
+    "result that is none": ([task(7, annotation(10, 3))], "task '7': a result is 3; write an object"),
+    "results that are none": ([task(7, annotation(10, result="x"))], "task '7': 'result' is 'x'; write a list"),
+    "person that is none": ([task(7, annotation(1.5, choices("a")))], "completed_by is 1.5; write the id of a person"),
+    "type that changes": (
+        [task(7, annotation(10, choices("a"))), task(8, annotation(10, result("rating", {"rating": 1})))],
+        "task '8': 'diagnosis' is of type 'rating' here and 'choices' elsewhere; mend it",
+    ),
+    "choices that are none": (
+        [task(7, annotation(10, result("choices", {"choices": "a"})))],
+        "task '7', 'diagnosis': the choices is {'choices': 'a'}; mend it, or export again",
+    ),
+    "stars by halves": ([task(7, annotation(10, result("rating", {"rating": 1.5})))], "the rating is {'rating': 1.5}"),
+    "value of null": ([task(7, annotation(10, result("choices", None)))], "the choices is None; mend it"),
+    "buckets": (
+        [task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))],
+        "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders",
+    ),
+    "choice there twice": (
+        [task(7, annotation(10, choices("a", "a")))],
+        "case '7', annotator '10': the class 'a' is named twice",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tasks", "message"), BAD.values(), ids=BAD)
+def test_exports_that_are_refused(read, tmp_path, tasks, message):
+    with pytest.raises(AnnotationError, match=re.escape(message)) as raised:
+        read(*tasks)
+    assert str(raised.value).startswith(str(tmp_path / "export.json"))

@@ -1,0 +1,262 @@
+"""The audit: each check finds what was put in, and nothing where nothing was."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly.audit import COLUMNS, SERIOUS, serious
+from plausibly.cli import app
+from plausibly.errors import AnnotationError, ArgumentError
+
+CLASSES = ["corn", "melanoma", "nevus", "wart"]
+RANDOM = np.random.default_rng(0)
+TRUTH = RANDOM.integers(4, size=40)
+
+
+def opinion(case: int) -> str:
+    """Say the truth three times of four."""
+    return CLASSES[TRUTH[case] if RANDOM.random() < 0.75 else RANDOM.integers(4)]
+
+
+@pytest.fixture
+def cases():
+    """Forty cases of four honest annotators, with nothing odd about them but that some come out alike."""
+    return {f"p{i}": {who: [[opinion(i)], ["nevus or so"]] for who in ("ann", "bob", "cyd", "dan")} for i in range(40)}
+
+
+def look(cases, predictions=None, classes=(*CLASSES, "nevus or so")):
+    found = pb.audit(pb.Annotations.from_rankings({"cases": cases}, classes=classes), predictions)
+    assert tuple(found.columns) == COLUMNS
+    assert (found["count"] <= found["of"]).all()
+    assert found["meaning"].str.endswith(".").all()
+    assert ((found["count"] > 0) == (found["examples"] != "")).all(), found
+    return found.set_index("check")
+
+
+def found(table) -> set[str]:
+    """The checks that found something, identical cases aside, which four classes make common."""
+    return set(table.index[table["count"] > 0]) - {"identical cases"}
+
+
+def test_nothing_is_found_where_nothing_is_odd(cases):
+    assert found(look(cases)) == set()
+
+
+def test_every_check_is_a_row_and_the_serious_ones_are_among_them(cases):
+    scores = {"A": np.eye(5)[TRUTH]}
+    table = look(cases, scores)
+    assert set(SERIOUS) <= set(table.index)
+    assert len(set(table.index)) == len(table) == 18
+    assert len(look(cases)) == 13
+
+
+def test_names_that_look_alike(cases):
+    cases["P7 "[:2]] = cases["p7"]
+    for said in cases.values():
+        said["Dan"] = [[opinion(0)]]
+    table = look(cases, classes=("nevus or so", "Nevus-or  so", *CLASSES, "A+", "A-", "1.5", "15", "C", "C#"))
+    assert table.loc["alike case names"].tolist()[:3] == [1, 41, "'p7 = P7'"]
+    assert table.loc["alike class names"].tolist()[:3] == [1, 12, "'nevus or so = Nevus-or  so'"]
+    assert table.loc["alike annotator names"].tolist()[:3] == [1, 5, "'dan = Dan'"]
+
+
+def test_a_second_opinion_under_a_numbered_name(cases):
+    cases["p3"]["ann (2)"] = cases["p3"]["ann"]
+    cases["p5"]["bob_2"] = [["wart"]]
+    cases["p6"].pop("cyd")
+    cases["p6"]["cyd 2"] = [["wart"]]  # who did not annotate p6 before
+    cases["p7"]["reader 1"], cases["p7"]["reader 2"] = [["wart"]], [["corn"]]  # two persons
+    row = look(cases).loc["repeated annotations"]
+    assert row["count"] == 2
+    assert row["examples"] == "'p3 / ann (2)', 'p5 / bob_2'"
+    assert "1 say the same again" in row["meaning"]
+
+
+def test_identical_cases_name_several_classes():
+    said = {"ann": [["corn"], ["wart"]], "bob": [["wart"]]}
+    swapped = {"ann": [["wart"]], "bob": [["corn"], ["wart"]]}
+    cases = {
+        "p": said,
+        "q": swapped,
+        "r": dict(reversed(said.items())),
+        "s": {"ann": [["wart"]]},
+        "t": {"ann": [["wart"]]},
+    }
+    row = look(cases).loc["identical cases"]
+    assert (row["count"], row["of"], row["examples"]) == (1, 3, "'p = r'")
+    anonymous = {case: list(blocks.values()) for case, blocks in cases.items()}
+    assert look(anonymous).loc["identical cases", "examples"] == "'p = q', 'p = r'"
+
+
+def test_one_annotator_cases(cases):
+    cases["p4"] = {"ann": [["wart"]]}
+    assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
+
+
+def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
+    for i in range(4):
+        cases[f"q{i}"] = {"eve": [["corn"], ["wart"]] if i else [["wart"]], "fay": [["wart"]]}
+    for i in range(40):
+        cases[f"p{i}"]["gus"] = [["corn"]]
+    table = look(cases)
+    assert table.loc["annotators of few cases"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
+    assert (
+        table.loc["constant annotators", "examples"] == "'gus', 'fay'"
+        or "gus" in table.loc["constant annotators", "examples"]
+    )
+    assert table.loc["disconnected annotators"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
+
+
+def test_an_answer_that_everybody_gives_is_no_constant_annotator():
+    cases = {f"p{i}": {"ann": [["wart"]], "bob": [["wart"]], "cyd": [["wart" if i else "corn"]]} for i in range(30)}
+    assert look(cases).loc["constant annotators", "count"] == 0
+
+
+def test_identical_annotators(cases):
+    for said in list(cases.values())[:12]:
+        said["eve"] = said["bob"]
+    row = look(cases).loc["identical annotators"]
+    assert (row["count"], row["of"], row["examples"]) == (1, 10, "'bob = eve'")
+
+
+def test_agreement_alone_makes_no_identical_annotators():
+    """Where pairs agree on nine cases of ten, agreeing on six proves nothing."""
+    cases = {}
+    for i in range(60):
+        truth = CLASSES[i % 4]
+        ann, bob = f"ann{i // 6}", f"bob{i // 6}"
+        cases[f"p{i}"] = {ann: [[truth]], bob: [[truth if i % 10 else "nevus or so"]]}
+    assert look(cases).loc["identical annotators", "count"] == 0
+
+
+def test_annotators_who_never_disagree_are_identical():
+    cases = {f"p{i}": {who: [[CLASSES[i % 4]]] for who in ("ann", "bob", "cyd")} for i in range(8)}
+    assert look(cases).loc["identical annotators", "count"] == 3
+
+
+def test_pairs_in_slices_are_the_pairs(cases, monkeypatch):
+    for said in cases.values():
+        said["eve"] = said["bob"]
+    whole = look(cases)
+    monkeypatch.setattr(sys.modules["plausibly.audit"], "_PAIRS", 1)
+    pd.testing.assert_frame_equal(look(cases), whole)
+
+
+def test_ties_and_classes_without_a_name(cases):
+    cases["p1"]["ann"] = [[*CLASSES, "nevus or so", "x"]]
+    cases["p2"]["bob"] = [["wart"], ["corn", "melanoma", "nevus", "nevus or so"]]
+    table = look(cases, classes=(*CLASSES, "nevus or so", "x"))
+    assert table.loc["annotations of nothing"].tolist()[:3] == [1, 160, "'p1 / ann'"]
+    assert table.loc["extreme ties"].tolist()[:3] == [1, 160, "'p2 / bob'"]
+    assert look(cases, classes=(*CLASSES, "nevus or so", "x", "y")).loc["classes never named", "examples"] == "'y'"
+
+
+def test_predictions(cases):
+    good = np.eye(5)[TRUTH] + RANDOM.random((40, 5)) / 2
+    flat, double = good.copy(), good.copy()
+    flat[3], double[7] = 0.2, double[6]
+    scores = {"good": good, "flat": flat, "double": double, "short": good[:9], "shuffled": np.roll(good, 1, axis=0)}
+    scores |= {"copy": good, "constant": np.tile([0.5, 0.2, 0.1, 0.1, 0.1], (40, 1))}
+    table = look(cases, scores)
+    assert table.loc["mismatched predictions", "count"] == 1
+    assert "short: predictions: there are 9 rows for 40 cases" in table.loc["mismatched predictions", "examples"]
+    assert table.loc["unrelated predictions"].tolist()[:3] == [1, 6, "'shuffled'"]
+    assert table.loc["identical classifiers", "examples"] == "'good = copy'"
+    assert table.loc["predictions of nothing"].tolist()[:3] == [1, 240, "'flat / p3'"]
+    assert table.loc["identical predictions", "count"] == 1 + 39
+    assert table.loc["identical predictions", "examples"].startswith("'double / p6 = p7', 'constant / p0 = p1'")
+
+
+def test_anonymous_annotators_are_not_compared():
+    annotations = pb.Annotations.from_counts(np.full((6, 2), 3))
+    table = pb.audit(annotations).set_index("check")
+    checks = ["repeated annotations", "annotators of few cases", "constant annotators", "identical annotators"]
+    assert (table.loc[[*checks, "disconnected annotators", "alike annotator names"], "of"] == 0).all()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", None])
+def test_a_table_with_repeats_is_read_without_them(tmp_path, suffix):
+    rows = [("p", "ann", "x", 2), ("p", "ann", "x", 1), ("p", "ann", "y", 1.5), ("p", "bob", "y", 1)]
+    source = pd.DataFrame(rows, columns=["case", "annotator", "class", "rank"])
+    if suffix is not None:
+        path = tmp_path / f"a{suffix}"
+        source.to_csv(path, index=False) if suffix == ".csv" else source.to_parquet(path)
+        source = path
+        with pytest.raises(AnnotationError, match="named twice"):
+            pb.read_annotations(path)
+    table = pb.audit(source).set_index("check")
+    assert table.loc["repeated rows"].tolist()[:3] == [1, 4, "'p / ann / x'"]
+    assert table.loc["several classes without a rank", "count"] == 0
+
+
+def test_several_classes_in_a_table_that_does_not_rank_them():
+    table = pd.DataFrame({"task": ["p", "p", "q"], "worker": ["w", "w", "w"], "label": ["x", "y", "x"]})
+    found = pb.audit(table, classes=["x", "y", "z"]).set_index("check")
+    assert found.loc["several classes without a rank"].tolist()[:3] == [1, 2, "'p / w'"]
+    assert found.loc["classes never named", "examples"] == "'z'"
+
+
+def test_what_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(AnnotationError, match=r"row 1.*the cell in column 'class' is missing"):
+        pb.audit(pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]}))
+    with pytest.raises(ArgumentError, match="predictions must be a mapping"):
+        pb.audit(pb.Annotations.from_counts([[1, 2]]), [[1, 2]])
+
+
+def test_one_case_one_annotator_one_class():
+    table = pb.audit(pb.Annotations.from_rankings([[[["x"]]]])).set_index("check")
+    assert found(table) == {"one-annotator cases"}
+    assert serious(table.reset_index()) == []
+
+
+def plausibly(*words):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("case,annotator,class\np,ann,wart\np,bob,Wart\nq,ann,corn\n")
+    return path
+
+
+def test_the_command_prints_findings_and_ends_well(file):
+    result = plausibly("audit", file)
+    assert result.exit_code == 0, result.output
+    assert "alike class names" in result.output
+    assert "extreme ties" not in result.output  # found nothing
+    assert result.output.splitlines()[-1].endswith("serious: alike class names.")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_the_command_writes_all_checks(file, tmp_path, suffix):
+    out = tmp_path / "made" / f"audit{suffix}"
+    result = plausibly("audit", file, "--out", out, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert len(result.output.splitlines()) == 1
+    read = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(out)
+    assert read["check"].tolist() == pb.audit(file)["check"].tolist()
+
+
+def test_strict_is_a_status_where_something_is_serious(file, tmp_path):
+    assert plausibly("audit", file, "--strict").exit_code == 1
+    file.write_text("case,annotator,class\np,ann,wart\n")
+    assert plausibly("audit", file, "--strict").exit_code == 0
+
+
+def test_the_command_refuses_a_table_of_no_format(file, tmp_path):
+    result = plausibly("audit", file, "--out", tmp_path / "audit.xlsx")
+    assert result.exit_code == 2
+    assert "a table must be a file in .csv or .parquet" in result.output
+
+
+def test_a_frame_of_counts_and_what_is_no_data():
+    assert (
+        pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check").loc["one-annotator cases", "count"] == 1
+    )
+    with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
+        pb.audit(3)

@@ -1,0 +1,256 @@
+"""Files made to do harm: nothing in them is run, neither on reading nor in what is written."""
+
+import io
+import os
+import pickle
+import shutil
+import subprocess
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly.agreement import Labels, read_labels
+from plausibly.annotations import Annotations, Slots, read_annotations
+from plausibly.cli import app
+from plausibly.errors import AnnotationError, FileError, PlausiblyError
+from plausibly.posterior import build_posterior, load, save
+from plausibly.predictions import read_predictions
+
+KNOWN = Annotations.from_counts([[1, 2], [2, 1]])
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Bomb:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.fixture
+def unpickled(tmp_path, monkeypatch):
+    """A folder that is there if a :class:`Bomb` went off; besides, nothing may ask for unpickling at all."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a pickle was loaded")
+
+    monkeypatch.setattr(pickle, "loads", refuse)
+    monkeypatch.setattr(pickle, "load", refuse)
+    return tmp_path / "bomb"
+
+
+def test_the_bomb_works(tmp_path):
+    pickle.loads(pickle.dumps(Bomb(tmp_path / "bomb")))
+    assert (tmp_path / "bomb").is_dir()
+
+
+def test_no_pickle_in_an_array(tmp_path, unpickled):
+    with open(tmp_path / "a.npy", "wb") as file:
+        np.save(file, np.array([[Bomb(unpickled)]], object), allow_pickle=True)
+    for read in (read_annotations, lambda path: read_predictions(path, KNOWN)):
+        with pytest.raises(FileError, match=r"a\.npy: the array holds pickled Python objects, never read here"):
+            read(tmp_path / "a.npy")
+    (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb(unpickled)))
+    with pytest.raises(FileError, match=r"the file is no \.npy array"):
+        read_annotations(tmp_path / "b.npy")
+    assert not unpickled.exists()
+
+
+def test_no_pickle_in_a_posterior(tmp_path, unpickled):
+    slots = Slots.of(KNOWN)
+    draws = np.full((1, 2, len(slots)), 0.5, np.float32)
+    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), tmp_path / "p.nc")
+    bomb = pickle.dumps(Bomb(unpickled))
+    with h5py.File(tmp_path / "p.nc", "a") as file:
+        file.attrs["seed"] = np.void(bomb)
+        file["posterior"].attrs["plausibility"] = np.void(bomb)
+    try:
+        load(tmp_path / "p.nc")
+    except PlausiblyError as error:
+        assert "p.nc" in str(error)  # noqa: PT017
+    (tmp_path / "q.nc").write_bytes(bomb)
+    with pytest.raises(FileError, match="cannot be read as netCDF"):
+        load(tmp_path / "q.nc")
+    assert not unpickled.exists()
+
+
+def test_no_pickle_in_a_table(tmp_path, unpickled):
+    """Arrow once unpickled a type of Python's that a file named in its metadata."""
+    schema = pa.schema(
+        [
+            pa.field(
+                "label",
+                pa.binary(),
+                metadata={
+                    "ARROW:extension:name": "arrow.py_extension_type",
+                    "ARROW:extension:metadata": pickle.dumps(Bomb(unpickled)),
+                },
+            ),
+            pa.field("case", pa.string()),
+            pa.field("annotator", pa.string()),
+        ]
+    )
+    rows = {"label": [pickle.dumps(Bomb(unpickled))], "case": ["p"], "annotator": ["ann"]}
+    pq.write_table(pa.table(rows, schema=schema), tmp_path / "a.parquet")
+    with pytest.raises(AnnotationError, match=r"a\.parquet: the column 'class' holds binary"):
+        read_annotations(tmp_path / "a.parquet")
+    for read in (Labels.of, read_labels):
+        try:
+            read(tmp_path / "a.parquet")
+        except PlausiblyError as error:
+            assert "\n" not in str(error)  # noqa: PT017
+    assert not unpickled.exists()
+
+
+def test_cells_are_read_as_literals_and_not_run(tmp_path):
+    evil = tmp_path / "evil"
+    path = tmp_path / "a.csv"
+    path.write_text(f"case,annotator,label\np,ann,(__import__('os').mkdir('{evil}'))\n")
+    assert read_labels(path).values.tolist() == [f"(__import__('os').mkdir('{evil}'))"]
+    assert not evil.exists()
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.csv"])
+def test_deep_nesting_everywhere(tmp_path, name, opening):
+    path = tmp_path / name
+    path.write_text(opening * 100_000)
+    if name == "a.csv":  # where it is text like any other
+        path.write_text(f"case,annotator,label\np,ann,{'[' * 100_000}\n")
+        assert len(read_labels(path).values[0]) == 100_000
+        return
+    with pytest.raises(FileError, match=f"{name}: .* is nested far too deeply"):
+        read_labels(path)
+
+
+def test_a_million_blocks(tmp_path):
+    classes = [str(i) for i in range(1_000_000)]
+    (tmp_path / "a.json").write_text("[[[" + ",".join(f"[{i}]" for i in range(1_000_000)) + "]]]")
+    with pytest.raises(AnnotationError, match="case '0': an annotation has 1000000 blocks; 32768 is the limit"):
+        read_annotations(tmp_path / "a.json", classes)
+
+
+def test_names_are_text_whatever_they_look_like(tmp_path):
+    (tmp_path / "a.csv").write_text("case,annotator,class\nnan,NA,null\nNone,inf,nan\n1e5,007,-0\n")
+    read = read_annotations(tmp_path / "a.csv")
+    assert read.cases.tolist() == ["nan", "None", "1e5"]
+    assert read.annotators.tolist() == ["NA", "inf", "007"]
+    assert read.classes.tolist() == ["-0", "nan", "null"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "e.toi", "l.conll"])
+def test_other_encodings_are_refused(tmp_path, name, encoding):
+    content = {
+        "a.csv": "case,annotator,class\np,ann,n\u00e4vus\n",
+        "a.json": '[[[["n\u00e4vus"]]]]',
+        "e.toi": "# NUMBER ALTERNATIVES: 1\n# ALTERNATIVE NAME 1: n\u00e4vus\n1: 1\n",
+        "l.conll": "n\u00e4vus O\n",
+    }[name]
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    with pytest.raises(FileError, match=rf"{name}: the file is not UTF-8 text \(byte \d+\); save it as UTF-8 text"):
+        read_labels(tmp_path / name, "bio") if name == "l.conll" else read_annotations(tmp_path / name)
+
+
+EVIL = "=cmd|' /C calc'!A0"
+HTML = "<img src=x onerror=\"document.body.setAttribute('data-evil', 1)\">"
+SCRIPT = "</title></script><script>document.body.setAttribute('data-evil', 1)</script>"
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory):
+    """A report and tables of data whose every name is hostile."""
+    folder = tmp_path_factory.mktemp("evil")
+    classes = [HTML, SCRIPT, EVIL]
+    said = {HTML: [[HTML]], SCRIPT: [[SCRIPT], [EVIL]]}
+    annotations = Annotations.from_rankings({"classes": classes, "cases": dict.fromkeys((EVIL, HTML, SCRIPT), said)})
+    pb.write_rankings(annotations, folder / "a.json")
+    np.save(folder / "b.npy", np.eye(3))
+    words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 10, "--out", folder / "out"]
+    words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
+    words += ["--predictions", f"@SUM(1)={folder / 'b.npy'}"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    return folder / "out"
+
+
+def test_no_table_holds_a_formula(evaluated):
+    for name in ("metrics.csv", "certainty.csv"):
+        table = pd.read_csv(evaluated / name, dtype=str, keep_default_na=False)
+        cells = [cell for column in table for cell in (column, *table[column])]
+        numbers = pd.to_numeric(pd.Series(cells), errors="coerce").notna()
+        assert not [cell for cell in pd.Series(cells)[~numbers] if cell.startswith(("=", "+", "-", "@"))]
+    assert f"'{EVIL}" in pd.read_csv(evaluated / "certainty.csv")["case"].tolist()
+    assert "'@SUM(1)" in pd.read_csv(evaluated / "metrics.csv")["classifier"].tolist()
+
+
+def test_the_report_escapes_names(evaluated):
+    text = (evaluated / "report.html").read_text()
+    assert "<img src=x" not in text
+    assert "<script>document" not in text
+    assert "&lt;script&gt;document" in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_the_report_runs_nothing_in_a_browser(evaluated, tmp_path):
+    def body(path) -> str:
+        words = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"]
+        words += ["--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
+        return subprocess.run(words, capture_output=True, text=True, timeout=120).stdout
+
+    control = tmp_path / "control.html"
+    control.write_text(f"<body>{HTML}</body>")
+    assert 'data-evil="1"' in body(control)  # the same name does run where nothing escapes it
+    shown = body(evaluated / "report.html")
+    assert "</html>" in shown
+    assert 'data-evil="1"' not in shown
+
+
+def test_an_array_of_strange_types_is_refused(tmp_path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([("x", 1)], dtype=[("a", "U1"), ("b", int)]))
+    (tmp_path / "a.npy").write_bytes(buffer.getvalue())
+    with pytest.raises(AnnotationError, match="an array of numbers is needed"):
+        read_annotations(tmp_path / "a.npy")
+
+
+def test_what_is_long_takes_no_square_of_it(tmp_path):
+    """Tens of thousands of columns, names and votes; a search through all for each of them would take minutes."""
+    n = 30_000
+    names = [f"name {i}" for i in range(n)]
+    header = ",".join(names)
+    (tmp_path / "a.csv").write_text(f"case,{header}\np,{','.join('1' * n)}\n")
+    assert read_annotations(tmp_path / "a.csv").n_annotations == n
+    for name, first in (("a.csv", "case,class,annotator,"), ("b.csv", "")):
+        (tmp_path / name).write_text(f"{first}{header},name 7\n")
+        with pytest.raises(AnnotationError, match=r"the header names the column 'name \d+' 2 times; keep one"):
+            read_annotations(tmp_path / name)
+    members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
+    (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
+    with pytest.raises(AnnotationError, match="the name 'name 29999' is there twice in one JSON object"):
+        read_annotations(tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
+    with pytest.raises(AnnotationError, match="is not among the 30000 classes; add it"):
+        read_annotations(tmp_path / "b.json", names)
+    head = "".join(f"# ALTERNATIVE NAME {i}: {one}\n" for i, one in enumerate(names, 1))
+    (tmp_path / "e.toi").write_text(f"# NUMBER ALTERNATIVES: {n}\n{head}1: {','.join(map(str, range(1, n + 1)))},{n}\n")
+    with pytest.raises(AnnotationError, match=f"alternative {n} is ranked twice"):
+        read_annotations(tmp_path / "e.toi")
+
+
+def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
+    (tmp_path / "a.json").write_text(f'[[[["{"y" * 100_000}"]]]]')
+    (tmp_path / "c.txt").write_text("x\n")
+    result = CliRunner().invoke(app, ["audit", str(tmp_path / "a.json"), "--classes", str(tmp_path / "c.txt")])
+    assert result.exit_code == 2
+    assert len(result.output) < 3000
+    assert "add it to the classes" in result.output
