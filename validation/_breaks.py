@@ -1,0 +1,118 @@
+"""Samplers broken on purpose, to see that a run notices. Each break stays within one module and is small."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import jax.numpy as jnp
+
+from plausibly import aggregation
+from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
+from plausibly.inference import _chunks, _gibbs, _sampler, _ties
+
+
+@dataclass(frozen=True)
+class Break:
+    """One thing that is wrong."""
+
+    what: str  #: in words
+    only: str  #: the part of a condition's name that it concerns
+    group: str  #: the check that has to notice
+    apply: Callable[[], list[Any]]  #: patches
+
+
+def _nuts_acceptance() -> list[Any]:
+    """The newest point of every trajectory is taken, instead of one by its weight."""
+    original = _sampler.noise
+
+    def noise(*arguments: Any):
+        made = original(*arguments)
+        return made._replace(log_u=jnp.full_like(made.log_u, -jnp.inf), log_v=jnp.full_like(made.log_v, -jnp.inf))
+
+    return [patch.object(_sampler, "noise", noise)]
+
+
+def _prior_shape() -> list[Any]:
+    original = LogRatioDirichlet.log_prob
+    return [
+        patch.object(
+            LogRatioDirichlet,
+            "log_prob",
+            lambda self, value: original(LogRatioDirichlet(1.2 * self.concentration), value),
+        )
+    ]
+
+
+def _temper_reliability() -> list[Any]:
+    known = aggregation.MODELS["plackett-luce"]
+
+    def plackett_luce(case, *, reliability=1.0, mode="power"):
+        known.program(case, reliability=1.1 * reliability, mode=mode)
+
+    return [patch.dict(aggregation.MODELS, {"plackett-luce": replace(known, program=plackett_luce)})]
+
+
+def _gibbs_rate() -> list[Any]:
+    original = _gibbs._totals
+    return [patch.object(_gibbs, "_totals", lambda *arguments: 1.2 * original(*arguments))]
+
+
+def _gibbs_order() -> list[Any]:
+    original = _ties.order_table
+    return [patch.object(_ties, "order_table", lambda ratios: original(jnp.zeros_like(ratios)))]
+
+
+def _tree_reliability() -> list[Any]:
+    original = aggregation.dirichlet_tree
+
+    def dirichlet_tree(annotations, slots, reliability, *arguments, **options):
+        return original(annotations, slots, 1.2 * reliability, *arguments, **options)
+
+    return [patch.object(aggregation, "dirichlet_tree", dirichlet_tree)]
+
+
+def _dirichlet_shape() -> list[Any]:
+    original = aggregation.dirichlet
+
+    def dirichlet(concentration, *arguments, **options):
+        return original(concentration + 0.1, *arguments, **options)
+
+    return [patch.object(aggregation, "dirichlet", dirichlet)]
+
+
+def _sample_weights() -> list[Any]:
+    original = PartialPlackettLuce.sample
+
+    def sample(self, *arguments, **options):
+        blunt = PartialPlackettLuce(0.97 * self.log_weights, self.block_sizes, max_block_size=self.max_block_size)
+        return original(blunt, *arguments, **options)
+
+    return [patch.object(PartialPlackettLuce, "sample", sample)]
+
+
+BREAKS = {
+    "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration", _nuts_acceptance),
+    "prior-shape": Break("the prior's shape is 20 % too large", "NUTS, power", "calibration", _prior_shape),
+    "temper-reliability": Break("γ is 10 % too large", "NUTS, temper, γ = 3", "calibration", _temper_reliability),
+    "gibbs-rate": Break("times are drawn at a rate 20 % too large", "Gibbs", "calibration", _gibbs_rate),
+    "gibbs-order": Break("orders of tied blocks ignore the weights", "Gibbs", "calibration", _gibbs_order),
+    "tree-reliability": Break("γ is 20 % too large", "exact tree", "calibration", _tree_reliability),
+    "dirichlet-shape": Break("every shape is 0.1 too large", "exact Dirichlet", "calibration", _dirichlet_shape),
+    "sample-weights": Break("log weights are 3 % too small", "", "goodness", _sample_weights),
+}
+
+
+@contextmanager
+def broken(name: str) -> Iterator[Break]:
+    """Break something for a while. Programs compiled before are set aside, and those compiled meanwhile dropped."""
+    chosen = BREAKS[name]
+    patches = [*chosen.apply(), patch.object(_chunks, "_compiled", {})]
+    for each in patches:
+        each.start()
+    try:
+        yield chosen
+    finally:
+        for each in reversed(patches):
+            each.stop()
