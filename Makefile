@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench notebooks site clean
+.PHONY: help demo test lint validate bench notebooks site clean
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 	$(BIN)/ruff format --check
 	PYTHONPATH=build/site $(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+validate: $(VENV)/.dev ## check that every sampler draws what it should, with a report in results/validation
+	$(BIN)/python -m validation
 
 bench: $(VENV)/.dev ## print the table of timing ratios
 	$(BIN)/python -m benchmarks

@@ -7,16 +7,16 @@ status 1 if one of them fails. ``--break NAME`` first breaks a sampler on purpos
   classes, see :mod:`validation._joint` for the pairs and :mod:`validation._ranks` for the statistic;
 * ``agreement``: NUTS and Gibbs on the real cases, or simulated ones where those are absent: means, probabilities of
   being the most plausible class, certainties;
-* ``goodness``: what ``PartialPlackettLuce.sample`` draws, counted, against ``log_prob`` and against a likelihood written
-  out here.
+* ``goodness``: what ``PartialPlackettLuce.sample`` draws, counted, against ``log_prob`` and against a likelihood
+  written out here.
 
-**The declared rate.** Every check makes p-values, each uniform or larger if nothing is wrong. The run fails if one of its m
-p-values is below 0.01 / m (Bonferroni; Holm's procedure rejects nothing at all in the same runs). So a run in which
-nothing is wrong fails with a probability of at most 0.01, over seeds: with another ``--seed`` all random numbers are
-other ones.
+**The declared rate.** Every check makes p-values, each uniform or larger if nothing is wrong. The run fails if one of
+its m p-values is below 0.01 / m (Bonferroni; Holm's procedure rejects nothing at all in the same runs). So a run in
+which nothing is wrong fails with a probability of at most 0.01, over seeds: with another ``--seed`` all random numbers
+are other ones.
 
-A new check is a module with a function ``check(settings)`` that yields :class:`validation._result.Result`, and a line in
-:data:`validation.__main__.CHECKS`.
+A new check is a module with a function ``check(settings)`` that yields :class:`validation._result.Result`, and a line
+in :data:`validation.__main__.CHECKS`.
 
 References
 ----------

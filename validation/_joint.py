@@ -1,7 +1,7 @@
-r"""Pairs of plausibilities and annotations, drawn from the joint distribution whose conditional a sampler claims to know.
+r"""Pairs of plausibilities and annotations, from the joint distribution whose conditional a sampler claims to know.
 
-Every test here needs pairs :math:`(\lambda, b)` with :math:`\lambda \mid b` distributed as the posterior. A posterior is
-a prior times a likelihood of *given* annotations, up to a constant; whatever joint density is proportional to
+Every test here needs pairs :math:`(\lambda, b)` with :math:`\lambda \mid b` distributed as the posterior. A posterior
+is a prior times a likelihood of *given* annotations, up to a constant; whatever joint density is proportional to
 
 .. math:: p(\lambda) \prod_r p(b^r \mid \lambda)^\gamma \; [b \in A]
 

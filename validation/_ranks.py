@@ -10,8 +10,8 @@ added, which makes a **place** of the rank: exactly uniform between 0 and 1.
 Places are tested by Kolmogorov and Smirnov's test as SciPy computes it, exactly: as they are (``shift``: draws that are
 too small or too large) and folded, :math:`|2u - 1|` (``spread``: draws that lie too close together or too far apart, to
 which the first form is not sensitive). The bands in the figures are those of the first form at the level that the
-verdict uses, so that a curve leaves its band exactly if its p-value is an alarm. The simultaneous bands of ArviZ are not
-used: its two generations compute them in different ways, the newer by simulation, which does not reach this level.
+verdict uses, so that a curve leaves its band exactly if its p-value is an alarm. The simultaneous bands of ArviZ are
+not used: its two generations compute them in different ways, the newer by simulation, which does not reach this level.
 
 Draws of a Markov chain are not independent. Samplers thin by themselves, and :mod:`validation.calibration` thins again;
 the table shows what the effective sample sizes come to.

@@ -1,16 +1,18 @@
 """NUTS and Gibbs on the real cases, or on simulated ones where those are absent.
 
-Both sample the same posterior by different means, so of every case the difference of two averages over draws, divided by
-its Monte Carlo standard error, is a standard normal variable: nearly so, for the error is itself estimated, from the
-effective sample sizes of ArviZ. Cases are independent, plausibilities within a case are not, so one class of each case is
-looked at, drawn at random: its plausibility, and how often it is the most plausible. The certainties of all cases, whose
-distributions the two samplers should share, are compared by the two-sample test of Kolmogorov and Smirnov; it takes the
-samples for independent, which they are not (the cases are the same), and errs on the side of agreement.
+Both sample the same posterior by different means, so of every case the difference of two averages over draws, divided
+by its Monte Carlo standard error, is a standard normal variable: nearly so, for the error is itself estimated, from
+the effective sample sizes of ArviZ. Cases are independent, plausibilities within a case are not, so one class of each
+case is looked at, drawn at random: its plausibility, and how often it is the most plausible. The certainties of all
+cases, whose distributions the two samplers should share, are compared by the two-sample test of Kolmogorov and
+Smirnov; it takes the samples for independent, which they are not (the cases are the same), and errs on the side of
+agreement.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+import xarray as xr
 from scipy import stats
 
 import plausibly as pb
@@ -34,10 +36,10 @@ def tops(plausibility: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 
 def z_scores(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Differences of means by their standard errors, of (chain, draw, case) arrays; without spread in either, nothing."""
+    """Differences of means by their errors, of (chain, draw, case) arrays, but for cases without any spread."""
 
     def mean_and_error(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        data = az.convert_to_dataset({"x": x.astype(float)})
+        data = xr.Dataset({"x": (("chain", "draw", "case"), x.astype(float))})
         return x.mean((0, 1), dtype=float), np.asarray(az.mcse(data, method="mean")["x"])
 
     (a, error), (b, other) = mean_and_error(ours), mean_and_error(theirs)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 import plausibly as pb
 from plausibly._arviz import az
@@ -214,7 +215,7 @@ def effective(draws: np.ndarray) -> float:
     if len(draws) == 1:
         return 1.0
     some = draws[..., :: max(draws.shape[-1] // 100, 1)]
-    sizes = az.ess(az.convert_to_dataset({"x": np.moveaxis(some, -1, 2)}))["x"].values
+    sizes = az.ess(xr.Dataset({"x": (("chain", "draw", "case"), some)}))["x"].values
     return float(np.median(sizes)) / (draws.shape[0] * draws.shape[1])
 
 

@@ -1,4 +1,4 @@
-"""What ``PartialPlackettLuce.sample`` draws, counted, against a likelihood written out here, and ``log_prob`` against it.
+"""What ``PartialPlackettLuce.sample`` draws, counted, and ``log_prob``, both against a likelihood written out here.
 
 Chi-square tests over all rankings of given block sizes; rankings too rare to count are counted together. The counts for
 several sets of weights are independent, so their statistics are added up.
