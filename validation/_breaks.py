@@ -102,7 +102,9 @@ BREAKS = {
     "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration", _nuts_acceptance),
     "prior-shape": Break("the prior's shape is 20 % too large", "NUTS, power", "calibration", _prior_shape),
     "temper-reliability": Break("γ is 10 % too large", "NUTS, temper, γ = 3", "calibration", _temper_reliability),
-    "gibbs-rate": Break("weights are drawn at a rate in which tied blocks count half", "Gibbs", "calibration", _gibbs_rate),
+    "gibbs-rate": Break(
+        "in the rate of weights tied blocks count half", "Gibbs", "calibration", _gibbs_rate
+    ),
     "gibbs-order": Break("orders of tied blocks ignore the weights", "Gibbs", "calibration", _gibbs_order),
     "tree-reliability": Break("γ is 20 % too large", "exact tree", "calibration", _tree_reliability),
     "dirichlet-shape": Break("every shape is 50 % too large", "exact Dirichlet", "calibration", _dirichlet_shape),

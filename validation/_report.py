@@ -49,8 +49,8 @@ def draw(by_panel: dict[tuple[str, str], list[Result]], level: float) -> Figure:
     rows = list(dict.fromkeys(row for row, _ in by_panel))
     columns = list(dict.fromkeys(column for _, column in by_panel))
     with matplotlib.rc_context({"font.size": 9}):
-        figure = Figure(figsize=(3.2 * max(len(columns), 2) + 0.4, 1.9 * len(rows) + 0.9), layout="constrained")
-        axes = figure.subplots(len(rows), max(len(columns), 2), sharex=True, sharey=True, squeeze=False)
+        figure = Figure(figsize=(3.2 * max(len(columns), 3) + 0.4, 1.9 * len(rows) + 0.9), layout="constrained")
+        axes = figure.subplots(len(rows), max(len(columns), 3), sharex=True, sharey=True, squeeze=False)
         for ax in axes.flat:
             ax.set_visible(False)
         lines = {}

@@ -22,7 +22,9 @@ MIXED = (
     Layout(4, ((3,), (1, 2), (1,))),
     Layout(3, ((1, 1, 1), (2, 1), (1,))),
 )
-WIDE = Layout(9, ((1,), (8,), (9,)))  # beyond the sizes at which blocks are summed over their subsets
+# Beyond the sizes at which blocks are summed over their subsets; costly, so at one reliability alone.
+WIDE = Layout(9, ((1,), (8,), (9,)))
+WIDE_AT = {("NUTS", "power"): 1.0, ("NUTS", "temper"): 3.0, ("Gibbs", "power"): 3.0}
 NESTED = (Layout(3, ((1, 1), (1, 1), (1,))), Layout(3, ((1, 1, 1), (1, 1), (1,))))
 LABELS = (Layout(5, ((1,), (1,), (1,), (1,))), Layout(5, ((1,), (1,))))
 
@@ -61,6 +63,12 @@ class Condition:
         """Whether all classes are simulated apart, so that the data decide which are named."""
         return self.mode == "power" and self.unranked == "exact"
 
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The kinds of cases to simulate."""
+        wide = WIDE_AT.get((self.sampler, self.mode)) == self.reliability and self.unranked != "exact"
+        return (*SAMPLERS[self.sampler].layouts, *([WIDE] if wide else []))
+
 
 RELIABILITIES = {
     ("NUTS", "power"): (0.5, 1.0, 3.0),
@@ -95,7 +103,7 @@ class Cases:
 def simulate(condition: Condition, n: int, seed: int, layouts: tuple[Layout, ...] | None = None) -> Cases:
     """Draw n cases of a condition, as many of each of its layouts."""
     alpha = CONCENTRATIONS[condition.unranked]
-    layouts = SAMPLERS[condition.sampler].layouts if layouts is None else layouts
+    layouts = condition.layouts if layouts is None else layouts
     n_classes = 5 if condition.unranked == "exact" else 12
     rng = np.random.default_rng([seed, CONDITIONS.index(condition)])
     exponent = {"power" if condition.mode == "power" else "temper": condition.reliability}
@@ -221,8 +229,6 @@ def effective(draws: np.ndarray) -> float:
 
 def calibrate(condition: Condition, n: int, seed: int, layouts: tuple[Layout, ...] | None = None) -> list[Result]:
     """Simulate, fit, and test the places of the truth."""
-    if layouts is None and condition.unranked != "exact" and condition.sampler in ("NUTS", "Gibbs"):
-        layouts = (*MIXED, WIDE)
     cases = simulate(condition, n, seed, layouts)
     posterior = fit(condition, cases, seed)
     rng = np.random.default_rng([seed, CONDITIONS.index(condition), 1])
