@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from plausibly import aggregation
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.inference import _chunks, _gibbs, _sampler, _ties
+from plausibly.inference import _chunks, _gibbs, _programs, _sampler, _ties
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,7 @@ BREAKS = {
     "nuts-acceptance": Break("NUTS takes the newest point of a trajectory", "NUTS", "calibration", _nuts_acceptance),
     "prior-shape": Break("the prior's shape is 20 % too large", "NUTS, power", "calibration", _prior_shape),
     "temper-reliability": Break("γ is 10 % too large", "NUTS, temper, γ = 3", "calibration", _temper_reliability),
-    "gibbs-rate": Break(
-        "in the rate of weights tied blocks count half", "Gibbs", "calibration", _gibbs_rate
-    ),
+    "gibbs-rate": Break("in the rate of weights tied blocks count half", "Gibbs", "calibration", _gibbs_rate),
     "gibbs-order": Break("orders of tied blocks ignore the weights", "Gibbs", "calibration", _gibbs_order),
     "tree-reliability": Break("γ is 20 % too large", "exact tree", "calibration", _tree_reliability),
     "dirichlet-shape": Break("every shape is 50 % too large", "exact Dirichlet", "calibration", _dirichlet_shape),
@@ -114,10 +112,14 @@ BREAKS = {
 
 @contextmanager
 def broken(name: str) -> Iterator[Break]:
-    """Break something for a while. Samplers compiled before are set aside, and what is compiled meanwhile dropped."""
+    """Break something for a while.
+
+    Samplers compiled before are set aside, in memory and on disk, and what is compiled meanwhile is dropped.
+    """
     chosen = BREAKS[name]
     others = {key: program for key, program in _chunks._compiled.items() if key[0][0] not in ("nuts", "gibbs")}
-    patches = [*chosen.apply(), patch.object(_chunks, "_compiled", others)]
+    kept = [patch.object(_chunks, "_compiled", others), patch.object(_programs, "_folder", lambda: None)]
+    patches = [*chosen.apply(), *kept]
     for each in patches:
         each.start()
     try:
