@@ -146,6 +146,15 @@ def test_tempered_annotators_draw_by_the_power():
     assert float(plain.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.607, abs=0.01)
 
 
+def test_an_inferred_reliability_is_that_of_the_draw():
+    posterior = fixed({"model": "tempered-plackett-luce", "mode": "temper", "per": "dataset"})
+    posterior["posterior"]["reliability"] = (("chain", "draw"), np.array([[3.0]]))
+    found = pb.predictive_check(posterior, replicates=2000, progress=False)
+    assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
+    with pytest.raises(ArgumentError, match="replicated by one reliability, but this posterior has one per annotator"):
+        pb.predictive_check(fixed({"model": "x", "per": "annotator"}), progress=False)
+
+
 def test_cases_do_not_depend_on_others():
     both = fixed({"model": "irn"}, counts=((2, 4), (3, 1)))
     one = pb.predictive_check(both, progress=False).by_case["expected"].sel(case="0")

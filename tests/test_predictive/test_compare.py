@@ -440,6 +440,11 @@ def normal_scores(case):
         ({"prirn": (30,), "x": {"model": "normal-scores"}}, {}, "cannot be ranked"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
         ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
+        (
+            {"plackett-luce": {"mode": "temper", "reliability": "infer"}, "irn": None},
+            {},
+            "makes one model of all cases",
+        ),
         ({"prirn": (3, 30)}, {"observation": "second"}, "observation must be one of first, ranking"),
         ({"prirn": (3, 30)}, {"method": "waic"}, "method must be one of auto, refit"),
         ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),

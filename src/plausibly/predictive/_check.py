@@ -20,7 +20,12 @@ INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
 GIVEN_STATUS, SILENT, GOOD, BAD = "given", "not modelled", "reproduced", "not reproduced"
 
-_RANKING_MODELS = ("plackett-luce", "plackett-luce-ml", "dirichlet-categorical")  # A label is a whole ranking.
+_RANKING_MODELS = (
+    "plackett-luce",
+    "plackett-luce-ml",
+    "dirichlet-categorical",
+    "tempered-plackett-luce",
+)  # A label is a whole ranking.
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,11 @@ def predictive_check(
     """
     check_posterior(posterior)
     check_seed(seed)
+    if posterior.attrs.get("per", "dataset") != "dataset":
+        raise ArgumentError(
+            f"annotators are replicated by one reliability, but this posterior has one per {posterior.attrs['per']}: "
+            "check one of per='dataset', or of a reliability that is given."
+        )
     if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 20:
         raise ArgumentError(f"replicates must be a whole number of at least 20, but {replicates!r} was given.")
     annotations, slots = annotations_of(posterior), slots_of(posterior)
@@ -223,7 +233,12 @@ def _weights(posterior: Posterior, slots: Slots, replicates: int) -> Float[np.nd
     chosen = variable.isel(chain=xr.DataArray(chain, dims="replicate"), draw=xr.DataArray(draw, dims="replicate"))
     weights = np.asarray(chosen.transpose("replicate", "slot").values, np.float32)
     if posterior.attrs.get("mode") == "temper":
-        weights = weights ** float(posterior.attrs["reliability"])
+        if (given := posterior.attrs.get("reliability")) is not None:
+            power = np.full((replicates, 1), float(given))
+        else:
+            inferred = posterior["posterior"]["reliability"].transpose("chain", "draw").values
+            power = inferred[chain, draw][:, None]
+        weights = weights**power
         weights /= np.add.reduceat(weights, slots.start[:-1], axis=1)[:, slots.case]
     return weights
 

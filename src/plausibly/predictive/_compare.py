@@ -413,6 +413,11 @@ def _candidate(
     label: str | None, annotations: Annotations, model: str | Callable[..., None], given: dict[str, Any], seed: int
 ) -> Candidate:
     """Settle everything; without a label, a model is called by its name and reliability."""
+    if given.get("reliability") == "infer":
+        raise ArgumentError(
+            "an inferred reliability makes one model of all cases, of which no case can be refitted by itself, but "
+            f"reliability='infer' was given for {model}: give some reliabilities instead, and the best is chosen."
+        )
     name, _, engine, arguments = settle(annotations, model, seed=seed, **given)
     if model == "plackett-luce" and given.get("engine", "auto") == "auto" and arguments["mode"] == "power":
         # Copies of thousands of cases are sampled: by Gibbs in half the time, unless all of them are drawn exactly.
