@@ -353,7 +353,9 @@ def test_undecided_cases_have_classes_annotations_and_choices(risky, risky_text)
 
 def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
     run = risky.runs[0]
+    certainty = run.results["annotation_certainty_1"]
     for case in undecided(risky, run):
+        assert case.certainty == pytest.approx(float(certainty.sel(case=case.name)), abs=1e-6)
         assert case.certainty == pytest.approx(max(first for _, _, first in case.classes), abs=1e-6)
         assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
 
@@ -415,6 +417,14 @@ def test_an_audit_says_what_was_found_and_what_was_not(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
     assert "Looked for and not found: repeats." in full
     assert "<script" not in full
+
+
+def test_another_size_of_certainty_is_enough():
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
+    swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
+    text = render(swept)
+    assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
+    assert 'id="strata"' not in text
 
 
 def test_what_is_no_audit_is_refused(plain):
