@@ -282,10 +282,15 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
         for column, metric in ((1, "top1_accuracy"), (3, "top3_accuracy")):
             row = found.loc[(model, float(reliability), cells[0], metric)]
             assert cells[column] == f"{row['mean']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]"
+    # What is odd about the data is that of the audit.
+    scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
+    found = pb.audit(pb.read_annotations(tmp_path / "annotations.json"), scores)
+    found = found[found["count"] > 0]
+    assert [row[0] for row in page.tables["audit"][1:]] == found["check"].tolist()
+    assert [row[1] for row in page.tables["audit"][1:]] == [f"{count:,}" for count in found["count"]]
     # The voted label is that of the package's own model, whose table has it at its point.
     annotations = pb.read_annotations(tmp_path / "annotations.json")
     voted = pb.aggregate(annotations, "majority-vote", progress=False)
-    scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
     expected = pb.summary(pb.evaluate(voted, scores)).set_index(["classifier", "metric"])["point"]
     for cells in page.tables["headline"][1:]:
         own = cells[-6:]
