@@ -265,7 +265,8 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     words += ["--risks", str(tmp_path / "risks.txt"), "--out", str(tmp_path)]
     assert run.invoke(app, words).exit_code == 0
     table = pd.read_csv(tmp_path / "metrics.csv")
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
     rows = page.tables["metrics"][1:]
     assert len(rows) == len(table)
     numbers = ["mean", "sd", "lower", "upper", "best", "worst", "point"]
@@ -282,10 +283,16 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
         for column, metric in ((1, "top1_accuracy"), (3, "top3_accuracy")):
             row = found.loc[(model, float(reliability), cells[0], metric)]
             assert cells[column] == f"{row['mean']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]"
+    # What is odd about the data is that of the audit.
+    scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
+    found = pb.audit(pb.read_annotations(tmp_path / "annotations.json"), scores)
+    odd = [[row["check"], f"{row['count']:,}"] for row in found.to_dict("records") if row["count"]]
+    assert [row[:2] for row in page.tables.get("audit", [[]])[1:]] == odd
+    clean = found["check"][(found["count"] == 0) & (found["of"] > 0)]
+    assert f"Looked for and not found: {', '.join(clean)}." in text
     # The voted label is that of the package's own model, whose table has it at its point.
     annotations = pb.read_annotations(tmp_path / "annotations.json")
     voted = pb.aggregate(annotations, "majority-vote", progress=False)
-    scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
     expected = pb.summary(pb.evaluate(voted, scores)).set_index(["classifier", "metric"])["point"]
     for cells in page.tables["headline"][1:]:
         own = cells[-6:]
@@ -353,7 +360,9 @@ def test_undecided_cases_have_classes_annotations_and_choices(risky, risky_text)
 
 def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
     run = risky.runs[0]
+    certainty = run.results["annotation_certainty_1"]
     for case in undecided(risky, run):
+        assert case.certainty == pytest.approx(float(certainty.sel(case=case.name)), abs=1e-6)
         assert case.certainty == pytest.approx(max(first for _, _, first in case.classes), abs=1e-6)
         assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
 
@@ -415,6 +424,14 @@ def test_an_audit_says_what_was_found_and_what_was_not(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
     assert "Looked for and not found: repeats." in full
     assert "<script" not in full
+
+
+def test_another_size_of_certainty_is_enough():
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
+    swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
+    text = render(swept)
+    assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
+    assert 'id="strata"' not in text
 
 
 def test_what_is_no_audit_is_refused(plain):

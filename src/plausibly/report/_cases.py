@@ -52,7 +52,6 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
     classes = np.asarray(excerpt["constant_data"]["class_names"].values, dtype=str)
     # The same random numbers as in the evaluation, so that shares are those of its certainty.
     top = top_classes(excerpt, 1, int(run.results.attrs["seed"]), ties=run.results.attrs["ties"])[..., 0]
-    certainty = dict(zip(run.results["case"].values, run.results["annotation_certainty_1"].values, strict=True))
     for at, name in enumerate(names):
         own = np.arange(slots.start[at], slots.start[at + 1])
         named = slots.class_index[own]
@@ -74,7 +73,7 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
                 choices[str(classifier)] = [(str(label), shares.get(str(label), 0.0)) for label in listed]
         yield Undecided(
             name=str(name),
-            certainty=float(certainty[name]),
+            certainty=max(shares.values()),
             classes=rows,
             more=max(len(order) - _MOST_CLASSES, 0),
             opinions=opinions[:_MOST_OPINIONS],

@@ -146,7 +146,8 @@ def report(
         results; sentences, data frames, figures or axes of Matplotlib; other results that have a ``table`` (and perhaps
         a ``verdict``); and lists of these or mappings from captions to these.
     audit
-        What is odd about the data: a table with the columns ``check``, ``count``, ``of``, ``examples``, ``meaning``.
+        What is odd about the data, from :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``,
+        ``examples``, ``meaning``.
 
     Raises
     ------

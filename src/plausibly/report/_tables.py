@@ -54,7 +54,7 @@ def headline(swept: Sweep) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``run``, ``certainty`` (mean annotation certainty of the most plausible class), ``classifier``, for each
+        Columns ``run``, ``certainty`` (mean annotation certainty of the first size asked for), ``classifier``, for each
         metric its ``_mean``, ``_lower``, ``_upper``, ``_point`` and ``_voted``, the value against the label by majority
         vote (NaN where that is not known), and ``beats_next``, the probability that the classifier beats the next one
         by the first metric (NaN for the last). Without classifiers a run has one row.
@@ -68,7 +68,8 @@ def headline(swept: Sweep) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for run in swept.runs:
-        certainty = float(run.results["annotation_certainty_1"].mean())
+        first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
+        certainty = float(run.results[first].mean())
         if not swept.classifiers:
             rows.append({"run": run.label, "certainty": certainty})
             continue
@@ -150,11 +151,11 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
     """Tabulate classifiers by how certain cases are, and by how many annotators they have.
 
     Means over cases of the means over draws, under the run that stands for the sweep, weighted as the evaluation was.
-    None without classifiers.
+    None without classifiers, or where the certainty of the most plausible class was not asked for.
     """
-    if not swept.classifiers:
-        return None
     run = lead(swept)
+    if not swept.classifiers or "annotation_certainty_1" not in run.results:
+        return None
     metric = headline_metrics(run)[0]
     certainty = run.results["annotation_certainty_1"].values
     annotators = np.diff(swept.annotations.case_start)

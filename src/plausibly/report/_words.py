@@ -26,7 +26,9 @@ def sentences(swept: Sweep) -> Iterator[str]:
 the most plausible one with a probability of even one half.'
     """
     run = lead(swept)
-    yield _certainty(run)
+    known = "annotation_certainty_1" in run.results
+    if known:
+        yield _certainty(run)
     if not swept.classifiers:
         return
     metric = headline_metrics(run)[0]
@@ -37,7 +39,7 @@ the most plausible one with a probability of even one half.'
     if len(rows) > 1:
         yield _order(swept, run, metric, rows)
     # A weighted mean over cases has another ceiling, and longer lists have a higher one.
-    if metric == "top1_accuracy" and "case_weight" not in run.results:
+    if known and metric == "top1_accuracy" and "case_weight" not in run.results:
         most = float(run.results["annotation_certainty_1"].mean())
         yield (
             f"Because the annotations leave the truth open, even a classifier that made the best of all they say would "
