@@ -11,6 +11,7 @@ the same), and errs on the side of agreement.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -39,7 +40,7 @@ def tops(plausibility: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 def in_doubt(share: np.ndarray, start: np.ndarray) -> np.ndarray:
     """The slot of each case that is the most plausible most often, unless it nearly always is."""
-    best = np.array([a + share[a:b].argmax() for a, b in zip(start[:-1], start[1:], strict=True)])
+    best = np.array([a + share[a:b].argmax() for a, b in pairwise(start)])
     return best[share[best] < CERTAIN]
 
 
