@@ -114,3 +114,5 @@ def test_comparing_two_samplers():
     top = agreement.tops(np.array([[[0.2, 0.8, 0.5, 0.3, 0.2], [0.6, 0.4, 0.1, 0.7, 0.2]]]), np.array([0, 2, 5]))
     assert top.tolist() == [[[False, True, True, False, False], [True, False, False, True, False]]]
     assert agreement.certainties(top, np.array([0, 2, 5])).tolist() == [0.5, 0.5]
+    share = np.array([0.2, 0.8, 0.95, 0.05, 0.0])
+    assert agreement.in_doubt(share, np.array([0, 2, 5])).tolist() == [1]
