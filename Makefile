@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz notebooks site clean
+.PHONY: help demo test lint validate bench fuzz notebooks site clean
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 	$(BIN)/ruff format --check
 	PYTHONPATH=build/site $(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+validate: $(VENV)/.dev ## check that every sampler draws what it should, with a report in results/validation
+	$(BIN)/python -m validation
 
 bench: $(VENV)/.dev ## print the table of timing ratios
 	$(BIN)/python -m benchmarks

@@ -5,9 +5,9 @@ the machine and its load, ratios less so: compare them, and only within one run.
 that peak memory is its own; compilation is timed apart.
 
 * ``accuracy``: how exact the probability of tied blocks is, by size;
-* ``primitive``: the probability of tied blocks and its gradient, against enumerating all their orders, and against that
-  of the two methods, recursion and quadrature, which is not chosen at a size;
-* ``sampling``: NUTS over a whole data set, and against NumPyro's NUTS under ``vmap`` on cases of one shape;
+* ``plackett-luce``: the probability of tied blocks and its gradient by size, against enumerating all their orders, and
+  against that of the two methods, recursion and quadrature, which is not chosen; NUTS and Gibbs over a whole data set;
+  NUTS against NumPyro's under ``vmap`` on cases of one shape; what a case costs, among 100 to 100,000 of them;
 * ``metrics``: evaluating classifiers, against an array of draws × cases × classes;
 * ``discrepancy``: the discrepancy ratio of a million labels with its bootstrap, against pairs in a loop, anew in
   every replicate.

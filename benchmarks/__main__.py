@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import accuracy, agreement, discrepancy, metrics, primitive, sampling
+from benchmarks import accuracy, agreement, discrepancy, metrics, plackett_luce
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -12,14 +12,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
     parser.add_argument(
         "--only",
-        choices=["accuracy", "primitive", "sampling", "metrics", "discrepancy", "agreement"],
+        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement"],
         help="one part of the table",
     )
     arguments = parser.parse_args()
     parts = {
         "accuracy": accuracy.measure,
-        "primitive": primitive.measure,
-        "sampling": sampling.measure,
+        "plackett-luce": plackett_luce.measure,
         "metrics": metrics.measure,
         "discrepancy": discrepancy.measure,
         "agreement": agreement.measure,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pandas as pd
 import pytest
 
 import plausibly as pb
@@ -19,6 +20,7 @@ from plausibly.errors import AnnotationError, ArgumentError
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())
 LABELS = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
+SCORED = pb.Annotations.from_scores(pd.DataFrame({"case": [0, 0, 1], "annotator": ["a", "b", "a"], "score": [1, 4, 2]}))
 RANKED = Annotations.from_rankings({"cases": {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}}, classes=list("abcd"))
 QUICK = {"draws": 4, "progress": False}
 
@@ -320,8 +322,9 @@ def test_concentration_of_zero_leaves_the_unnamed_without_mass():
 
 @pytest.mark.parametrize("model", [name for name, known in MODELS.items() if "exact" in known.engines])
 def test_points_are_what_posteriors_contract_to(model):
-    annotations = LABELS if model == "dirichlet-categorical" else RANKED
-    posterior = pb.aggregate(annotations, model, reliability=1e7, draws=100, progress=False)
+    annotations = {"dirichlet-categorical": LABELS, "normal-scores": SCORED}.get(model, RANKED)
+    more = {"threshold": 1.5} if model == "normal-scores" else {}
+    posterior = pb.aggregate(annotations, model, reliability=1e7, draws=100, progress=False, **more)
     point = posterior["constant_data"]["point_plausibility"].values
     assert np.abs(posterior["posterior"]["plausibility"].values - point).max() < 0.01
 
@@ -330,7 +333,7 @@ def test_defaults_and_the_table_of_models():
     assert SETTINGS == {"draws": 250, "chains": 4, "warmup": 300}
     for name, known in MODELS.items():
         assert find_model(name) is known
-        assert known.arguments.keys() <= {"reliability", "concentration", *CHOICES}
+        assert known.arguments.keys() <= {"reliability", "concentration", *CHOICES, "threshold", "prior"}
     partial = find_model(functools.partial(models.plackett_luce, mode="temper"))
     assert partial.arguments["mode"] == "temper"
     assert partial.arguments["reliability"] == 1.0
@@ -374,3 +377,11 @@ def test_relabelling_moves_the_labels_alone(model):
         again, other_se, other_point = found[1][rename.get(name, name)]
         assert abs(mean - again) < 5 * np.hypot(se, other_se)
         assert point == pytest.approx(other_point, abs=1e-4)
+
+
+def test_cases_too_large_to_sample_are_refused():
+    classes = [f"c{i}" for i in range(10_000)]
+    annotations = Annotations.from_rankings([[[["c1"]]], [[[name] for name in classes], [["c1"]]]], classes=classes)
+    with pytest.raises(AnnotationError, match=r"about a thousand named classes, but in case '1' .* 10,000 of them in"):
+        pb.aggregate(annotations, progress=False)
+    assert pb.aggregate(annotations, "prirn", draws=4, progress=False).attrs["model"] == "prirn"

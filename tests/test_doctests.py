@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import plausibly
 import plausibly.models
@@ -33,6 +34,7 @@ def test_examples(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     result = doctest.testmod(module, extraglobs=NAMES, optionflags=OPTIONS)
+    pyplot.close("all")  # of which Matplotlib keeps no more than twenty without a warning
     assert result.failed == 0, f"{result.failed} of {result.attempted} examples of {name} failed: see the output above"
 
 

@@ -59,6 +59,7 @@ def posterior():
 def test_slots_are_labelled(posterior):
     plausibility = posterior["posterior"]["plausibility"]
     assert plausibility.dims == ("chain", "draw", "slot")
+    assert plausibility["slot"].values.tolist() == list(range(11))
     assert plausibility.dtype == np.float32
     labels = list(zip(plausibility["case"].values, plausibility["class_name"].values, strict=True))
     assert labels[:5] == [("p1", "acne"), ("p1", "naevus"), ("p1", "tinea"), ("p1", "(remainder)"), ("p2", "rosacea")]

@@ -28,6 +28,7 @@ from plausibly import plots as plots
 from plausibly import primitives as primitives
 from plausibly.aggregation import aggregate as aggregate
 from plausibly.annotations import Annotations as Annotations
+from plausibly.annotations import Scores as Scores
 from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks

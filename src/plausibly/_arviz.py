@@ -74,7 +74,7 @@ def pareto_smoothed(
     if HAS_INFERENCE_DATA:
         smoothed, shape = az.psislw(log_weights, relative_ess)
     else:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base import array_stats  # pyright: ignore[reportMissingImports]
 
         # Of log likelihoods, the logarithms of whose reciprocals the weights are.
         smoothed, shape = array_stats.psislw(-log_weights, relative_ess)

@@ -145,13 +145,14 @@ def failures(found: xr.Dataset) -> list[str]:
         max(_chains(found), 2),
         max(int(found.attrs.get("quantities", found["converged"].size)), 1),
     )
-    other = np.any(list(wrong.values()), axis=0) if wrong else np.zeros(found["converged"].shape, bool)
-    # Of a case the greatest R-hat and the least ESS are known, which may be those of two classes: whatever did not
-    # converge and passes everything else failed by R-hat.
-    wrong = {"r_hat": ~(found["r_hat"].values <= bound) | ~other} | wrong
+    wrong = {"r_hat": ~(found["r_hat"].values <= bound)} | wrong
+    # What cases share may not have converged. Else, as of a case the greatest R-hat and the least ESS are known, which
+    # may be those of two classes: whatever passes everything else failed by R-hat.
+    remains = str(found.attrs.get("shared", STATISTICS["r_hat"]))
     texts = []
     for row, passed in enumerate(found["converged"].values):
-        texts.append("" if passed else ", ".join(STATISTICS[name] for name, which in wrong.items() if which[row]))
+        named = [STATISTICS[name] for name, which in wrong.items() if which[row]] or [remains]
+        texts.append("" if passed else ", ".join(named))
     return texts
 
 

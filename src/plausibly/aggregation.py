@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from os import PathLike
@@ -19,7 +19,9 @@ from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.annotations import Annotations, Slots
+from plausibly._scored import aggregate_scores, check_prior, refuse_other_kind
+from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.annotations._scores import check_threshold
 from plausibly.diagnostics import convergence
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import (
@@ -42,7 +44,7 @@ from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
-from plausibly.posterior import REMAINDER_NAME, build_posterior, check_path
+from plausibly.posterior import REMAINDER_NAME, build_posterior, check_path, load, save, slots_of
 from plausibly.reliabilities import check_inferable, infer_reliability
 
 CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
@@ -59,6 +61,7 @@ class Model:
     engines: tuple[str, ...]  #: the first is what "auto" means
     arguments: Mapping[str, Any] = field(default_factory=dict)  #: those it takes, with their defaults
     reliabilities: tuple[float, ...] = ()  #: its usual sweep
+    of_scores: bool = False  #: whether it takes scores, and not partial rankings
 
 
 MODELS = {
@@ -79,12 +82,26 @@ MODELS = {
         (1, 2, 3, 5, 10),
     ),
     "plackett-luce-ml": Model(models.plackett_luce_ml, ("ml",)),
+    "normal-scores": Model(
+        models.normal_scores,
+        ("exact", "nuts"),
+        {"reliability": 1.0, "threshold": None, "prior": None},
+        (1, 2, 3, 5, 10),
+        of_scores=True,
+    ),
     "majority-vote": Model(models.majority_vote, ("point",)),
 }
 
 
-def find_model(model: str | Callable[..., None]) -> Model:
+def find_model(model: str | Callable[..., None], of_scores: bool = False) -> Model:
     """Look a model up by name, or describe a NumPyro program by its signature.
+
+    Parameters
+    ----------
+    model
+        Name or program.
+    of_scores
+        Whether a program is called with the scores of a case.
 
     Raises
     ------
@@ -100,7 +117,9 @@ def find_model(model: str | Callable[..., None]) -> Model:
     parameters = list(inspect.signature(model).parameters.values())
     if not parameters:
         raise ArgumentError(f"a NumPyro program must take a case as its first argument, but {model} takes none.")
-    taken = {"concentration": 1.0, "unranked": "lumped"}
+    taken: dict[str, Any] = {"concentration": 1.0, "unranked": "lumped"}
+    if of_scores:
+        taken = {"threshold": None, "prior": None}
     for parameter in parameters[1:]:
         if parameter.name in ("reliability", "mode", "ties"):
             first = 1.0 if parameter.name == "reliability" else CHOICES[parameter.name][0]
@@ -110,7 +129,7 @@ def find_model(model: str | Callable[..., None]) -> Model:
                 f"{model} asks for {parameter.name!r}, which no engine provides: give it a default, or bind it with "
                 "functools.partial."
             )
-    return Model(model, ("nuts",), taken)
+    return Model(model, ("nuts",), taken, of_scores=of_scores)
 
 
 def _arguments(name: str, taken: Mapping[str, Any], engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,6 +152,10 @@ def _arguments(name: str, taken: Mapping[str, Any], engine: str, given: Mapping[
             value = int(value)
         if key in ("reliability", "concentration"):
             value = _positive(key, value, zero=key == "concentration" and name == "prirn" and engine == "exact")
+        if key == "threshold":
+            value = check_threshold(value)
+        if key == "prior":
+            value = check_prior(value)
         arguments[key] = value
     return arguments
 
@@ -146,22 +169,34 @@ def _positive(key: str, value: Any, zero: bool) -> float:
     return float(value)
 
 
-def takes(model: str | Callable[..., None], engine: str = "auto") -> dict[str, Any]:
+def takes(model: str | Callable[..., None], engine: str = "auto", of_scores: bool = False) -> dict[str, Any]:
     """List the arguments that a model and an engine have a use for, with their defaults.
+
+    Parameters
+    ----------
+    model, of_scores
+        As for :func:`find_model`.
+    engine
+        Of the model.
 
     Examples
     --------
     >>> takes("irn"), list(takes("prirn"))
     ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'draws', 'chains'])
     """
-    known = find_model(model)
+    known = find_model(model, of_scores)
     engine = known.engines[0] if engine == "auto" else engine
     settings = {"point": (), "ml": (), "exact": ("draws", "chains")}.get(engine, tuple(SETTINGS))
     return dict(known.arguments) | {key: SETTINGS[key] for key in settings}
 
 
 def settle(
-    annotations: Annotations, model: str | Callable[..., None], *, engine: str = "auto", seed: int = 0, **given: Any
+    annotations: Annotations | Scores,
+    model: str | Callable[..., None],
+    *,
+    engine: str = "auto",
+    seed: int = 0,
+    **given: Any,
 ) -> tuple[str, Model, str, dict[str, Any]]:
     """Check everything that :func:`aggregate` checks, and compute nothing.
 
@@ -175,21 +210,35 @@ def settle(
     ArgumentError, AnnotationError
         As :func:`aggregate` does.
     """
-    known = find_model(model)
+    of_scores = isinstance(annotations, Scores)
+    known = find_model(model, of_scores)
     name = model if isinstance(model, str) else getattr(model, "__name__", "program")
+    if isinstance(annotations, Annotations | Scores) and (
+        wrong := refuse_other_kind(name, known.of_scores, annotations)
+    ):
+        raise AnnotationError(wrong)
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     engine = known.engines[0] if engine == "auto" else engine
-    arguments = _arguments(name, takes(model, engine), engine, given)
+    arguments = _arguments(name, takes(model, engine, of_scores), engine, given)
+    if known.of_scores and arguments["threshold"] is None:
+        raise ArgumentError(
+            f"{name} needs a threshold, which parts scores into two classes, but none was given: write for example "
+            "threshold=0 (--threshold 0)."
+        )
     if engine == "gibbs":
         check_repeats(arguments["reliability"], arguments["mode"])
     check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
+    if engine in ("nuts", "gibbs", "ml") or name.startswith("plackett-luce"):
+        _check_sizes(name, annotations)
     return name, known, engine, arguments
 
 
-def _check_annotations(name: str, annotations: Annotations) -> None:
+def _check_annotations(name: str, annotations: Annotations | Scores) -> None:
     """What a model asks of annotations beyond the rules of the container."""
+    if isinstance(annotations, Scores):
+        return
     if isinstance(annotations, Annotations) and REMAINDER_NAME in annotations.classes:
         raise AnnotationError(
             f"a class is named {REMAINDER_NAME!r}, which in a posterior stands for the classes that nobody named; "
@@ -208,6 +257,24 @@ def _check_annotations(name: str, annotations: Annotations) -> None:
                 f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]}: "
                 "use prirn or plackett-luce, which take partial rankings."
             )
+
+
+# More classes in a case than a few thousand, and what samplers hold of it fills the memory.
+_LARGEST = 2_000_000  # products of named classes and blocks drawn from them
+
+
+def _check_sizes(name: str, annotations: Annotations) -> None:
+    """Refuse cases that are too large to sample."""
+    slots = np.diff(Slots.of(annotations, remainder=False).start)
+    per_annotation = annotations.entry_block[annotations.annotation_start[1:] - 1] + 1
+    blocks = np.bincount(annotations.annotation_case, per_annotation, annotations.n_cases)
+    worst = int((slots * blocks).argmax())
+    if slots[worst] * blocks[worst] > _LARGEST:
+        raise AnnotationError(
+            f"{name} is for cases of up to about a thousand named classes, but in case "
+            f"{str(annotations.cases[worst])!r} annotators name {slots[worst]:,} of them in {int(blocks[worst]):,} "
+            "blocks: use prirn, or merge classes."
+        )
 
 
 def _whose(annotations: Annotations, annotation: int) -> str:
@@ -261,7 +328,7 @@ def _point(
 
 
 def aggregate(
-    annotations: Annotations,
+    annotations: Annotations | Scores,
     model: str | Callable[..., None] = "plackett-luce",
     *,
     reliability: float | Literal["infer"] | None = None,
@@ -269,6 +336,8 @@ def aggregate(
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
     concentration: float | None = None,
+    threshold: float | None = None,
+    prior: Sequence[float] | None = None,
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
@@ -284,11 +353,11 @@ def aggregate(
     Parameters
     ----------
     annotations
-        N cases over K classes.
+        N cases over K classes, or scores of N cases.
     model
         ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
-        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; or a NumPyro program of one case, see
-        :mod:`plausibly.models`.
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a NumPyro program
+        of one case, see :mod:`plausibly.models`.
     reliability
         :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
         ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
@@ -303,6 +372,12 @@ def aggregate(
         PrIRN and IRN: tied classes share a rank's weight (``"split"``, the default) or each get it (``"full"``).
     concentration
         Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
+    threshold
+        Scores: the two classes are scores up to it and scores above it. There is no default.
+    prior
+        Scores: :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases share, see
+        :class:`plausibly.case.NormalInverseGamma`. By default those of the greatest marginal likelihood of all scores,
+        each of which counts once, whatever the reliability.
     draws, chains, warmup
         Kept draws per chain (250), chains (4), and trajectories or sweeps of each chain before the first (300, NUTS and
         Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
@@ -321,7 +396,7 @@ def aggregate(
         after an interruption, the same call goes on with the shards that are finished, which it keeps beside the file
         in a folder of its name with ``.parts``. The draws that are returned stay in the file.
     shard
-        Cases in a shard.
+        Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
     fresh
         Start over, and forget what an interrupted call has finished.
 
@@ -331,7 +406,9 @@ def aggregate(
         See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
         case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0.
         ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
-        of one draw, its point estimate.
+        of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
+        beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
+        ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above.
 
     Raises
     ------
@@ -356,9 +433,10 @@ def aggregate(
     settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
     if isinstance(reliability, str) and reliability == "infer":
         check_inferable(model, mode)
-        if ties is not None or engine != "auto":
-            what = f"ties={ties!r}" if ties is not None else f"engine={engine!r}"
-            raise ArgumentError(f"reliability='infer' has no use for {what}: leave it out.")
+        useless = {"ties": ties, "threshold": threshold, "prior": prior, "engine": None if engine == "auto" else engine}
+        for key, value in useless.items():
+            if value is not None:
+                raise ArgumentError(f"reliability='infer' has no use for {key}={value!r}: leave it out.")
         if out is not None:
             raise ArgumentError(
                 "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
@@ -368,12 +446,27 @@ def aggregate(
         wanted = {key: value for key, value in wanted.items() if value is not None}
         return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
     given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
-    given |= {"concentration": concentration, "draws": draws, "chains": chains, "warmup": warmup}
+    given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
-    described |= {key: value for key, value in arguments.items() if key != "concentration"}
+    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
     described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    if isinstance(annotations, Scores):
+        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+        keys = case_keys(int(seed), annotations.cases)
+        with Progress(progress) as bars:
+            program = Program(known.program, static)
+            found = aggregate_scores(annotations, program, engine, arguments, keys, described, bars)
+        if not isinstance(model, str):
+            _check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
+        if out is None:
+            return found
+        # Cases share a prior, which shards would not; and scores are quick.
+        check_path(out)
+        save(found, out)
+        return load(out, lazy=True)
+
     slots, _ = _lay_out(annotations, arguments)
 
     def infer(some: Annotations, progress: bool) -> Posterior:
@@ -415,14 +508,14 @@ def _infer(
     keys = case_keys(described["seed"], annotations.cases)
     alpha = arguments.get("concentration", 0.0)
     slots, prior = _lay_out(annotations, arguments)
+    static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+    program = Program(known.program, static)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
             return build_posterior(
                 point[None, None], annotations, slots, point=point, concentration=alpha, attrs=described
             )
-        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
-        program = Program(known.program, static)
         numbers = {"reliability": arguments["reliability"]} if "reliability" in arguments else {}
         diagnosed: xr.Dataset | None = None
         statistics = None
@@ -485,7 +578,7 @@ def _infer(
 
 
 def _check_shares(
-    name: str, annotations: Annotations, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
+    name: str, annotations: Annotations | Scores, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
 ) -> None:
     """Refuse draws of somebody's program that are no distributions over classes; NaN is for the diagnosis to find."""
     total = np.add.reduceat(plausibility, slots.start[:-1], axis=-1)

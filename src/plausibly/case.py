@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from plausibly.distributions import Order, PartialRankings
 
@@ -34,3 +34,44 @@ class Case(NamedTuple):
 
     order: Order | None = None
     """In what order annotators prefer the slots, for a sampler to move by; not always there."""
+
+
+class NormalInverseGamma(NamedTuple):
+    r"""A distribution of the mean and the variance of a case's scores.
+
+    .. math:: \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa)
+    """
+
+    mean: Float[ArrayLike, "*case"]
+    """:math:`m`, where the mean is expected."""
+
+    strength: Float[ArrayLike, "*case"]
+    r""":math:`\kappa > 0`, how many scores that expectation is worth."""
+
+    shape: Float[ArrayLike, "*case"]
+    """:math:`a > 0`; the variance is known as if from 2a scores."""
+
+    scale: Float[ArrayLike, "*case"]
+    """:math:`b > 0`; the variance is expected about b / a."""
+
+
+class ScoredCase(NamedTuple):
+    """The scores of one case, which a threshold turns into two classes: up to it, and above it.
+
+    Equal scores appear once, with their number in ``counts``.
+    """
+
+    scores: Float[Array, " annotation"]
+    """The different scores of the case."""
+
+    counts: Float[Array, " annotation"]
+    """How many annotators gave each score."""
+
+    threshold: Float[Array, ""]
+    """A score equal to it is in the first class."""
+
+    prior: NormalInverseGamma
+    """Of the mean and the variance of the case's scores: given, or estimated from all cases."""
+
+    n_classes: Int[Array, " slot"]
+    """1 for each of the two classes."""

@@ -299,6 +299,8 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
         if "sample_stats" not in groups:
             return xr.Dataset({"converged": ("case", np.ones(case.size, bool))}, coords={"case": case})
         statistics = {str(name): values for name, values in groups["sample_stats"].items()}
+        if source.attrs.get("engine") == "gibbs":
+            statistics.pop("energy", None)  # of single blocks of variables, given the others
         depth = int(source.attrs.get("max_tree_depth", MAX_TREE_DEPTH))
         # What lies in a file is read there, some at a time.
         draws = groups["posterior"]["plausibility"].transpose("chain", "draw", "slot")

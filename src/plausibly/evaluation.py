@@ -43,14 +43,14 @@ METRICS = (
 )
 SMALLER = ("kendall_tau", "spearman_footrule")  #: metrics of which less is better
 INTERVAL = 0.94
-SIZES = (1, 2, 3)  #: of the sets whose annotation certainty is reported
+SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 
 
 def evaluate(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
     *,
-    k: int | Sequence[int] = (1, 2, 3),
+    k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
@@ -73,7 +73,7 @@ def evaluate(
         Scores of each classifier by its name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. It may be empty.
     k
-        Lengths of the lists, each at most the number of classes.
+        Lengths of the lists, each at most the number of classes; by default 1, 2 and 3, as far as there are so many.
     sizes
         Sizes of the sets whose annotation certainty to report; by default 1, 2 and 3, as far as there are so many
         classes.
@@ -108,7 +108,9 @@ def evaluate(
         :func:`plausibly.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of draws that agree
         on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
         plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
-        and ``_max`` over draws (case). With ``weights``: ``case_weight`` (case), the mean over draws.
+        and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
+        probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``
+        (case), the mean over draws.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the
         remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
@@ -147,7 +149,8 @@ def evaluate(
     with opened(posterior) if from_file else nullcontext(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
-        ks = list(dict.fromkeys(check_size("k", size, n_classes) for size in _several(k)))
+        k = [size for size in SIZES if size <= n_classes] if k is None else _several(k)
+        ks = list(dict.fromkeys(check_size("k", size, n_classes) for size in k))
         if not ks:
             raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
         sizes = [size for size in SIZES if size <= n_classes] if sizes is None else _several(sizes)
@@ -162,6 +165,8 @@ def evaluate(
         advance = bars.task("Evaluating", draws.n_cases, "cases")
         found = evaluation.run(weights, sizes, levels, advance)
         agreement = annotator_agreement(annotations)
+        if "score_certainty" in source["constant_data"]:
+            found["score_certainty"] = ("case",), source["constant_data"]["score_certainty"].values
         attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
     variables = found | {"annotator_agreement": (("case",), agreement.astype(np.float32))}
     coords = {
@@ -340,7 +345,9 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         name = str(name)
         if name in found:
             raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
-        taken = name.startswith(("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk"))
+        taken = name.startswith(
+            ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk", "score_certainty")
+        )
         if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
             raise ArgumentError(
                 f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."

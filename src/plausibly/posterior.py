@@ -6,6 +6,9 @@ dimensions (chain, draw, slot): a *slot* is a case with a class that somebody na
 a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
 somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
 
+A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
+in ``constant_data`` the ``score_certainty`` of each case.
+
 The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
 and ``constant_data`` (the model's point estimate, the names of the classes).
 """
@@ -28,7 +31,7 @@ from plausibly._keys import case_keys
 from plausibly._ranking import rank_slots
 from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
-from plausibly.annotations import REMAINDER, Annotations, Slots
+from plausibly.annotations import REMAINDER, Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError
 from plausibly.metrics._inputs import check_size, check_ties
@@ -52,6 +55,9 @@ def build_posterior(
     sample_stats: Mapping[str, np.ndarray] | None = None,
     log_likelihood: Float[np.ndarray, "chain draw annotation"] | None = None,
     convergence: xr.Dataset | None = None,
+    by_case: Mapping[str, np.ndarray] | None = None,
+    scores: Scores | None = None,
+    certainty: Float[np.ndarray, " case"] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> Posterior:
     """Join draws and annotations into an ArviZ container.
@@ -74,6 +80,12 @@ def build_posterior(
         Of every annotation.
     convergence
         Diagnostics by case, see :mod:`plausibly.diagnostics`.
+    by_case
+        Draws (chain, draw, case) of what else is inferred of each case, by name, such as the mean of its scores.
+    scores
+        What the annotations were made of by a threshold, if they were.
+    certainty
+        Of cases of scores: the greater of the posterior-averaged probabilities below and above the threshold.
     attrs
         Of the whole: strings and numbers as they are, everything else as JSON.
 
@@ -97,6 +109,7 @@ def build_posterior(
     chain_draw = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
     named = slots.class_index != REMAINDER
     slot_coords = {
+        "slot": np.arange(len(slots.case)),  # without an index, ArviZ 1 does not rank
         "case": ("slot", annotations.cases[slots.case]),
         "class_name": ("slot", np.where(named, annotations.classes[slots.class_index], REMAINDER_NAME)),
         "class_index": ("slot", slots.class_index),
@@ -107,8 +120,14 @@ def build_posterior(
             {"plausibility": (("chain", "draw", "slot"), plausibility)}, coords=chain_draw | slot_coords
         )
     }
+    sizes = (n_chains, n_draws, annotations.n_cases)
+    if by_case:
+        # Along the slots "case" is a coordinate, so the dimension needs another name.
+        for name, values in by_case.items():
+            _check_shape(name, values, sizes)
+            groups["posterior"][name] = ("chain", "draw", "scored_case"), np.asarray(values, np.float32)
+        groups["posterior"] = groups["posterior"].assign_coords(scored_case=annotations.cases)
     if sample_stats:
-        sizes = (n_chains, n_draws, annotations.n_cases)
         for name, values in sample_stats.items():
             _check_shape(name, values, sizes)
         groups["sample_stats"] = xr.Dataset(
@@ -119,7 +138,7 @@ def build_posterior(
         log_likelihood = np.asarray(log_likelihood, np.float32)
         _check_shape("log_likelihood", log_likelihood, (n_chains, n_draws, annotations.n_annotations))
         groups["log_likelihood"] = xr.Dataset(
-            {"ranking": (("chain", "draw", "annotation"), log_likelihood)},
+            {"ranking" if scores is None else "score": (("chain", "draw", "annotation"), log_likelihood)},
             coords=chain_draw
             | {
                 "case": ("annotation", annotations.cases[annotations.annotation_case]),
@@ -129,6 +148,8 @@ def build_posterior(
     if convergence is not None:
         groups["convergence"] = convergence.assign_coords(case=annotations.cases)
     groups["observed_data"] = _observed_data(annotations)
+    if scores is not None:
+        groups["observed_data"]["score"] = "annotation", scores.score
     groups["constant_data"] = xr.Dataset(
         {
             "point_plausibility": ("slot", point),
@@ -137,6 +158,9 @@ def build_posterior(
         },
         coords=slot_coords,
     )
+    if certainty is not None:
+        _check_shape("certainty", certainty, (annotations.n_cases,))
+        groups["constant_data"]["score_certainty"] = "scored_case", np.asarray(certainty, np.float32)
     described = {name: _attribute(value) for name, value in (attrs or {}).items()}
     return from_groups(
         groups, described | {"concentration": float(concentration), "n_classes": int(annotations.n_classes)}
@@ -214,6 +238,32 @@ def _annotations_of(posterior: Posterior) -> Annotations:
         entry_annotation=np.asarray(observed["entry_annotation"].values, np.int32),
         entry_class=np.asarray(observed["entry_class"].values, np.int32),
         entry_block=np.asarray(observed["rank"].values - 1, np.int16),
+    )
+
+
+def scores_of(posterior: Posterior) -> Scores:
+    """Recover the scores that a posterior was conditioned on.
+
+    Raises
+    ------
+    ArgumentError
+        If it was conditioned on annotations of another kind.
+    """
+    annotations = annotations_of(posterior)
+    observed = posterior["observed_data"]
+    if "score" not in observed:
+        raise ArgumentError(
+            f"a posterior of scores is needed, but this one, of {posterior.attrs.get('model')}, is of partial "
+            "rankings: aggregate scores by normal-scores."
+        )
+    return Scores(
+        annotations.cases,
+        annotations.annotators,
+        annotations.anonymous,
+        annotations.annotation_case,
+        annotations.annotation_annotator,
+        np.asarray(observed["score"].values, np.float64),
+        annotations.classes,
     )
 
 

@@ -194,6 +194,7 @@ def infer_reliability(
         judged = _judge(sampled, annotators, bars)
         diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
         diagnosed["converged"] &= _of_cases(judged, annotations, by_annotator)
+        diagnosed.attrs["shared"] = "reliability"
         point = np.zeros(len(slots), np.float32)
         named = Slots.of(annotations, remainder=False)
         ml = maximum_likelihood(annotations, named, maximise, keys, progress=bars)
@@ -414,7 +415,9 @@ def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: 
     r_hat, bulk, tail, good = judge(np.concatenate(columns, axis=-1), progress=progress, what="reliabilities")
     values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
     return xr.Dataset(
-        {name: ("quantity", column) for name, column in values.items()}, {"quantity": np.array(names, str)}
+        {name: ("quantity", column) for name, column in values.items()},
+        {"quantity": np.array(names, str)},
+        {"chains": len(columns[0]), "quantities": len(names)},
     )
 
 

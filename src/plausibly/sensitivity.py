@@ -54,7 +54,7 @@ class Sensitivity:
             If there is no such metric.
         """
         check_metric(self, metric)
-        own = self.table[self.table["metric"] == metric].reset_index(drop=True)
+        own = self.table.loc[self.table["metric"] == metric].reset_index(drop=True)
         return own.loc[own["shift"].abs().idxmax()]
 
 

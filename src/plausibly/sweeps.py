@@ -19,7 +19,7 @@ from plausibly._memory import release_memory
 from plausibly._verdict import verdict as verdict
 from plausibly._verdict import worst
 from plausibly.aggregation import aggregate, find_model, settle, takes
-from plausibly.annotations import Annotations, Slots, read_risks
+from plausibly.annotations import Annotations, Scores, Slots, read_risks
 from plausibly.annotations._names import _show
 from plausibly.comparison import rankings
 from plausibly.diagnostics import diagnose
@@ -260,7 +260,7 @@ def run_label(model: str, reliability: float) -> str:
 
 
 def sweep(
-    annotations: Annotations,
+    annotations: Annotations | Scores,
     predictions: Mapping[str, Any],
     models: Models,
     *,
@@ -274,6 +274,8 @@ def sweep(
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     concentration: float | None = None,
+    threshold: float | None = None,
+    prior: Sequence[float] | None = None,
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
@@ -287,7 +289,7 @@ def sweep(
     Parameters
     ----------
     annotations
-        N cases over K classes.
+        N cases over K classes, or scores of N cases, which a threshold parts into two classes.
     predictions
         Scores of each classifier by its name, as for :func:`plausibly.evaluate`.
     models
@@ -306,7 +308,7 @@ def sweep(
     break_ties
         Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``): what
         :func:`plausibly.evaluate` calls ``ties``.
-    ties, mode, unranked, concentration, draws, chains, warmup
+    ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         As for :func:`plausibly.aggregate`; each goes to those of the models that have a use for it.
     seed
         Of all random numbers; the same for all runs.
@@ -340,7 +342,7 @@ def sweep(
     (['prirn@10', 'prirn@100', 'irn'], ['classifier', 'model', 'reliability', 'metric'])
     """
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
-    given |= {"draws": draws, "chains": chains, "warmup": warmup}
+    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     return plan.sweep([run for run, _ in plan.runs(progress=progress)])
@@ -350,7 +352,8 @@ def sweep(
 class Plan:
     """A sweep of which everything is read and checked, and nothing computed."""
 
-    annotations: Annotations
+    annotations: Annotations  #: labels of two classes, if scores are aggregated
+    observed: Annotations | Scores  #: what is aggregated
     predictions: Mapping[str, np.ndarray]
     steps: Sequence[tuple[str | Callable[..., None], str, float, Mapping[str, Any]]]  #: model, name, reliability, rest
     options: Mapping[str, Any]  #: of evaluate
@@ -359,7 +362,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        annotations: Annotations,
+        observed: Annotations | Scores,
         predictions: Mapping[str, Any],
         models: Models,
         *,
@@ -374,9 +377,10 @@ class Plan:
     ) -> "Plan":
         """Read and check; see :func:`sweep`."""
         options = {name: value for name, value in given.items() if value is not None}
-        if not isinstance(annotations, Annotations):
+        of_scores = isinstance(observed, Scores)
+        if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
-                f"a sweep needs Annotations, but {_show(annotations)} was given: read them with read_annotations."
+                f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
         named = named_predictions(predictions)
         if not isinstance(models, Mapping):
@@ -387,22 +391,24 @@ class Plan:
         if not models:
             raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
         for name, value in options.items():
-            if not any(name in takes(model) for model in models):
+            if not any(name in takes(model, of_scores=of_scores) for model in models):
                 raise ArgumentError(
                     f"none of the models has a use for {name}={value!r}, but it was given: leave it out, or add a "
                     "model that has."
                 )
         steps = []
         for model, wanted in models.items():
-            own = {name: value for name, value in options.items() if name in takes(model)}
-            for reliability in _reliabilities(model, wanted):
+            own = {name: value for name, value in options.items() if name in takes(model, of_scores=of_scores)}
+            for reliability in _reliabilities(model, wanted, of_scores):
                 own["reliability"] = reliability
-                name, _, _, arguments = settle(annotations, model, seed=seed, **own)
+                name, _, _, arguments = settle(observed, model, seed=seed, **own)
                 steps.append((model, name, arguments.get("reliability", np.nan), dict(own)))
         labels = [run_label(name, reliability) for _, name, reliability, _ in steps]
         for label in labels:
             if labels.count(label) > 1:
                 raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
+        # No model of scores is settled without a threshold.
+        annotations = observed.split(options["threshold"]) if isinstance(observed, Scores) else observed
         if k is None:
             k = [size for size in DEPTHS if size <= annotations.n_classes]
         ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
@@ -428,6 +434,7 @@ class Plan:
         }
         return cls(
             annotations,
+            observed,
             {name: read_predictions(source, annotations) for name, source in named.items()},
             steps,
             evaluated,
@@ -458,7 +465,7 @@ class Plan:
         """
         for number, (model, name, reliability, arguments) in enumerate(self.steps):
             before(number, self.labels[number])
-            posterior = aggregate(self.annotations, model, seed=self.seed, progress=progress, **arguments)
+            posterior = aggregate(self.observed, model, seed=self.seed, progress=progress, **arguments)
             results = evaluate(posterior, self.predictions, **self.options, seed=self.seed, progress=progress)
             certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
             order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
@@ -515,16 +522,18 @@ class Plan:
         return pd.concat(tables, ignore_index=True)
 
 
-def _reliabilities(model: str | Callable[..., None], wanted: Sequence[float] | None) -> Sequence[float | None]:
+def _reliabilities(
+    model: str | Callable[..., None], wanted: Sequence[float] | None, of_scores: bool = False
+) -> Sequence[float | None]:
     """Reliabilities at which to run a model, None for a model that has none."""
-    taken = takes(model)
+    taken = takes(model, of_scores=of_scores)
     if "reliability" not in taken:
         if wanted is not None and np.size(wanted):
             first = wanted if np.ndim(wanted) == 0 else wanted[0]
             raise ArgumentError(f"{model} has no reliability, but {first!r} was given: leave it out.")
         return [None]
     if wanted is None:
-        return find_model(model).reliabilities or [taken["reliability"]]
+        return find_model(model, of_scores).reliabilities or [taken["reliability"]]
     if isinstance(wanted, str) or np.ndim(wanted) != 1:
         raise ArgumentError(
             f"the reliabilities of {model} must be a list of numbers, but {_show(wanted)} was given: write for example "

@@ -262,6 +262,34 @@ def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     )
 
 
+def test_aggregate_infers_reliability(tmp_path):
+    """The shapes are those of another test, which has compiled for them."""
+    simulated = pb.datasets.simulate_annotators(8, [2.0] * 4, n_classes=3)
+    simulated.annotations.to_table().to_csv(tmp_path / "annotations.csv", index=False)
+    words = ["aggregate", tmp_path / "annotations.csv", "--draws", 4, "--chains", 1, "--warmup", 0]
+    out = tmp_path / "p.nc"
+    result = plausibly(*words, "--infer-reliability", "annotator", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"Reliability \d+\.\d\d, between \d+\.\d\d and \d+\.\d\d with 90 % probability", result.output)
+    assert re.search(r"annotator +annotations +reliability +lower +upper +shrinkage", result.output)
+    assert pb.load(out)["posterior"]["annotator_reliability"].sizes["annotator"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one: write --model plackett-luce"),
+        (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
+        (["--mode", "power"], "no probability of the annotations"),
+        (["--ties", "full"], "--infer-reliability has no use for --ties full"),
+    ],
+)
+def test_aggregate_refuses_to_infer(data, words, text):
+    result = plausibly("aggregate", data / "annotations.json", "--infer-reliability", "dataset", *words)
+    assert result.exit_code == 2
+    assert text in " ".join(result.output.split())
+
+
 def test_aggregate_with_chains(data, tmp_path):
     out = tmp_path / "posterior.nc"
     words = ["--model", "plackett-luce@3", "--draws", 250, "--warmup", 200, "--out", out]

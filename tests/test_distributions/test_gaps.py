@@ -28,13 +28,23 @@ def case_of(rankings, classes="abcdef", fit="ladder"):
 
 
 def test_order_is_by_the_share_of_comparisons_won():
-    """a beats all it meets but once, b and c are never told apart, the remainder loses always."""
-    order = case_of(RANKINGS, fit="exact").order
+    """a is preferred to all, nobody tells b from c, the remainder comes last."""
+    order = case_of([[["a"], ["b", "c"], ["d"]], [["a"]]], fit="exact").order
     place, group, below = (np.asarray(a).astype(int).tolist() for a in order[:3])
     assert place == np.eye(5, dtype=int).tolist()
     assert group == [[1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
     assert below == [[0, 1, 1, 1], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert np.asarray(order.sharp).tolist() == [True] * 4
+    assert np.asarray(order.unanimous).tolist() == [True] * 4
+
+
+def test_slots_in_a_quarrel_have_gaps_of_their_own():
+    """b and c are tied both times, but above d and below it."""
+    order = case_of(RANKINGS, fit="exact").order
+    place, group, below = (np.asarray(a).astype(int).tolist() for a in order[:3])
+    assert place == np.eye(5, dtype=int).tolist()
+    assert group == np.eye(4, dtype=int).tolist()
+    assert below == [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert np.asarray(order.unanimous).tolist() == [False, False, False, True]
 
 

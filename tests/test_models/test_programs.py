@@ -223,6 +223,14 @@ def test_maximum_likelihood_of_full_rankings_is_hunters():
     assert by_hand(ORDERS, "plackett-luce-ml", classes=list("abcd")) == pytest.approx(hunter(ORDERS), abs=2e-4)
 
 
+def test_maximum_likelihood_reaches_the_boundary():
+    """Where nobody contradicts, the first class takes all; plain updates approach it as one over their number."""
+    found = by_hand([[["a"], ["b"], ["c"]]] * 3, "plackett-luce-ml")
+    assert found["a"] > 1 - 2e-5
+    split = by_hand([[["a"], ["c"]], [["b"], ["c"]]] * 2, "plackett-luce-ml")
+    assert split == pytest.approx({"a": 0.5, "b": 0.5, "c": 0.0}, abs=2e-5)
+
+
 TIED = [[["a", "b"]], [["b"], ["c"]], [["c"], ["a"]], [["a"], ["c", "b"]], [["c", "a"], ["b"]]]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
@@ -360,7 +361,7 @@ def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
 def test_the_words_compare_with_the_voted_label(risky):
     told = list(sentences(risky))
     row = headline(risky).iloc[0]
-    assert f"{row['classifier']}, the best of the classifiers" in told[1]
+    assert f"{row['classifier']}, on average the best of the classifiers" in told[1]
     assert f"{100 * row['top1_accuracy_mean']:.1f} %" in told[1]
     assert f"by majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
     most = 100 * float(risky.runs[0].results["annotation_certainty_1"].mean())
@@ -448,6 +449,22 @@ def test_sections_of_nothing_are_left_out(text):
 )
 def test_what_can_be_shown(thing, kinds):
     assert [next(k for k in ("text", "panel", "columns") if getattr(e, k)) for e in exhibits(thing)] == kinds
+
+
+def test_results_of_the_package_bring_their_words_and_figures():
+    annotations = pb.Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
+    compared = pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
+    checked = pb.predictive_check(posterior, replicates=20, progress=False)
+    shifted = pb.prior_sensitivity(annotations, {}, {"dirichlet-categorical": (1,)}, draws=20, progress=False)
+    for result, what in ((compared, compared), (checked, checked.table), (shifted, None)):
+        found = exhibits(result)
+        words = [exhibit.text for exhibit in found if exhibit.text]
+        assert words == ([] if what is None else [result.verdict()])
+        assert sum(bool(exhibit.panel) for exhibit in found) == 1
+        assert found[-1].columns
+        assert what is None or len(found[-1].rows) == len(what)
+    assert pyplot.get_fignums() == []
 
 
 def test_what_cannot_be_shown_is_refused():

@@ -12,6 +12,9 @@ The same two annotations of one case in every form:
 * long table: the rows ``p7,ann,eczema,1``; ``p7,ann,psoriasis,2``; ``p7,ann,tinea,2``; ``p7,bob,tinea,1`` under the
   header ``case,annotator,class,rank``.
 
+Numbers are another kind of annotation, with a container of its own: :class:`Scores`, from tables with the header
+``case,annotator,score``. A threshold turns them into labels of two classes.
+
 What a form leaves open is settled alike in all of them. Cases come in the order in which they first appear, and
 without names are called "0", "1", …; annotators without names are anonymous, "1", "2", … within each case. Classes
 are those given, or else the names in use, sorted; indices count from 0 and need classes.
@@ -22,6 +25,7 @@ from plausibly.annotations._classes import read_risks as read_risks
 from plausibly.annotations._container import Annotations as Annotations
 from plausibly.annotations._formats import write_annotations as write_annotations
 from plausibly.annotations._read import read_annotations as read_annotations
+from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER
 from plausibly.annotations._slots import Slots as Slots
 from plausibly.annotations._write import write_rankings as write_rankings

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,9 @@ from plausibly.annotations._table import parse_table
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._scores import Scores
 
 _NAMES = ("cases", "classes", "annotators")
 
@@ -221,6 +224,42 @@ class Annotations:
                 f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
             )
         return cls._from_rows(parse_table(to_columns(table), _classes(classes), anonymous))
+
+    @staticmethod
+    def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
+        """Build scores from a long table with a row per case and annotator.
+
+        Parameters
+        ----------
+        table
+            A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator`` (or ``task``, ``worker``) and
+            ``score``, a finite number, real or ordinal. Other columns are not read; rows may be in any order.
+        classes
+            Names of the two classes that a threshold will make, the lower first; if None they are called after it, such
+            as "≤ 0" and "> 0".
+        anonymous
+            Whether annotator names only tell the annotators of one case apart.
+
+        Returns
+        -------
+        plausibly.annotations.Scores
+            Scores are no partial rankings: what takes them is the model ``"normal-scores"``, with a threshold, and
+            :meth:`~plausibly.annotations.Scores.split` turns them into labels of two classes.
+
+        Raises
+        ------
+        AnnotationError
+            If a column or a cell is missing, a score is no finite number, or an annotator scores a case twice.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"case": ["p", "p"], "annotator": ["ann", "bob"], "score": [0.5, 2.0]})
+        >>> Annotations.from_scores(table).of_case("p")
+        {'ann': 0.5, 'bob': 2.0}
+        """
+        from plausibly.annotations._scores import Scores  # which makes annotations in turn
+
+        return Scores.from_table(table, classes, anonymous)
 
     @classmethod
     def _from_rows(cls, rows: Rows) -> "Annotations":

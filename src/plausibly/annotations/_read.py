@@ -20,6 +20,7 @@ from plausibly.annotations._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations._preflib import read_preflib
 from plausibly.annotations._rankings import load_json, parse_rankings
 from plausibly.annotations._rows import Rows
+from plausibly.annotations._scores import Scores, parse_scores
 from plausibly.annotations._table import MARKS, parse_table
 from plausibly.errors import AnnotationError, ArgumentError
 
@@ -28,7 +29,7 @@ SUFFIXES = (".json", ".csv", ".parquet", ".npy", *PREFLIB)
 
 def read_annotations(
     path: str | os.PathLike, classes: str | os.PathLike | Iterable[str] | None = None, control: str | None = None
-) -> Annotations:
+) -> Annotations | Scores:
     r"""Read annotations from a file, in the format that its suffix and its first line tell.
 
     Parameters
@@ -38,7 +39,8 @@ def read_annotations(
         export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
         ``.csv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
-        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; otherwise label counts
+        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; scores
+        (:meth:`Annotations.from_scores`) if one is named ``score`` and none holds classes; otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
         of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
         taken off.
@@ -47,9 +49,14 @@ def read_annotations(
         are the classes and its voters anonymous annotators. A folder of such files is a case for each.
     classes
         Class names, or the path of a text file with one to a line. Needed where the file refers to classes by index,
-        and wherever classes that nobody named are to count.
+        and wherever classes that nobody named are to count. For scores the names of two, up to a threshold and above.
     control
         Of Label Studio: which control of the labelling interface to read, if there are several.
+
+    Returns
+    -------
+    Annotations or Scores
+        Scores for a file of scores.
 
     Raises
     ------
@@ -92,21 +99,35 @@ def read_annotations(
             return Annotations._from_rows(read_preflib(path, classes))
         if suffix == ".npy":
             return Annotations._from_rows(parse_counts(from_array(read_npy(path), AnnotationError), classes, None))
-        return Annotations._from_rows(_tabular(path, suffix, classes))
+        found = _tabular(path, suffix, classes)
+        return found if isinstance(found, Scores) else Annotations._from_rows(found)
 
 
-def _tabular(path: Path, suffix: str, classes: np.ndarray | None) -> Rows:
+def _tabular(path: Path, suffix: str, classes: np.ndarray | None) -> Rows | Scores:
     """Tell a long table from a matrix of counts by its columns, and read it."""
     if suffix == ".parquet":
         columns: dict[str, pa.ChunkedArray] = to_columns(read_parquet(path))
+        if _is_of_scores(columns.keys()):
+            return parse_scores(columns, classes, anonymous=False)
         if is_long(columns.keys()):
             return parse_table(columns, classes, anonymous=False)
         return parse_counts(from_columns(columns, AnnotationError, classes), classes, None)
     grid = read_grid(path)
     grid = pa.table([with_formulas(column) for column in grid.columns], names=grid.column_names)
+    if _is_of_scores(first_row(grid)):
+        return parse_scores(grid_columns(grid), classes, anonymous=False)
     if is_long(first_row(grid)):
         return parse_table(grid_columns(grid), classes, anonymous=False)
     return parse_counts(from_grid(grid, AnnotationError, classes), classes, None)
+
+
+def _is_of_scores(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a long table of scores: beside classes, a score is just another column."""
+    names = set(names)
+    nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
+    return (
+        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
+    )
 
 
 def is_long(names: Iterable[str]) -> bool:

@@ -80,7 +80,7 @@ def arrange(rows: Rows) -> dict:
         raise AnnotationError(f"case {str(rows.cases[empty[0]])!r} has no annotators; annotate it, or remove the case")
     by_case = np.argsort(rows.case, kind="stable")
     case, class_index, rank = rows.case[by_case], rows.class_index[by_case], rows.rank[by_case]
-    annotator, first_named = _by_first_appearance(rows.annotator[by_case])
+    annotator, first_named = by_first_appearance(rows.annotator[by_case])
 
     order = np.lexsort((class_index, rank, annotator, case))
     case, annotator, class_index, rank = case[order], annotator[order], class_index[order], rank[order]
@@ -116,7 +116,7 @@ def arrange(rows: Rows) -> dict:
     }
 
 
-def _by_first_appearance(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_first_appearance(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Renumber codes in the order in which they first appear; also return the old code of each new one."""
     unique, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first)

@@ -55,7 +55,17 @@ class Slots:
         remainder
             Whether a case has a slot for the classes that nobody named. A case in which every class is named has
             none in any event.
+
+        Raises
+        ------
+        AnnotationError
+            If they are no annotations, or scores.
         """
+        if not isinstance(annotations, Annotations):
+            raise AnnotationError(
+                f"partial rankings are needed, but a {type(annotations).__name__} was given; of scores make labels of "
+                "two classes first, by Scores.split(threshold)"
+            )
         n_cases, n_classes = annotations.n_cases, annotations.n_classes
         width = n_classes + 1  # the remainder sorts as class K, after all others
         named = np.unique(annotations.entry_case.astype(np.int64) * width + annotations.entry_class)

@@ -8,6 +8,7 @@ from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
+    from plausibly.annotations._scores import Scores
 
 
 def check_columns(annotations: "Annotations") -> None:
@@ -48,6 +49,23 @@ def check_columns(annotations: "Annotations") -> None:
     _require((np.diff(key) > 0).all(), "an annotation names a class twice")
 
 
+def check_scores(scores: "Scores") -> None:
+    """Check that the columns of scores fit together, as :func:`check_columns` does for annotations.
+
+    Raises
+    ------
+    AnnotationError
+        Naming the column that breaks the rule.
+    """
+    case, annotator = scores.annotation_case, scores.annotation_annotator
+    shapes = {column.shape for column in (case, annotator, scores.score)}
+    _require(len(shapes) == 1 and case.ndim == 1, "annotation_case, annotation_annotator and score differ in length")
+    _require(_covers(case, scores.n_cases), "annotation_case must not decrease and must name every case")
+    _require(_within(annotator, len(scores.annotators)), "annotation_annotator is outside the annotators")
+    same_case = np.diff(case) == 0
+    _require((np.diff(annotator)[same_case] > 0).all(), "annotators must increase within a case, each once")
+
+
 def _covers(column: np.ndarray, n: int) -> bool:
     """Whether a column runs from 0 to n − 1 in steps of 0 or 1."""
     steps = np.diff(column)
@@ -60,4 +78,4 @@ def _within(column: np.ndarray, n: int) -> bool:
 
 def _require(holds: bool | np.bool_, rule: str) -> None:
     if not holds:
-        raise AnnotationError(f"the columns do not fit: {rule}; build annotations with from_rankings or from_table")
+        raise AnnotationError(f"the columns do not fit: {rule}; build annotations with one of the constructors from_…")

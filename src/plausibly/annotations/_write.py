@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from plausibly.annotations._container import Annotations
-from plausibly.errors import FileError
+from plausibly.errors import AnnotationError, FileError
 
 
 def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
@@ -24,6 +24,8 @@ def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
     ------
     FileError
         If the file cannot be written.
+    AnnotationError
+        If they are no annotations, or scores.
 
     Examples
     --------
@@ -34,6 +36,11 @@ def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
     ...     pa.read_annotations(folder + "/a.json") == annotations
     True
     """
+    if not isinstance(annotations, Annotations):
+        raise AnnotationError(
+            f"rankings can be written, but a {type(annotations).__name__} was given; write scores as a table, by "
+            "Scores.to_table().to_csv"
+        )
     content = annotations.to_rankings()
     lines = (f"    {_json(case)}: {_json(ranking)}" for case, ranking in content["cases"].items())
     text = f'{{\n  "classes": {_json(content["classes"])},\n  "cases": {{\n' + ",\n".join(lines) + "\n  }\n}\n"

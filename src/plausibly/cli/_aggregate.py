@@ -28,6 +28,7 @@ DEFAULT = "plackett-luce@3"
     plausibly aggregate annotations.json --classes conditions.txt \\
         --model plackett-luce@3 --seed 0 --out posterior.nc
 
+    plausibly aggregate scores.csv --model normal-scores --threshold 0
     plausibly aggregate annotations.csv --infer-reliability annotator --out posterior.nc
 
     and in Python: posterior = plausibly.load("posterior.nc")
@@ -37,18 +38,21 @@ def aggregate(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME@R",
-            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}.",
+            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}. "
+            "By default plackett-luce@3, for scores normal-scores.",
             rich_help_panel="Models",
         ),
-    ] = DEFAULT,
+    ] = None,
     infer_reliability: options.InferReliability = None,
     ties: options.TiesOption = None,
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
     concentration: options.Concentration = None,
+    threshold: options.Threshold = None,
+    prior: options.PriorOption = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -65,7 +69,7 @@ def aggregate(
 
     Finished shards are kept in FILE.parts until the file is whole: after an interruption, the same command goes on.
     """
-    name, reliabilities = options.parse_model(model)
+    name, reliabilities = (None, None) if model is None else options.parse_model(model)
     if infer_reliability is not None and reliabilities is not None and model != DEFAULT:
         raise ArgumentError(
             f"--infer-reliability leaves reliability open, but --model {model!r} gives one: write --model {name}."
@@ -77,6 +81,8 @@ def aggregate(
     if out.is_dir():
         raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
     read = annotated.read_annotations(annotations, classes)
+    if name is None:
+        name, reliabilities = options.parse_model(options.usual_models(read)[0])
     make_folder(out.parent)
     wanted = {"unranked": options.value(unranked), "concentration": concentration}
     wanted |= {"draws": draws, "chains": chains, "warmup": warmup}
@@ -88,6 +94,8 @@ def aggregate(
             reliability=reliabilities[0] if reliabilities else None,
             ties=options.value(ties),
             mode=options.value(mode),
+            threshold=threshold,
+            prior=options.parse_prior(prior),
             out=out,
             shard=shard,
             fresh=fresh,
@@ -95,8 +103,10 @@ def aggregate(
         )
     else:
         check_inferable(name, options.value(mode))
-        if ties is not None:
-            raise ArgumentError(f"--infer-reliability has no use for --ties {ties.value}: leave it out.")
+        useless = {"ties": options.value(ties), "threshold": threshold, "prior": prior}
+        for option, text in useless.items():
+            if text is not None:
+                raise ArgumentError(f"--infer-reliability has no use for --{option} {text}: leave it out.")
         posterior = with_reliability(read, per=infer_reliability.value, **common)
         save(posterior, out)
     found = diagnose(posterior)

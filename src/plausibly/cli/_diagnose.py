@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plausibly import plots
+from plausibly._arviz import to_groups
 from plausibly._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -21,6 +22,7 @@ from plausibly.posterior import opened
 from plausibly.sweeps import run_label
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
+RELIABILITIES = "reliabilities.csv"
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -45,9 +47,9 @@ def diagnose(
     """Say whether the chains of a posterior converged, and if not, where and why.
 
     Prints the worst value of every diagnostic beside what is asked of it, then the worst cases by name. With --out also
-    writes diagnostics.csv (a row per case), convergence.png (all cases at a glance) and chains.png (trace and rank
-    plots of the worst). Draws stay in their file. With --strict the status is 0 if all chains converged, 1 if not; bad
-    input gives 2.
+    writes diagnostics.csv (a row per case), convergence.png (all cases at a glance), chains.png (trace and rank plots
+    of the worst), and reliabilities.csv where these were inferred. Draws stay in their file. With --strict the status
+    is 0 if all chains converged, 1 if not; bad input gives 2.
     """
     if out is not None:
         make_folder(out)
@@ -58,24 +60,34 @@ def diagnose(
             terminal = console()
             terminal.print(_overview(checks(found)))
             terminal.print(_cases(table(found, named)))
+        written = [TABLE]
         if out is not None:
             write_table(table(found), out / TABLE)
-            written = [TABLE]
             if named:
                 _write(plots.convergence_overview(found), out / OVERVIEW)
                 _write(plots.worst_chains(source, named), out / CHAINS)
                 written += [OVERVIEW, CHAINS]
+        shared = to_groups(source).get("reliability_convergence")
+        if shared is not None:
+            shared = shared.load()
             if not quiet:
-                say(f"Wrote {', '.join(written)} to {out}")
+                console().print(_overview(checks(shared), "Worst of the reliabilities"))
+            if out is not None:
+                write_table(table(shared), out / RELIABILITIES)
+                written.append(RELIABILITIES)
+        if out is not None and not quiet:
+            say(f"Wrote {', '.join(written)} to {out}")
         label = run_label(str(source.attrs.get("model", "posterior")), float(source.attrs.get("reliability", math.nan)))
+    if shared is not None and not shared["converged"].values.all():
+        say(verdict({"inferred": shared}))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _overview(rows: pd.DataFrame) -> Table:
+def _overview(rows: pd.DataFrame, title: str = "Worst of every diagnostic") -> Table:
     what = "quantities" if "quantity" in rows else "cases"
-    shown = Table(title="Worst of every diagnostic", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     shown.add_column("diagnostic")
     shown.add_column("worst", justify="right")
     shown.add_column(f"in {rows.columns[2]}", overflow="fold")

@@ -37,6 +37,8 @@ def evaluate(
     mode: options.ModeOption = None,
     unranked: options.UnrankedOption = None,
     concentration: options.Concentration = None,
+    threshold: options.Threshold = None,
+    prior: options.PriorOption = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -62,7 +64,7 @@ def evaluate(
         classes,
         risks,
         options.parse_files(predictions or ()),
-        model or options.DEFAULT_MODELS,
+        model,
         out,
         quiet=quiet,
         suffix=f".{format.value}",
@@ -72,6 +74,8 @@ def evaluate(
         mode=options.value(mode),
         unranked=options.value(unranked),
         concentration=concentration,
+        threshold=threshold,
+        prior=options.parse_prior(prior),
         draws=draws,
         chains=chains,
         warmup=warmup,
@@ -85,7 +89,7 @@ def run(
     classes: Path | None,
     risks: Path | None,
     predictions: Mapping[str, str],
-    models: Sequence[str],
+    models: Sequence[str] | None,
     out: Path,
     *,
     quiet: bool,
@@ -95,7 +99,11 @@ def run(
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
     read = annotated.read_annotations(annotations, classes)
     plan = Plan.of(
-        read, predictions, options.parse_models(models), risks=None if risks is None else str(risks), **given
+        read,
+        predictions,
+        options.parse_models(models or options.usual_models(read)),
+        risks=None if risks is None else str(risks),
+        **given,
     )
     make_folder(out)
     with writing(out / REPORT):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from plausibly.aggregation import MODELS, find_model
+from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
 
 
@@ -56,11 +57,12 @@ class TableFormat(StrEnum):
 
 _DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
+DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
 
 AnnotationsFile = Annotated[
     Path,
     typer.Argument(
-        metavar="ANNOTATIONS", help="Rankings (.json), a long table or counts (.csv, .parquet, .npy), PrefLib."
+        metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), PrefLib."
     ),
 ]
 LabelsFile = Annotated[
@@ -103,6 +105,18 @@ Concentration = Annotated[
     float | None,
     typer.Option(help="Prior shape of each class. By default 0.01 for PrIRN, else 1.", rich_help_panel=_MODEL),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Scores: the two classes are those up to it and those above.", rich_help_panel=_MODEL),
+]
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M,K,A,B",
+        help="Scores: mean, its strength, shape and scale of the variance. By default estimated from all scores.",
+        rich_help_panel=_MODEL,
+    ),
+]
 PredictionFiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -118,7 +132,7 @@ ModelNames = Annotated[
         "--model",
         metavar="NAME@R1,R2",
         help=f"Aggregation model and its reliabilities; without @ its usual ones. One of {', '.join(MODELS)}. "
-        f"By default {' and '.join(DEFAULT_MODELS)}.",
+        f"By default {' and '.join(DEFAULT_MODELS)}, for scores {DEFAULT_MODELS_OF_SCORES[0]}.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -138,6 +152,27 @@ Format = Annotated[
 Seed = Annotated[int, typer.Option(help="Of all random numbers.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if chains did not converge.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+
+
+def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
+    """Models to run where none is asked for."""
+    return DEFAULT_MODELS_OF_SCORES if isinstance(annotations, Scores) else DEFAULT_MODELS
+
+
+def parse_prior(text: str | None) -> list[float] | None:
+    """Read the prior of scores.
+
+    Raises
+    ------
+    ArgumentError
+        If a part of it is no number.
+
+    Examples
+    --------
+    >>> parse_prior("0,1,2,1")
+    [0.0, 1.0, 2.0, 1.0]
+    """
+    return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
 
 
 def value(choice: Enum | None) -> str | None:

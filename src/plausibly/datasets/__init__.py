@@ -4,6 +4,7 @@
 against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
 annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
 that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
+``simulate_toy`` is the smallest problem with everything in it: three classes on a line, and single labels.
 ``simulate_label_noise`` and ``simulate_strictness`` make plain labels by annotators who err, for measures that compare
 a model with its annotators. ``simulate_labels`` makes labels of any type (boxes, spans, text, trees, …) with a dial for
 noise, and ``corrupt_labels`` turns that dial on labels of your own.
@@ -26,3 +27,6 @@ from plausibly.datasets._labels import simulate_labels as simulate_labels
 from plausibly.datasets._published import PublishedCase as PublishedCase
 from plausibly.datasets._published import published_case as published_case
 from plausibly.datasets._risks import simulate_risks as simulate_risks
+from plausibly.datasets._toy import ToyProblem as ToyProblem
+from plausibly.datasets._toy import simulate_toy as simulate_toy
+from plausibly.datasets._toy import toy_plausibilities as toy_plausibilities

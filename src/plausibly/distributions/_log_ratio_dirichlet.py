@@ -23,7 +23,7 @@ def helmert(n: int, dtype: DTypeLike) -> Float[Array, "{n-1} {n}"]:
 
     Examples
     --------
-    >>> helmert(2, float).round(4).tolist()
+    >>> np.asarray(helmert(2, float), float).round(4).tolist()
     [[0.7071, -0.7071]]
     """
     return jnp.asarray(_basis(n), dtype)

@@ -1,6 +1,7 @@
 """Engines: what turns a model and annotations into draws of the plausibilities.
 
 * exact draws, where the posterior is a Dirichlet distribution (``_exact``) or a tree of such (``_dirichlet_tree``);
+* exact draws of the mean and the variance of scores, and their prior from all cases (``_scores``);
 * NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
 * Gibbs sampling of Plackett-Luce where every annotation counts a whole number of times (``_gibbs_engine`` over
   ``_gibbs``, ``_ties`` and ``_random``), also as a kernel of NumPyro's ``MCMC`` (``_kernel``);
@@ -30,3 +31,7 @@ from plausibly.inference._joint import sample_jointly as sample_jointly
 from plausibly.inference._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference._kernel import check_repeats as check_repeats
 from plausibly.inference._program import Program as Program
+from plausibly.inference._scores import Sums as Sums
+from plausibly.inference._scores import bucket_scores as bucket_scores
+from plausibly.inference._scores import draw_scores as draw_scores
+from plausibly.inference._scores import estimate_prior as estimate_prior

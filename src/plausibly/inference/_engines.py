@@ -1,6 +1,6 @@
 """Engines that go through the program of a model: NUTS, likelihoods of draws, maximum likelihood."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,6 +21,7 @@ from plausibly.inference._sampler import Sampler, State
 # Trajectories per draw, by dimension; from there on the last. Small dimensions have short trajectories, which end close
 # to where they began; and with thousands of cases, the worst of them should still have enough effective draws.
 THINNING = (1, 4, 3)
+_LEAST, _SMALL = 1e-30, 1e-6  # plausibilities that maximum likelihood counts with, and that it waits for
 MAX_TREE_DEPTH = 8  # trajectories have at most 255 leapfrog steps
 
 
@@ -57,6 +58,7 @@ def nuts(
     target_acceptance: float = 0.9,
     max_tree_depth: int = MAX_TREE_DEPTH,
     pooled: bool = False,
+    buckets: Sequence[Bucket] | None = None,
     gaps: bool = False,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
@@ -78,6 +80,8 @@ def nuts(
         See :class:`plausibly.inference._sampler.Sampler`.
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
+    buckets
+        The cases as the program sees them, if it is no program of partial rankings.
     gaps
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     progress
@@ -119,10 +123,11 @@ def nuts(
 
         return Seated(sampler.begin, advance)
 
+    if buckets is None:
+        buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
     chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
-    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
     settings = chains, warmup, draws, target_acceptance, max_tree_depth
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
@@ -209,11 +214,15 @@ def maximum_likelihood(
     update: Callable[[Float[Array, " slot"], Case], Float[Array, " slot"]],
     keys: Key[Array, " case"],
     *,
-    tolerance: float = 1e-6,
-    max_iterations: int = 5000,
+    tolerance: float = 1e-5,
+    max_iterations: int = 1000,
     progress: Progress,
 ) -> Float[np.ndarray, " slot"]:
     """Iterate a model's update of the plausibilities to its fixed point, all cases at once.
+
+    Where annotators agree, the most probable plausibilities lie on the boundary, to which plain updates come no closer
+    than one over their number. So two updates at a time are extrapolated (SQUAREM), and taken back where that led
+    further from the fixed point.
 
     Parameters
     ----------
@@ -224,23 +233,52 @@ def maximum_likelihood(
     keys
         One key per case; unused, but the engines are called alike.
     tolerance, max_iterations
-        Stop when no plausibility of any case beside moves by more than this, or after so many iterations.
+        Stop when an update moves no plausibility of any case beside by more than this share of it, those below a
+        millionth apart, or after so many extrapolations.
     progress
         Where to report.
+
+    References
+    ----------
+    Varadhan & Roland (2008), Simple and globally convergent methods for accelerating the convergence of any EM
+    algorithm, Scandinavian Journal of Statistics 35, scheme S3.
     """
+
+    def distance(old: Array, new: Array) -> Array:
+        logs = jnp.log(jnp.maximum(new, _LEAST)) - jnp.log(jnp.maximum(old, _LEAST))
+        return jnp.where(jnp.maximum(old, new) > _SMALL, jnp.abs(logs), 0).max()
 
     def solve(case: Case) -> Float[Array, " slot"]:
         def unfinished(state):
-            _, change, i = state
+            *_, change, _, i = state
             return (change > tolerance) & (i < max_iterations)
 
         def advance(state):
-            old, _, i = state
-            new = update(old, case)
-            return new, jnp.abs(new - old).max(), i + 1
+            # ``one`` is the update of ``start``; extrapolations reach at most ``longest`` times as far as it.
+            start, one, change, longest, i = state
+            two = update(one, case)
+            x0, x1, x2 = (jnp.log(jnp.maximum(x, _LEAST)) for x in (start, one, two))
+            step, bend = x1 - x0, x2 - 2 * x1 + x0
+            length = jnp.linalg.norm(step) / jnp.maximum(jnp.linalg.norm(bend), _LEAST)
+            length = jnp.clip(length, 1, longest)
+            far = jnp.where(two > 0, jax.nn.softmax(x0 + 2 * length * step + length**2 * bend), 0)
+            after = update(far, case)
+            new_change = distance(far, after)
+            good = jnp.isfinite(new_change) & (new_change <= 2 * change)
+            longest = jnp.where(good, jnp.where(length == longest, 4 * longest, longest), jnp.maximum(longest / 4, 1))
+            plain = update(two, case)
+            return (
+                jnp.where(good, far, two),
+                jnp.where(good, after, plain),
+                jnp.where(good, new_change, distance(two, plain)),
+                longest,
+                i + 1,
+            )
 
         present = case.n_classes > 0
-        return jax.lax.while_loop(unfinished, advance, (present / present.sum(), jnp.inf, 0))[0]
+        start = present / present.sum()
+        one = update(start, case)
+        return jax.lax.while_loop(unfinished, advance, (start, one, distance(start, one), jnp.float32(4), 0))[1]
 
     out = np.empty(len(slots), np.float32)
     concentration = np.ones(len(slots), np.float32)

@@ -37,23 +37,26 @@ def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "ca
     order = np.argsort(-share, axis=1, kind="stable")
     at = np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]
     wins, compared, real = wins[at], compared[at] > 0, real[np.arange(n)[:, None], order]
-    # From the bottom up, a place joins the group next to it unless it was compared to one of its members.
+    # From the bottom up, a place joins the group next to it unless it was compared to one of its members. Slots that
+    # annotators quarrel about do not: a third one may hold them close together, though nobody compared them.
+    quarrel = ((wins > 0) & (wins.transpose(0, 2, 1) > 0)).any(2)
     first = np.broadcast_to(np.arange(width), (n, width)).copy()
     for place in range(width - 3, -1, -1):
         group = first == first[:, place + 1, None]
         joins = real[:, place] & real[:, place + 1] & ~(compared[:, place] & group).any(1)
+        joins &= ~quarrel[:, place] & ~quarrel[:, place + 1]
         first[:, place] = np.where(joins, first[:, place + 1], place)
     group = (first[:, None, :] == np.arange(width)[:, None]) & real[:, None, :]
     below = (first[:, None, :] > first[:, :, None]) & real[:, :, None] & real[:, None, :]
     sharp = (compared & below).any(2)
-    against = (wins.transpose(0, 2, 1) * below).sum(2)
+    against = (((wins.transpose(0, 2, 1) > 0) | ~compared) & below).any(2)
     # A group's row is that of its lowest place; the rows of its other members are empty.
     return Order(
         order[:, :, None] == np.arange(width),
         group[:, :-1, :-1],
         below[:, :-1, :-1] & sharp[:, :-1, None],
         sharp[:, :-1],
-        (sharp & (against == 0))[:, :-1],
+        (sharp & ~against)[:, :-1],
     )
 
 

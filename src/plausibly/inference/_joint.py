@@ -36,7 +36,7 @@ THINNING = {True: 8, False: 10}  #: rounds per draw, if all annotators are alike
 BLOCK = 10  #: draws between two looks of the host
 PHASES = (0.2, 0.4, 0.4)  #: shares of the warm-up; at the end of each but the last, covariances are estimated
 ACCEPTANCE = 0.85
-DIVERGENT = 1000.0
+DIVERGENT = 1000.0  #: energy error, times what reliabilities multiply energies by
 LARGEST = 7.0  #: logarithm of a reliability, beyond which single precision knows no log odds, and the prior none
 START = 1.5  #: standard deviation of the positions where chains start
 
@@ -166,7 +166,8 @@ def _trajectories(
 
     velocity, jitter, accept = jax.random.split(key, 3)
     p = jax.random.normal(velocity, z.shape)
-    size = step / _stiffness(group, each) * jax.random.uniform(jitter, step.shape, minval=0.6, maxval=1.0)
+    stiffness = _stiffness(group, each)
+    size = step / stiffness * jax.random.uniform(jitter, step.shape, minval=0.6, maxval=1.0)
     value, slope = evaluate(z)
     before = value + (p**2).sum(0) / 2
 
@@ -182,7 +183,7 @@ def _trajectories(
     after = jnp.where(jnp.isnan(after), jnp.inf, after)
     rate = jnp.exp(jnp.minimum(before - after, 0))
     accepted = jax.random.uniform(accept, rate.shape) < rate
-    return jnp.where(accepted, new, z), rate, after - before > DIVERGENT, jnp.where(accepted, after, before)
+    return jnp.where(accepted, new, z), rate, after - before > DIVERGENT * stiffness, jnp.where(accepted, after, before)
 
 
 def _along_lines(

@@ -5,11 +5,14 @@ by readers who do not see all of them, and what a line or row is stands beside i
 
 ================================  ============================================================
 :func:`certainty_curve`           how certain the annotations are, over cases from least to most
+:func:`certainty_histogram`       how many cases are how certain
 :func:`metric_by_reliability`     a metric against reliability, with its band and its limit
 :func:`ranking_by_reliability`    where the ranking of classifiers changes
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             the probability that one classifier beats another
 :func:`plausibilities`            draws of one case's plausibilities against the point estimate
+:func:`simplex`                   draws of cases with three classes, as clouds in a triangle
+:func:`score_density`             the next score of a case, and the threshold
 :func:`convergence`               a diagnostic of all cases, the worst first
 :func:`convergence_overview`      all diagnostics side by side
 :func:`trace`, :func:`rank`       the chains of one quantity
@@ -38,6 +41,7 @@ from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
 from plausibly.plots._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
 from plausibly.plots._better import better_matrix as better_matrix
 from plausibly.plots._certainty import certainty_curve as certainty_curve
+from plausibly.plots._certainty import certainty_histogram as certainty_histogram
 from plausibly.plots._chains import rank as rank
 from plausibly.plots._chains import trace as trace
 from plausibly.plots._chains import worst_chains as worst_chains
@@ -56,5 +60,7 @@ from plausibly.plots._prior_sensitivity import prior_sensitivities as prior_sens
 from plausibly.plots._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
+from plausibly.plots._scores import score_density as score_density
+from plausibly.plots._simplex import simplex as simplex
 from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities
 from plausibly.plots._weighted_reliability import reliability_by_case as reliability_by_case

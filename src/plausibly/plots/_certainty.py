@@ -1,4 +1,4 @@
-"""How certain annotations are, over cases from the least to the most certain."""
+"""How certain annotations are, over cases from the least to the most certain, and how many cases are how certain."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import metric_name, new_axes, plain, shades
+from plausibly.plots._style import COLOURS, metric_name, new_axes, plain, shades
 
 
 def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 1, *, ax: Axes | None = None) -> Axes:
@@ -62,4 +62,63 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
         )
     ax.set(xlabel="cases, least certain first (%)", ylabel=metric_name(name), xlim=(0, 100), ylim=(0, 1.03))
     ax.grid(axis="y", color="0.9")
+    return ax
+
+
+def certainty_histogram(
+    results: xr.Dataset, name: str = "annotation_certainty_1", *, bins: int = 20, ax: Axes | None = None
+) -> Axes:
+    """Draw how many cases are how certain.
+
+    Parameters
+    ----------
+    results
+        From :func:`plausibly.evaluate`.
+    name
+        One of its variables by case between 0 and 1, such as ``"score_certainty"``.
+    bins
+        Number of bins between the least value possible, or found, and 1.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar per bin, and a line at the mean over cases.
+
+    Raises
+    ------
+    ArgumentError
+        If the results have no such variable.
+
+    Examples
+    --------
+    >>> results = xr.Dataset({"score_certainty": ("case", [1.0, 0.5, 0.55])})
+    >>> [float(bar.get_height()) for bar in certainty_histogram(results, "score_certainty", bins=2).patches]
+    [2.0, 1.0]
+    """
+    if name not in results or results[name].dims != ("case",):
+        known = [key for key, variable in results.data_vars.items() if variable.dims == ("case",)]
+        raise ArgumentError(f"there is no {name!r} by case in these results: choose from {', '.join(map(str, known))}.")
+    values = results[name].values
+    values = values[np.isfinite(values)]
+    # Of two classes one has at least a half.
+    least = 0.5 if len(values) and values.min() >= 0.5 else 0.0
+    ax = new_axes(ax, height=3.4)
+    ax.hist(values, bins=bins, range=(least, 1), color=COLOURS[0], alpha=0.75, edgecolor="white", lw=0.8)
+    if len(values):
+        mean = float(values.mean())
+        ax.axvline(mean, color="black", lw=1.5)
+        right = mean < (1 + least) / 2
+        ax.annotate(
+            f"mean {mean:.2f}",
+            (mean, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(5 if right else -5, -2),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="top",
+        )
+    ax.set(xlabel=metric_name(name), ylabel="cases", xlim=(least, 1))
+    ax.margins(y=0.15)
     return ax

@@ -178,15 +178,18 @@ def _quantity(
     """A quantity by its name: a title, what it is, and its draws, of which no others are read."""
     groups = to_groups(posterior) if isinstance(posterior, Posterior) else {}
     if "plausibility" in groups.get("posterior", {}):
-        return _plausibility(posterior, name, class_name)
+        shared = groups["reliability_convergence"]["quantity"].values if "reliability_convergence" in groups else ()
+        if str(name) in case_names(posterior) or class_name is not None or name not in shared:
+            return _plausibility(posterior, name, class_name)
     if "convergence" in groups and class_name is None:
-        for site, variable in groups["posterior"].data_vars.items():
+        for site, variable in groups["posterior"].drop_vars("plausibility", errors="ignore").data_vars.items():
+            site = str(site).removeprefix("annotator_")
             of = next((str(dim) for dim in variable.dims if dim not in ("chain", "draw")), None)
             ordered = variable.transpose("chain", "draw", ...)
-            if of is None and name == site:
+            if of is None and str(name) == site:
                 return plain(name), "value", ordered.values
-            if of is not None and name.startswith(f"{site} of "):
-                at = np.flatnonzero(variable[of].values.astype(str) == name.removeprefix(f"{site} of "))
+            if of is not None and str(name).startswith(f"{site} of "):
+                at = np.flatnonzero(variable[of].values.astype(str) == str(name).removeprefix(f"{site} of "))
                 if len(at):
                     return plain(name), str(site), ordered[..., int(at[0])].values
     raise ArgumentError(

@@ -42,7 +42,7 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
     if model is None and len(models) > 1:
         raise ArgumentError(f"there are {len(models)} models, but none was chosen: choose from {', '.join(models)}.")
     model = models[0] if model is None else model
-    own = result.table[(result.table["model"] == model) & (result.table["metric"] == metric)]
+    own = result.table.loc[(result.table["model"] == model) & (result.table["metric"] == metric)]
     if not len(own):
         raise ArgumentError(f"there is no model {model!r} with {metric!r} here: choose from {', '.join(models)}.")
     choices = list(dict.fromkeys(zip(own["choice"], own["value"], strict=True)))
@@ -52,7 +52,7 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
     for number, classifier in enumerate(classifiers):
         shade = GREY if classifier == "" else colour(number)
         shape = "o" if classifier == "" else marker(number)
-        rows = own[own["classifier"] == classifier].set_index(["choice", "value"])
+        rows = own.loc[own["classifier"] == classifier].set_index(["choice", "value"])
         ax.axvline(rows.loc[(BASELINE, ""), "mean"], color=shade, lw=1, ls=":", zorder=1)
         for at, choice in enumerate(choices):
             row = rows.loc[choice]
@@ -99,7 +99,7 @@ def prior_sensitivities(result: Sensitivity, metrics: Sequence[str] | None = Non
     models = list(dict.fromkeys(result.table["model"]))
     heights = [
         1.5 + 0.34 * len(own[["choice", "value"]].drop_duplicates()) * (1 + 0.2 * own["classifier"].nunique())
-        for own in (result.table[result.table["model"] == model] for model in models)
+        for own in (result.table.loc[result.table["model"] == model] for model in models)
     ]
     figure = Figure(figsize=(4.4 * len(metrics), sum(heights)), layout="constrained")
     axes = figure.subplots(len(models), len(metrics), squeeze=False, height_ratios=heights)
@@ -108,6 +108,6 @@ def prior_sensitivities(result: Sensitivity, metrics: Sequence[str] | None = Non
             ax = prior_sensitivity(result, metric, model, ax=axes[row, column])
             if column:
                 ax.set_yticklabels([])
-                if ax.get_legend():
-                    ax.get_legend().remove()
+                if (legend := ax.get_legend()) is not None:
+                    legend.remove()
     return figure

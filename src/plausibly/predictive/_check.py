@@ -82,8 +82,8 @@ class PredictiveCheck:
     def verdict(self) -> str:
         """Say in a sentence what the model does not reproduce."""
         table = self.table.set_index("statistic")
-        checked = table[table["status"].isin([GOOD, BAD])]
-        failed = checked[checked["status"] == BAD]
+        checked = table.loc[table["status"].isin([GOOD, BAD])]
+        failed = checked.loc[checked["status"] == BAD]
         if not len(checked):
             return f"{self.model} has nothing that these annotations could check."
         if not len(failed):
@@ -154,8 +154,8 @@ def predictive_check(
     >>> annotations = Annotations.from_counts([[4, 1, 0], [0, 5, 0], [1, 1, 3]])
     >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
     >>> check = predictive_check(posterior, progress=False)
-    >>> check.table[["statistic", "observed", "status"]].iloc[0].tolist()
-    ['first_agreement', 0.6333333333333333, 'reproduced']
+    >>> check.table[["statistic", "status"]].iloc[0].tolist(), float(check.table["observed"][0].round(3))
+    (['first_agreement', 'reproduced'], 0.633)
     """
     check_posterior(posterior)
     check_seed(seed)

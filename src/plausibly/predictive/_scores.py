@@ -177,7 +177,7 @@ def _by_draws(
     slots, weight = slots_of(posterior), _choice_weights(posterior, candidate.sharpness)
     refit = folds.copy >= 0
     tried = refit & ~folds.alone() if importance and candidate.is_plackett_luce else np.zeros_like(refit)
-    likelihood = None
+    likelihood = np.empty((0, 0))
     if candidate.is_plackett_luce:
         likelihood = to_groups(posterior)["log_likelihood"]["ranking"].values.reshape(len(weight), -1)
     effective = _effective(posterior)

@@ -59,7 +59,7 @@ def _overlap(table: Float[np.ndarray, "replicate annotator class"]) -> Float[np.
     n = table.shape[1]
     if n < 2:
         return np.full(len(table), np.nan)
-    both = table @ table.transpose(0, 2, 1)
+    both = (table @ table.transpose(0, 2, 1)).astype(float)
     size = np.diagonal(both, axis1=1, axis2=2)
     either = size[:, :, None] + size[:, None, :] - both
     i, j = np.triu_indices(n, 1)
@@ -77,7 +77,7 @@ def _lone(table: Float[np.ndarray, "replicate annotator class"]) -> Float[np.nda
 
 
 def _largest(table: Float[np.ndarray, "replicate annotator class"]) -> Float[np.ndarray, " replicate"]:
-    return table.mean(1).max(1).astype(float)
+    return table.mean(1, dtype=float).max(1)
 
 
 def _order(said: Said) -> Float[np.ndarray, " replicate"]:

@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 from plausibly.primitives import _race
 from plausibly.primitives._recursion import forward, gradient, hessian_vector
 
-# Above, the race is the faster: value and gradient of 1,000 blocks on a CPU (python -m benchmarks --only primitive).
+# Above, the race is the faster: value and gradient of 1,000 blocks, CPU (python -m benchmarks --only plackett-luce).
 LARGEST_RECURSION = {"float32": 6, "float64": 7}
 
 block_p = Primitive("block_log_prob")

@@ -7,13 +7,19 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
+from plausibly.plots._style import metric_name
+from plausibly.predictive import Comparison, PredictiveCheck
 from plausibly.report._svg import SVG, to_uri
+from plausibly.sensitivity import Sensitivity
 
+_OF_PRIORS = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # shown of a sensitivity
 MOST_ROWS = 200  #: of a table, of which more would not be read
 
 
@@ -50,8 +56,10 @@ def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
     Parameters
     ----------
     thing
-        A sentence, a data frame, a figure or axes of Matplotlib; a result that has a ``verdict``, and a ``table`` or a
-        method ``to_frame``; a mapping from captions to such things, or a sequence of them. None is nothing.
+        A sentence, a data frame, a figure or axes of Matplotlib; what :func:`plausibly.compare`,
+        :func:`plausibly.predictive_check` and :func:`plausibly.prior_sensitivity` return, with their figures; another
+        result that has a ``table`` or a method ``to_frame``, and perhaps a ``verdict``; a mapping from captions to such
+        things, or a sequence of them. None is nothing.
     caption
         Of what has none of its own.
 
@@ -70,6 +78,8 @@ def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
         return []
     if isinstance(thing, str):
         return [Exhibit(caption, text=thing)]
+    if isinstance(thing, Comparison | PredictiveCheck | Sensitivity):
+        return _result(thing, caption)
     if isinstance(thing, pd.DataFrame | pd.Series):
         frame = thing.to_frame() if isinstance(thing, pd.Series) else thing
         return [*_verdict(thing), _table(frame, caption)]
@@ -90,6 +100,34 @@ def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
         f"the report takes sentences, data frames, figures, results with a table, and mappings or lists of these, but "
         f"{_show(thing)} was given: give one of them."
     )
+
+
+def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> list[Exhibit]:
+    """Show a result of this package as it likes to be seen: in words, drawn, and as a table."""
+    if isinstance(thing, Comparison):
+        how = "Expected log predictive density of annotations that are left out, and what each model lacks of the best"
+        drawn, table = {how: lambda: plots.model_comparison(thing)}, pd.DataFrame(thing)
+    elif isinstance(thing, PredictiveCheck):
+        how = "What was observed among replicates of the annotations, each statistic on a scale of its own"
+        drawn, table = {how: lambda: plots.predictive_checks(thing)}, thing.table
+    else:
+        metrics = [name for name in _OF_PRIORS if name in thing.metrics] or thing.metrics[:1]
+        table = thing.table[thing.table["metric"].isin(metrics)]
+        models = list(dict.fromkeys(table["model"]))
+        drawn = {
+            f"{metric_name(metric).capitalize()} under {model}, one choice changed at a time": (
+                lambda metric=metric, model=model: plots.prior_sensitivity(thing, metric, model)
+            )
+            for model in models
+            for metric in metrics
+        }
+    figures = []
+    for how, draw in drawn.items():
+        with matplotlib.rc_context(SVG):
+            figure = draw().get_figure(root=True)
+            figures.append(Exhibit(how, panel=to_uri(figure)))
+        pyplot.close(figure)
+    return [*_verdict(thing), *figures, _table(table, caption)]
 
 
 def _verdict(thing: Any) -> list[Exhibit]:

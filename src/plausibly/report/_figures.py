@@ -161,6 +161,8 @@ def _histograms(swept: Sweep) -> Iterator[Picture]:
     runs = [representative(found) for found in sampled(swept).values()]
     if not runs:
         return
+    overlap = " Rows may overlap although one classifier is better in nearly every draw: see the figures above."
+    overlap = overlap if len(swept.classifiers) > 1 else ""
     for metric in headline_metrics(runs[0]):
 
         def draw(at: int, ax: Axes, metric: str = metric) -> None:
@@ -172,8 +174,7 @@ def _histograms(swept: Sweep) -> Iterator[Picture]:
             "noise",
             f"Histogram over draws of the {metric_name(metric)} of each classifier",
             f"Every draw is one version of the truth that the annotations allow, and gives each classifier one "
-            f"{metric_name(metric)}; its histogram is a row. Diamonds are the values at the point estimate. Rows may "
-            "overlap although one classifier is better in nearly every draw: see the figures above.",
+            f"{metric_name(metric)}; its histogram is a row. Diamonds are the values at the point estimate.{overlap}",
         )
 
 

@@ -141,9 +141,10 @@ def report(
     sources
         Where the data came from, such as ``{"annotations": "annotations.json"}``.
     comparison, checks, sensitivity
-        What else to show: of aggregation models, of how well one reproduces the annotations, of how much the prior
-        matters. Sentences, data frames, figures or axes of Matplotlib, results that have a ``table`` (and perhaps a
-        ``verdict``), and lists of these or mappings from captions to these.
+        What else to show: of aggregation models (:func:`plausibly.compare`), of how well one reproduces the annotations
+        (:func:`plausibly.predictive_check`), of how much the prior matters (:func:`plausibly.prior_sensitivity`). Such
+        results; sentences, data frames, figures or axes of Matplotlib; other results that have a ``table`` (and perhaps
+        a ``verdict``); and lists of these or mappings from captions to these.
     audit
         What is odd about the data: a table with the columns ``check``, ``count``, ``of``, ``examples``, ``meaning``.
 

@@ -13,7 +13,7 @@ from plausibly.comparison import probability_better
 from plausibly.evaluation import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
-CERTAINTIES = ("annotation_certainty", "risk_certainty", "risk_level_certainty")
+CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
 MOST_ROWS = 200  #: of cases that did not converge; certainty.csv has all
 LEVELS = ("low", "medium", "high")  #: of risk
 

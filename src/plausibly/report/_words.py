@@ -64,7 +64,7 @@ def _accuracy(best: dict, metric: str, several: bool) -> str:
     name, size = best["classifier"], int(metric[3:].split("_")[0])
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     choice = "first choice is" if size == 1 else f"first {size} choices hold"
-    who = f"{name}, the best of the classifiers: its" if several else f"{name}: its"
+    who = f"{name}, on average the best of the classifiers: its" if several else f"{name}: its"
     told = (
         f"{who} {choice} the most plausible class in {_percent(mean)} of cases (94 % interval {_percent(lower)} to "
         f"{_percent(upper)})."

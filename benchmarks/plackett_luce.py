@@ -1,7 +1,8 @@
-"""NUTS over a whole data set, and beside NumPyro's own on cases of one shape."""
+"""Plackett-Luce: tied blocks by size, both samplers over a data set, NumPyro's beside ours, more and more cases."""
 
 import time
 
+from benchmarks import primitive
 from benchmarks._data import annotations as load
 from benchmarks._process import Timed, apart
 from benchmarks._table import Row
@@ -9,27 +10,28 @@ from benchmarks._table import Row
 RELIABILITY = 3.0
 CHAINS, WARMUP, DRAWS, MAX_TREE_DEPTH = 4, 300, 250, 8
 ONE_SHAPE = 128  # cases
+NUMBERS = (100, 1_000, 2_000, 10_000, 100_000)  # of cases, for what a case costs
+BASELINE = 2_000
+MOST_BY_NUTS = 10_000
+FEW = {"chains": 2, "draws": 50, "warmup": 100}  # where only the number of cases matters
 
 
 def measure(quick: bool = False) -> list[Row]:
-    whole = [] if quick else _whole()
-    return whole + _one_shape(32 if quick else ONE_SHAPE)
+    blocks = primitive.measure(quick=quick)
+    samplers = [] if quick else [*_aggregate_rows(), *_sampler_rows()]
+    return [*blocks, *samplers, *_one_shape(32 if quick else ONE_SHAPE), *([] if quick else _numbers())]
 
 
-def _whole() -> list[Row]:
-    (what, first, warm, sampling, ess, converged, divergences), peak = apart(_aggregate)
-    settings = f"{CHAINS} × {DRAWS} draws"
+def _aggregate_rows() -> list[Row]:
+    (what, first, warm, converged, divergences), peak = apart(_aggregate)
     return [
-        Row(f"aggregate, {what}, first call", first, "s", remark=f"plackett-luce@3, {settings}, compilation included"),
+        Row(f"aggregate, {what}, first call", first, "s", remark=f"plackett-luce@{RELIABILITY:g}, {CHAINS} × {DRAWS}"),
         Row(f"aggregate, {what}, second call", warm, "s", remark="with diagnoses, likelihoods, point estimate"),
-        Row("  of which sampling", sampling, "s", remark=f"bulk ESS min {ess[0]:.0f}, median {ess[1]:.0f}"),
         Row("  peak memory", peak / 2**20, "MiB", remark=f"{converged} converged, {divergences} divergences"),
     ]
 
 
 def _aggregate():
-    import numpy as np
-
     import plausibly as pb
 
     annotations, what = load(quick=False)
@@ -39,43 +41,68 @@ def _aggregate():
         posterior = pb.aggregate(annotations, "plackett-luce", reliability=RELIABILITY, progress=False)
         seconds.append(time.perf_counter() - start)
     diagnosed = pb.diagnose(posterior)
-    ess = diagnosed["ess_bulk"].values
-    _, sampling = _sample(annotations)
     converged = f"{int(diagnosed['converged'].sum()):,} of {annotations.n_cases:,}"
-    return what, *seconds, sampling, (ess.min(), np.median(ess)), converged, int(diagnosed["n_diverging"].sum())
+    return what, *seconds, converged, int(diagnosed["n_diverging"].sum())
 
 
-def _sample(annotations):
-    """Call the engine alone; returns the effective sample sizes by case, and seconds."""
+def _sampler_rows() -> list[Row]:
+    """What each sampler takes for all cases; NUTS is the baseline of Gibbs."""
+    rows, baseline = [], {}
+    for engine in ("nuts", "gibbs"):
+        (what, found, ess, gradients), peak = apart(_sampler, engine)
+        least, median = float(ess.min()), float(ess[len(ess) // 2])
+        name = {"nuts": "NUTS", "gibbs": "Gibbs"}[engine]
+        work = f"{gradients:,.0f} gradients after warm-up" if gradients else "no gradients"
+        sizes = f"bulk ESS min {least:,.0f}, median {median:,.0f}; min per second {least / found.warm:.3g}"
+        numbers = {
+            f"{name}, {what}, sampling": (found.warm, "s", f"{CHAINS} × {DRAWS} draws; {work}"),
+            "  per 1,000 effective draws of the worst case": (1000 * found.warm / least, "s", sizes),
+            "  per 1,000 effective draws of the median case": (1000 * found.warm / median, "s", ""),
+            "  peak memory": (peak / 2**20, "MiB", "two calls, the first of which compiles"),
+        }
+        for place, (label, (value, unit, remark)) in enumerate(numbers.items()):
+            compiling = found.compilation if place == 0 else None
+            before = baseline.get(place, (None, None))
+            rows.append(Row(label, value, unit, before[0], compiling, before[1], remark))
+            baseline[place] = value, compiling
+    return rows
+
+
+def _sampler(engine: str):
+    import numpy as np
+
+    annotations, what = load(quick=False)
+    _, first, _ = _sample(annotations, engine)
+    ess, warm, gradients = _sample(annotations, engine)
+    return what, Timed(first, warm), np.sort(ess), gradients
+
+
+def _sample(annotations, engine: str = "nuts"):
+    """Call an engine alone; returns the effective sample sizes by case, seconds, and the gradients of all draws."""
     import numpy as np
 
     from plausibly._keys import case_keys
     from plausibly._progress import Progress
     from plausibly.annotations import Slots
-    from plausibly.inference import Program, nuts
+    from plausibly.inference import Program, gibbs, nuts
     from plausibly.models import plackett_luce
 
     slots = Slots.of(annotations)
     prior = np.ones(len(slots), np.float32)
     keys = case_keys(0, annotations.cases)
+    settings = {"chains": CHAINS, "warmup": WARMUP, "draws": DRAWS}
     start = time.perf_counter()
     with Progress(False) as progress:
-        draws, statistics = nuts(
-            annotations,
-            slots,
-            Program(plackett_luce, (("mode", "power"),)),
-            {"reliability": RELIABILITY},
-            prior,
-            keys,
-            chains=CHAINS,
-            warmup=WARMUP,
-            draws=DRAWS,
-            max_tree_depth=MAX_TREE_DEPTH,
-            pooled=True,
-            progress=progress,
-        )
+        if engine == "gibbs":
+            draws, statistics = gibbs(annotations, slots, RELIABILITY, prior, keys, **settings, progress=progress)
+        else:
+            program = Program(plackett_luce, (("mode", "power"),))
+            numbers = {"reliability": RELIABILITY}
+            options = {"max_tree_depth": MAX_TREE_DEPTH, "pooled": True, "progress": progress}
+            draws, statistics = nuts(annotations, slots, program, numbers, prior, keys, **settings, **options)
     seconds = time.perf_counter() - start
-    return _effective(draws, slots, statistics["diverging"]), seconds
+    gradients = float(statistics["n_steps"].sum()) if "n_steps" in statistics else 0.0
+    return _effective(draws, slots, statistics.get("diverging")), seconds, gradients
 
 
 def _effective(draws, slots, diverging):
@@ -131,8 +158,8 @@ def _ours(n_cases: int):
     annotations = _common(n_cases)
     slots = Slots.of(annotations)
     (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="ladder")
-    _, first = _sample(annotations)
-    ess, warm = _sample(annotations)
+    _, first, _ = _sample(annotations)
+    ess, warm, _ = _sample(annotations)
     return bucket.shape, ess, Timed(first, warm)
 
 
@@ -172,3 +199,37 @@ def _numpyro(n_cases: int):
     by_case = np.empty((CHAINS, DRAWS, n_cases), bool)
     by_case[:, :, bucket.cases] = diverging.transpose(1, 2, 0)
     return bucket.shape, _effective(draws, slots, by_case), seconds
+
+
+def _numbers() -> list[Row]:
+    """What a case costs, among more and more of them; the baseline is the cost among 2,000."""
+    rows = []
+    for engine, most in (("nuts", MOST_BY_NUTS), ("gibbs", NUMBERS[-1])):
+        numbers = [n for n in NUMBERS if n <= most]
+        found = {n: apart(_per_case, engine, n) for n in numbers}
+        baseline = found[BASELINE]
+        name = {"nuts": "NUTS", "gibbs": "Gibbs"}[engine]
+        settings = f"{FEW['chains']} × {FEW['draws']} draws after {FEW['warmup']}"
+        for n, ((seconds, compilation), peak) in found.items():
+            remark = f"aggregate, {settings}; peak memory {peak / 2**20:,.0f} MiB"
+            label = f"{name}, {n:,} simulated cases: per case"
+            rows.append(
+                Row(label, seconds / n * 1e3, "ms", baseline[0][0] / BASELINE * 1e3, compilation, remark=remark)
+            )
+    return rows
+
+
+def _per_case(engine: str, n: int) -> tuple[float, float]:
+    """Seconds of a call that compiles little or nothing, and of what came before, less such a call's share."""
+    import plausibly as pb
+
+    annotations = pb.datasets.simulate_differentials(n, seed=0).annotations
+    # Of many cases, a part has nearly all shapes, and is as good a first call.
+    part = annotations if n <= MOST_BY_NUTS else annotations.select(annotations.cases[:MOST_BY_NUTS])
+    seconds = []
+    for cases in (part, annotations):
+        start = time.perf_counter()
+        pb.aggregate(cases, "plackett-luce", reliability=RELIABILITY, engine=engine, progress=False, **FEW)
+        seconds.append(time.perf_counter() - start)
+    first, warm = seconds
+    return warm, max(first - warm * part.n_cases / n, 0.0)

@@ -1,0 +1,330 @@
+"""Scores: a number per case and annotator, real or ordinal, which become classes at a threshold."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from plausibly.annotations._container import Annotations
+from plausibly.annotations._frames import is_frame, missing, to_codes, to_columns, to_floats
+from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._rows import by_first_appearance
+from plausibly.annotations._table import COLUMNS, _where
+from plausibly.annotations._validate import check_scores
+from plausibly.annotations._views import chosen_positions
+from plausibly.errors import AnnotationError, ArgumentError
+
+GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """A number by each annotator for each case: toxicity from −2 to 2, aesthetics from 1 to 10, a size in millimetres.
+
+    Ordinal scores are numbers like any other, and the distances between their levels count. Classes come with a
+    threshold, see :meth:`split`. Build it with :meth:`plausibly.Annotations.from_scores` or
+    :func:`plausibly.read_annotations`; the columns passed here are checked, not sorted.
+
+    Parameters
+    ----------
+    cases
+        (N,) names of cases, distinct.
+    annotators
+        (A,) names of annotators, distinct.
+    anonymous
+        True if an annotator's name is only a position within a case.
+    annotation_case, annotation_annotator
+        (R,) case and annotator of every score, sorted by case, then annotator.
+    score
+        (R,) finite numbers of a size of at most 1e15.
+    classes
+        (2,) names of the class up to a threshold and of the class above it; if None they are called after it.
+
+    Raises
+    ------
+    AnnotationError
+        If the columns do not fit together, or a score is not finite.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
+    >>> scores = Annotations.from_scores(table)
+    >>> scores
+    Scores(2 cases, 3 scores by 2 annotators, from -1 to 2)
+    >>> scores.split(0).rankings("p")
+    {'ann': [['≤ 0']], 'bob': [['> 0']]}
+    """
+
+    cases: np.ndarray
+    annotators: np.ndarray
+    anonymous: bool
+    annotation_case: Int[np.ndarray, " annotation"]
+    annotation_annotator: Int[np.ndarray, " annotation"]
+    score: Float[np.ndarray, " annotation"]
+    classes: np.ndarray | None = None
+
+    def __post_init__(self):
+        columns: dict[str, np.ndarray] = {
+            "cases": to_names(self.cases, "case"),
+            "annotators": to_names(self.annotators, "annotator"),
+        }
+        if self.classes is not None:
+            columns["classes"] = _two_classes(self.classes)
+        for name in ("annotation_case", "annotation_annotator"):
+            columns[name] = np.asarray(getattr(self, name)).astype(np.int32)
+        columns["score"] = np.asarray(self.score, np.float64)
+        for name, column in columns.items():
+            column = column.view()
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        check_scores(self)
+        for at in np.flatnonzero(~(np.abs(self.score) <= GREATEST)).tolist():
+            raise AnnotationError(
+                f"case {str(self.cases[self.annotation_case[at]])!r}, annotator "
+                f"{str(self.annotators[self.annotation_annotator[at]])!r}: the score is {self.score[at]:g}; write a "
+                f"finite number of a size of at most {GREATEST:g}, or remove the row"
+            )
+
+    @classmethod
+    def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
+        """Build scores from a long table; see :meth:`plausibly.Annotations.from_scores`."""
+        if not is_frame(table):
+            raise AnnotationError(
+                f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
+            )
+        return parse_scores(to_columns(table), classes, anonymous)
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases, N."""
+        return len(self.cases)
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of scores, R: pairs of a case and an annotator."""
+        return len(self.score)
+
+    @cached_property
+    def case_start(self) -> Int[np.ndarray, " case+1"]:
+        """Offsets: the scores of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
+        return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {str(name): position for position, name in enumerate(self.cases)}
+
+    def position(self, case: str | int) -> int:
+        """Return the position of a case: text is a name, an integer is already a position.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no such case.
+        """
+        return Annotations.position(self, case)  # type: ignore[arg-type]  # asks for names and their number only
+
+    def of_case(self, case: str | int) -> dict[str, float]:
+        """Return the score of each annotator of a case.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no such case.
+        """
+        at = self.position(case)
+        own = slice(self.case_start[at], self.case_start[at + 1])
+        names = self.annotators[self.annotation_annotator[own]].tolist()
+        return dict(zip(names, self.score[own].tolist(), strict=True))
+
+    def select(self, cases: Iterable[str] | np.ndarray) -> "Scores":
+        """Return the scores of some cases, in the order asked for.
+
+        Parameters
+        ----------
+        cases
+            Case names, integer positions, or a boolean mask (N,); no case twice.
+
+        Raises
+        ------
+        AnnotationError
+            If a case does not exist, is asked for twice, or none is asked for.
+        """
+        chosen = chosen_positions(self, cases)
+        number = np.full(self.n_cases, -1)
+        number[chosen] = np.arange(len(chosen))
+        inside = number[self.annotation_case] >= 0
+        return _arrange(
+            self.cases[chosen],
+            self.annotators,
+            self.anonymous,
+            number[self.annotation_case[inside]],
+            self.annotation_annotator[inside],
+            self.score[inside],
+            self.classes,
+        )
+
+    def split(self, threshold: float) -> Annotations:
+        """Return single labels of two classes: scores up to a threshold, and scores above it.
+
+        Parameters
+        ----------
+        threshold
+            A score equal to it is in the first class.
+
+        Raises
+        ------
+        ArgumentError
+            If the threshold is no finite number.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"case": [1, 1], "annotator": ["ann", "bob"], "score": [4, 6]})
+        >>> Annotations.from_scores(table, classes=["plain", "pretty"]).split(5).rankings("1")
+        {'ann': [['plain']], 'bob': [['pretty']]}
+        """
+        threshold = check_threshold(threshold)
+        names = (f"≤ {threshold:.15g}", f"> {threshold:.15g}") if self.classes is None else self.classes
+        return Annotations(
+            cases=self.cases,
+            classes=np.asarray(names, dtype=str),
+            annotators=self.annotators,
+            anonymous=self.anonymous,
+            annotation_case=self.annotation_case,
+            annotation_annotator=self.annotation_annotator,
+            entry_annotation=np.arange(self.n_annotations, dtype=np.int32),
+            entry_class=(self.score > threshold).astype(np.int32),
+            entry_block=np.zeros(self.n_annotations, np.int16),
+        )
+
+    def to_table(self) -> pd.DataFrame:
+        """Return a row per score: ``case``, ``annotator``, ``score``."""
+        return pd.DataFrame(
+            {
+                "case": self.cases[self.annotation_case].astype(object),
+                "annotator": self.annotators[self.annotation_annotator].astype(object),
+                "score": self.score,
+            }
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
+
+    def __reduce__(self):
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        def many(n: int, what: str) -> str:
+            return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+        by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")
+        spread = f"from {self.score.min():g} to {self.score.max():g}"
+        return f"Scores({many(self.n_cases, 'case')}, {many(self.n_annotations, 'score')} by {by}, {spread})"
+
+
+def check_threshold(threshold: object) -> float:
+    """Refuse a threshold that is no finite number.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
+    if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
+        raise ArgumentError(
+            f"threshold must be a finite number of a size of at most {GREATEST:g}, but {_show(threshold)} was given: "
+            "write for example threshold=0."
+        )
+    return float(threshold)  # type: ignore[arg-type]
+
+
+def parse_scores(columns: dict[str, pa.ChunkedArray], classes: Iterable[str] | None, anonymous: bool) -> Scores:
+    """Read the columns of a long table of scores.
+
+    Raises
+    ------
+    AnnotationError
+        If a column or a cell is missing, a score is no finite number, or an annotator scores a case twice.
+    """
+    columns = _needed(columns)
+    if not len(columns["case"]):
+        raise AnnotationError("the table has no rows; give at least one")
+    for name, column in columns.items():
+        for row in missing(column)[:1].tolist():
+            where = _where(columns, row, without=name)
+            raise AnnotationError(
+                f"row {row + 1}{where}: the cell in column {name!r} is missing; fill it, or remove the row"
+            )
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    score, bad = to_floats(columns["score"])
+    if bad is not None:
+        raise AnnotationError(
+            f"row {bad + 1}{_where(columns, bad)}: the score {columns['score'][bad].as_py()!r} is no number; write a "
+            "number"
+        )
+    for row in np.flatnonzero(~(np.abs(score) <= GREATEST)).tolist():
+        raise AnnotationError(
+            f"row {row + 1}{_where(columns, row)}: the score is {score[row]:g}; write a finite number of a size of at "
+            f"most {GREATEST:g}, or remove the row"
+        )
+    pair = case * len(annotators) + annotator
+    _, first, times = np.unique(pair, return_index=True, return_counts=True)
+    for row in np.sort(first[times > 1])[:1].tolist():
+        raise AnnotationError(
+            f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
+            "keep one of the scores, or give a second opinion an annotator name of its own"
+        )
+    return _arrange(
+        to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score, classes
+    )
+
+
+def _needed(columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
+    """Pick the columns that are read, under their names here."""
+    found = {}
+    for name in ("case", "annotator", "score"):
+        spellings = COLUMNS.get(name, (name,))
+        there = [spelling for spelling in spellings if spelling in columns]
+        if len(there) > 1:
+            raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
+        if not there:
+            raise AnnotationError(
+                f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); "
+                "a table of scores needs 'case', 'annotator' and 'score'"
+            )
+        found[name] = columns[there[0]]
+    return found
+
+
+def _arrange(cases, annotators, anonymous, case, annotator, score, classes) -> Scores:
+    """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
+    by_case = np.argsort(case, kind="stable")
+    case, score = case[by_case], score[by_case]
+    annotator, named = by_first_appearance(annotator[by_case])
+    order = np.lexsort((annotator, case))
+    case, annotator, score, names = case[order], annotator[order], score[order], annotators[named]
+    if anonymous:
+        annotator = np.arange(len(case)) - np.searchsorted(case, case)
+        names = np.arange(1, annotator.max() + 2).astype(str)
+    return Scores(cases, names, anonymous, case, annotator, score, classes)
+
+
+def _two_classes(classes: Iterable[str]) -> np.ndarray:
+    names = to_names(classes, "class")
+    if len(names) != 2:
+        raise AnnotationError(
+            f"scores have two classes, up to a threshold and above it, but {len(names)} names were given "
+            f"({_show(names.tolist())}); give two, or none"
+        )
+    return names

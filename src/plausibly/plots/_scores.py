@@ -1,0 +1,111 @@
+"""What a posterior of scores thinks of the next score of a case."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.stats import norm
+
+from plausibly._arviz import Posterior
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.posterior import scores_of
+
+_POINTS = 400
+_TAIL = 0.004
+
+
+def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax: Axes | None = None) -> Axes:
+    """Draw the posterior predictive density of a case's scores, parted by the threshold.
+
+    Parameters
+    ----------
+    posterior
+        Of scores, by the model ``"normal-scores"``.
+    case
+        Name or position of the case.
+    draws
+        Number of single draws to show as thin lines, taken at equal steps from all of them.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The density averaged over all draws, its parts up to the threshold and above with their shares; single draws;
+        a dot per score, equal ones on top of each other.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no posterior of scores, or has no draws of means and variances.
+    AnnotationError
+        If there is no such case.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = {"case": ["p", "p", "p"], "annotator": ["ann", "bob", "cyd"], "score": [-1.0, 0.0, 2.0]}
+    >>> scores = pb.Annotations.from_scores(pd.DataFrame(table))
+    >>> posterior = pb.aggregate(scores, "normal-scores", threshold=0, prior=(0, 1, 2, 1), progress=False)
+    >>> score_density(posterior, "p").get_xlabel()
+    'score'
+    """
+    scores = scores_of(posterior)
+    if "mean" not in posterior["posterior"]:
+        raise ArgumentError(
+            f"a density needs draws of means and variances, but this posterior of {posterior.attrs.get('model')} by "
+            f"{posterior.attrs.get('engine')} has none: aggregate by normal-scores with engine='exact'."
+        )
+    position, threshold = scores.position(case), float(posterior.attrs["threshold"])
+    own = scores.score[scores.case_start[position] : scores.case_start[position + 1]]
+    mean, variance = (
+        np.asarray(posterior["posterior"][name].isel(scored_case=position), float).ravel()
+        for name in ("mean", "variance")
+    )
+    sd = np.sqrt(variance)
+    ends = np.quantile(norm.ppf([[_TAIL], [1 - _TAIL]], mean, sd), [_TAIL, 1 - _TAIL])
+    low, high = min(ends[0], own.min(), threshold), max(ends[1], own.max(), threshold)
+    # The threshold is a point of the grid, so that both parts end there.
+    x = np.union1d(np.linspace(low, high, _POINTS), [threshold])
+    density = norm.pdf(x[:, None], mean, sd).mean(axis=1)
+    shares = posterior["posterior"]["plausibility"].values[..., 2 * position : 2 * position + 2].mean((0, 1))
+
+    ax = new_axes(ax, height=3.4)
+    for part, share, shade, name, side in zip(
+        (x <= threshold, x >= threshold),
+        shares,
+        (COLOURS[0], COLOURS[1]),
+        scores.classes,
+        ("left", "right"),
+        strict=True,
+    ):
+        ax.fill_between(x[part], density[part], color=shade, alpha=0.35, lw=0)
+        ax.annotate(
+            f"{plain(name, 24)}: {share:.2f}",
+            (0.02 if side == "left" else 0.98, 0.97),
+            xycoords="axes fraction",
+            ha=side,
+            va="top",
+            color=shade,
+            fontweight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
+        )
+    chosen = np.linspace(0, len(mean) - 1, min(draws, len(mean))).astype(int)
+    ax.plot(x, norm.pdf(x[:, None], mean[chosen], sd[chosen]), color=GREY, lw=0.6, alpha=0.35)
+    ax.plot(x, density, color="black", lw=1.8)
+    ax.axvline(threshold, color="black", lw=1, ls=(0, (4, 3)))
+    # Most of the single draws fit below the text; the narrowest of a lone score would make all others flat.
+    peaks = norm.pdf(0, 0, sd[chosen])
+    top = 1.3 * max(density.max(), min(np.quantile(peaks, 0.9), 2 * density.max()))
+    height = np.array([(own[:at] == value).sum() for at, value in enumerate(own)])
+    step = min(0.055, 0.6 / max(height.max(), 1)) * top
+    ax.plot(own, 0.03 * top + step * height, "o", ms=6, mfc="black", mec="white", mew=0.8, ls="", zorder=3)
+    name = plain(scores.cases[position])
+    ax.set(
+        xlim=(low, high),
+        ylim=(0, top),
+        xlabel="score",
+        yticks=[],
+        title=name if any(letter.isalpha() for letter in name) else f"case {name}",
+    )
+    ax.spines["left"].set_visible(False)
+    return ax

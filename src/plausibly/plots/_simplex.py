@@ -1,0 +1,128 @@
+"""Draws of plausibilities of three classes, in the triangle in which they lie."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+
+from plausibly._arviz import Posterior
+from plausibly.errors import ArgumentError
+from plausibly.plots._style import GREY, colour, marker, new_axes, plain
+from plausibly.posterior import annotations_of, dense
+
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+
+
+def simplex(
+    posterior: Posterior,
+    cases: str | Sequence[str],
+    *,
+    truth: Any = None,
+    draws: int = 300,
+    seed: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what the posterior thinks of some cases with three classes, as clouds in a triangle.
+
+    Where a cloud lies is inherent uncertainty: near a corner one class is plausible, in the middle all are. Its width
+    is annotation uncertainty: more annotators make it smaller. Lines part the triangle into the regions in which each
+    class is the most plausible.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`, over three classes.
+    cases
+        Name of a case, or names of several.
+    truth
+        (case, 3) plausibilities of these cases, where they are known; drawn as hollow markers.
+    draws
+        Number of draws to show, taken at equal steps from all of them.
+    seed
+        Of the split of the remainder, see :func:`plausibly.dense`.
+    ax
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A cloud per case.
+
+    Raises
+    ------
+    ArgumentError
+        If there are not three classes, no case is named, there is no such case, or the truth does not fit.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["c", "c", "c"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=1, progress=False)
+    >>> [text.get_text() for text in simplex(posterior, ["0", "1"]).texts]
+    ['a', 'b', 'c']
+    """
+    annotations = annotations_of(posterior)
+    if annotations.n_classes != 3:
+        raise ArgumentError(
+            f"a triangle shows three classes, but this posterior has {annotations.n_classes}: use plots.plausibilities."
+        )
+    names = [cases] if isinstance(cases, str) else [str(case) for case in cases]
+    if not names:
+        raise ArgumentError("a triangle shows at least one case, but none was named: name some of the cases.")
+    values = dense(posterior, names, seed)
+    values = values[np.linspace(0, len(values) - 1, min(draws, len(values))).astype(int)]
+    truth = None if truth is None else np.asarray(truth)
+    if truth is not None and truth.shape != (len(names), 3):
+        raise ArgumentError(
+            f"truth must have the shape (case, class), {(len(names), 3)}, but has {truth.shape}: give the "
+            "plausibilities of the cases drawn."
+        )
+    ax = new_axes(ax, 5.4, 4.8)
+    _frame(ax, [plain(name, 20) for name in annotations.classes])
+    for position, name in enumerate(names):
+        shade = colour(position)
+        dots = {"ls": "", "mew": 0, "ms": 3.5, "alpha": 0.35, "zorder": 2}
+        ax.plot(*_place(values[:, position]).T, marker=marker(position), color=shade, **dots)
+        # The legend shows what a dot in a cloud is too faint to show.
+        ax.plot([], [], marker=marker(position), color=shade, ls="", ms=6, label=plain(name, 30))
+        if truth is not None:
+            hollow = {"mfc": "white", "mec": shade, "mew": 2, "ms": 9, "ls": "", "zorder": 4}
+            ax.plot(*_place(truth[position]), marker=marker(position), **hollow)
+    beside = ax.legend(loc="upper left", frameon=False, bbox_to_anchor=(-0.02, 1.0), handletextpad=0.2)
+    beside.set_zorder(1)
+    return ax
+
+
+def _place(plausibilities: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "*shape 2"]:
+    """Coordinates in the plane.
+
+    Examples
+    --------
+    >>> _place(np.array([0.5, 0.5, 0.0])).tolist()
+    [0.5, 0.0]
+    """
+    return plausibilities @ _CORNERS
+
+
+def _frame(ax: Axes, names: Sequence[str]) -> None:
+    """The triangle, with names at its corners and the borders between what is the most plausible."""
+    outline = _CORNERS[[0, 1, 2, 0]]
+    ax.plot(*outline.T, color="black", lw=1.2, zorder=3, solid_joinstyle="round")
+    middle = _CORNERS.mean(axis=0)
+    for a, b in ((0, 1), (1, 2), (0, 2)):
+        half = _CORNERS[[a, b]].mean(axis=0)
+        ax.plot(*np.stack([middle, half]).T, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=1)
+    ways = ("center", "center", "center")
+    for corner, name, across, below in zip(_CORNERS, names, ways, (True, True, False), strict=True):
+        ax.annotate(
+            name,
+            corner,
+            xytext=(0, -6 if below else 6),
+            textcoords="offset points",
+            ha=across,
+            va="top" if below else "bottom",
+            fontweight="bold",
+        )
+    ax.set(xlim=(-0.08, 1.08), ylim=(-0.09, 0.97), aspect="equal")
+    ax.axis("off")

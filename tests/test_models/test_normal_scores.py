@@ -1,0 +1,107 @@
+"""The normal model of scores: its program against its density, its formulas against integrals, NUTS against both."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.handlers import seed, trace
+from numpyro.infer import MCMC, NUTS
+from numpyro.infer.util import log_density
+from scipy import integrate, stats
+
+from plausibly import models
+from plausibly.case import NormalInverseGamma, ScoredCase
+from plausibly.models.normal_scores import log_marginal, posterior, probability_below
+
+PRIOR = NormalInverseGamma(0.5, 0.8, 2.5, 1.7)
+SCORES = np.array([-1.0, 0.0, 2.0, 2.0])
+SUMS = (4, SCORES.mean(), ((SCORES - SCORES.mean()) ** 2).sum())
+
+
+def one_case(threshold=0.0):
+    values, counts = np.unique(SCORES, return_counts=True)
+    return ScoredCase(
+        scores=jnp.asarray(values, jnp.float32),
+        counts=jnp.asarray(counts, jnp.float32),
+        threshold=jnp.float32(threshold),
+        prior=NormalInverseGamma(*map(jnp.float32, PRIOR)),
+        n_classes=jnp.ones(2, jnp.int32),
+    )
+
+
+def joint(mean, variance, reliability=1.0):
+    """Prior times likelihood, literally."""
+    m, strength, a, b = PRIOR
+    value = stats.invgamma.logpdf(variance, a, scale=b) + stats.norm.logpdf(mean, m, np.sqrt(variance / strength))
+    return value + reliability * sum(stats.norm.logpdf(y, mean, np.sqrt(variance)) for y in SCORES)
+
+
+def integral(function):
+    """Over mean and log variance, beyond which there is nothing."""
+    z, mean = np.linspace(-6, 9, 601), np.linspace(-60, 60, 8001)
+    variance = np.exp(z)[:, None]
+    return integrate.trapezoid(integrate.trapezoid(function(mean, variance) * variance, mean), z)
+
+
+@pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
+def test_program(reliability):
+    sites = {"mean": jnp.float32(0.3), "variance": jnp.float32(1.4)}
+    value, found = log_density(models.normal_scores, (one_case(0.2),), {"reliability": reliability}, sites)
+    assert float(value) == pytest.approx(joint(0.3, 1.4, reliability), rel=1e-5)
+    below = stats.norm(0.3, np.sqrt(1.4)).cdf(0.2)
+    np.testing.assert_allclose(found["plausibility"]["value"], [below, 1 - below], rtol=1e-5)
+
+
+@pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
+def test_the_posterior_is_prior_times_likelihood(reliability):
+    m, strength, a, b = posterior(PRIOR, *SUMS, reliability)
+    differences = []
+    for mean, variance in [(0.3, 1.4), (-2.0, 0.2), (5.0, 9.0), (0.75, 1.0)]:
+        own = stats.invgamma(a, scale=b).logpdf(variance) + stats.norm(m, np.sqrt(variance / strength)).logpdf(mean)
+        differences.append(own - joint(mean, variance, reliability))
+    np.testing.assert_allclose(differences, differences[0], rtol=1e-10)
+
+
+def test_marginal_and_predictive_against_integrals():
+    total = integral(lambda mean, variance: np.exp(joint(mean, variance)))
+    assert log_marginal(PRIOR, *SUMS) == pytest.approx(np.log(total), rel=1e-6)
+    below = integral(
+        lambda mean, variance: np.exp(joint(mean, variance)) * stats.norm.cdf(0.4, mean, np.sqrt(variance))
+    )
+    assert probability_below(posterior(PRIOR, *SUMS), 0.4) == pytest.approx(below / total, rel=1e-6)
+
+
+def test_scores_one_after_the_other_are_all_scores_at_once():
+    found, total = PRIOR, 0.0
+    for score in SCORES:
+        total += log_marginal(found, 1, score, 0.0)
+        found = posterior(found, 1, score, 0.0)
+    np.testing.assert_allclose(found, posterior(PRIOR, *SUMS), rtol=1e-12)
+    assert total == pytest.approx(log_marginal(PRIOR, *SUMS), rel=1e-12)
+
+
+def test_a_whole_reliability_repeats_every_score():
+    often = np.repeat(SCORES, 3)
+    sums = (len(often), often.mean(), ((often - often.mean()) ** 2).sum())
+    np.testing.assert_allclose(posterior(PRIOR, *SUMS, 3), posterior(PRIOR, *sums), rtol=1e-12)
+
+
+def test_nuts_of_numpyro_finds_the_posterior():
+    mcmc = MCMC(NUTS(models.normal_scores), num_warmup=400, num_samples=4000, progress_bar=False)
+    mcmc.run(jax.random.key(0), one_case())
+    draws = {name: np.asarray(values) for name, values in mcmc.get_samples().items()}
+    m, strength, a, b = posterior(PRIOR, *SUMS)
+    precision = stats.gamma(a, scale=1 / b)
+    mean = stats.t(2 * a, m, np.sqrt(b / (a * strength)))
+    for values, exact in ((1 / draws["variance"], precision), (draws["mean"], mean)):
+        for p in (0.1, 0.25, 0.5, 0.75, 0.9):
+            # Draws are correlated: a few hundred of them are worth as much, and 0.04 is beyond four errors of theirs.
+            assert (values < exact.ppf(p)).mean() == pytest.approx(p, abs=0.04)
+    below = probability_below(posterior(PRIOR, *SUMS), 0.0)
+    assert draws["plausibility"][:, 0].mean() == pytest.approx(below, abs=0.015)
+
+
+def test_it_can_be_run_forwards():
+    found = trace(seed(models.normal_scores, jax.random.key(1))).get_trace(one_case())
+    assert found["variance"]["value"] > 0
+    np.testing.assert_allclose(found["plausibility"]["value"].sum(), 1, rtol=1e-6)

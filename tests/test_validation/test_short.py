@@ -1,0 +1,88 @@
+"""The short form of ``make validate``: every sampler calibrated on few cases, and broken ones caught.
+
+Shapes are shared between conditions, because compiling is most of what this costs.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import plausibly as pb
+from validation import goodness
+from validation._breaks import BREAKS, broken
+from validation._joint import Layout, Pairs
+from validation._result import Verdict
+from validation.calibration import CONDITIONS, Cases, Condition, calibrate, quantities
+
+# Four slots each, with a remainder or without.
+THREE, FOUR = (Layout(3, ((1, 1), (1,), (2,))),), (Layout(4, ((1, 1), (1,), (2,))),)
+NESTED, LABELS = (Layout(3, ((1, 1), (1, 1), (1,))),), (Layout(5, ((1,), (1,), (1,))),)
+SHORT = {
+    Condition("NUTS", "power", 3.0, "lumped"): THREE,
+    Condition("NUTS", "power", 0.5, "ignore"): FOUR,
+    Condition("NUTS", "temper", 3.0, "exact"): THREE,
+    Condition("Gibbs", "power", 3.0, "lumped"): THREE,
+    Condition("Gibbs", "power", 1.0, "ignore"): FOUR,
+    Condition("exact tree", "power", 0.5, "exact"): NESTED,
+    Condition("exact Dirichlet", "power", 3.0, "exact"): LABELS,
+}
+
+
+def test_every_sampler_is_calibrated():
+    assert set(SHORT) <= set(CONDITIONS)
+    verdict = Verdict(tuple(r for condition, layouts in SHORT.items() for r in calibrate(condition, 200, 0, layouts)))
+    assert verdict.n_tests == 7 * 4 * 2
+    assert verdict.passed, str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "n"),
+    [
+        ("gibbs-rate", Condition("Gibbs", "power", 3.0, "lumped"), 1000),
+        ("temper-reliability", Condition("NUTS", "temper", 3.0, "ignore"), 1000),
+        ("tree-reliability", Condition("exact tree", "power", 3.0, "exact"), 400),
+        ("dirichlet-shape", Condition("exact Dirichlet", "power", 1.0, "exact"), 400),
+    ],
+)
+def test_a_broken_sampler_is_caught(name, condition, n):
+    layouts = {"Gibbs": THREE, "NUTS": FOUR, "exact tree": NESTED, "exact Dirichlet": LABELS}[condition.sampler]
+    assert BREAKS[name].only in str(condition)
+    with broken(name):
+        verdict = Verdict(tuple(calibrate(condition, n, 0, layouts)))
+    assert not verdict.passed, str(verdict)
+
+
+def test_samples_are_counted_and_a_broken_sample_is_caught():
+    assert Verdict((goodness.compare((1, 1), 20_000, 0),)).passed
+    with broken("sample-weights"):
+        assert not Verdict((goodness.compare((1, 1), 50_000, 0),)).passed
+
+
+def test_quantities_are_those_of_the_case():
+    """Of five classes, the first case has a and c named, the second b alone."""
+    condition = Condition("exact Dirichlet", "power", 1.0, "exact")
+    share = np.array([[0.1, 0.2, 0.4, 0.25, 0.05], [0.3, 0.1, 0.2, 0.2, 0.2]])
+    pairs = Pairs(share, [(((0,),), ((2,),)), (((1,),), ((1,),))])
+    annotations = pb.Annotations.from_rankings({"cases": {"0-0": [[[0]], [[2]]], "0-1": [[[1]], [[1]]]}}, list("abcde"))
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=1, draws=2000, progress=False)
+    found = quantities(condition, Cases(annotations, [pairs], 1.0), posterior, np.random.default_rng(0))
+    expected = {
+        "first class": [0.1, 0.3],
+        "remainder": [0.5, 0.9],
+        "largest": [0.4, 0.1],
+        "log likelihood": [np.log(0.04), np.log(0.01)],
+    }
+    d = posterior["posterior"]["plausibility"].values.astype(float)
+    drawn = {
+        "remainder": [d[..., 2], d[..., 4]],
+        "largest": [d[..., :2].max(-1), d[..., 3]],
+        "log likelihood": [np.log(d[..., 0] * d[..., 1]), 2 * np.log(d[..., 3])],
+    }
+    for name, (truth, draws) in found.items():
+        np.testing.assert_allclose(truth, expected[name], rtol=1e-12)
+        if name in drawn:
+            np.testing.assert_allclose(draws, np.stack(drawn[name], -1), rtol=1e-4, atol=1e-5)
+    first = found["first class"][1]
+    np.testing.assert_array_equal(first[..., 0], d[..., 0])
+    # One of four classes that share the remainder evenly: Dirichlet of shapes 1, 1, 1, 1, 3 as a whole.
+    assert stats.kstest(first[0, :, 1], stats.beta(1, 6).cdf).pvalue > 1e-5

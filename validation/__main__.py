@@ -1,0 +1,69 @@
+"""Run the checks, write the report, and say by the exit status whether all is well."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+# XLA warns of every cached program that its own preferences are not features of this machine.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from validation import agreement, calibration, goodness
+from validation._breaks import BREAKS, broken
+from validation._report import write
+from validation._result import Result, Settings, Verdict
+
+CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
+    "goodness": goodness.check,
+    "calibration": calibration.check,
+    "agreement": agreement.check,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; returns the exit status: 0 if all is well, 1 if not."""
+    parser = argparse.ArgumentParser(prog="python -m validation", description=(__doc__ or "").strip())
+    parser.add_argument("--only", choices=sorted(CHECKS), help="one of the checks")
+    parser.add_argument("--what", default="", metavar="TEXT", help="conditions of calibration that contain this text")
+    parser.add_argument("--seed", type=int, default=0, help="of all random numbers (0)")
+    parser.add_argument("--quick", action="store_true", help="fewer cases and draws")
+    parser.add_argument("--out", type=Path, default=Path("results/validation"), metavar="FOLDER", help="for the report")
+    names = "; ".join(f"{name}: {chosen.what}" for name, chosen in BREAKS.items())
+    parser.add_argument("--break", choices=sorted(BREAKS), dest="broken", help=f"break this first ({names})")
+    given = parser.parse_args(arguments)
+    if given.seed < 0:
+        parser.error(f"argument --seed: must not be negative, but {given.seed} was given")
+    if not any(given.what in str(condition) for condition in calibration.CONDITIONS):
+        parser.error(f"argument --what: no condition of calibration contains {given.what!r}")
+
+    start = time.monotonic()
+    only, what = given.only, given.what
+    with broken(given.broken) if given.broken else nullcontext() as chosen:
+        if chosen is not None:
+            print(f"Broken on purpose: {chosen.what}.", flush=True)
+            only, what = only or chosen.group, what or chosen.only
+        settings = Settings(given.seed, given.quick, what)
+        results = []
+        for name, check in CHECKS.items():
+            if only in (None, name):
+                for result in check(settings):
+                    results.append(result)
+                    print(line(result), flush=True)
+    verdict = Verdict(tuple(results))
+    seconds = time.monotonic() - start
+    path = write(verdict, given.out, settings, seconds=seconds, broken=chosen.what if chosen else "")
+    print(f"\n{verdict}\n{path} ({seconds / 60:.0f} min)")
+    return 0 if verdict.passed else 1
+
+
+def line(result: Result) -> str:
+    """One result as a line of the table."""
+    values = ", ".join(f"{name} {p:.2g}" for name, p in result.p_values.items())
+    return f"{result.what:44} {result.quantity:18} n = {result.n:<7,} p: {values:32} {result.remark}".rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
