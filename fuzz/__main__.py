@@ -29,7 +29,8 @@ def main() -> None:
         (corpus / f"seed-{number}").write_bytes(seed)
     escaped = ("".join(f"\\x{byte:02x}" for byte in word.encode("utf-8", "surrogatepass")) for word in harness.words)
     words.write_text("".join(f'"{word}"\n' for word in escaped))
-    options = [f"-max_total_time={round(minutes * 60)}", "-timeout=30", "-rss_limit_mb=4096", "-max_len=4096"]
+    options = [f"-max_total_time={round(minutes * 60)}", "-timeout=30", "-rss_limit_mb=4096"]
+    options.append(f"-max_len={max(4096, *(2 * len(seed) for seed in harness.seeds))}")
     options += [f"-artifact_prefix={folder}/", "-print_final_stats=1", "-verbosity=0"]
     options += [f"-dict={words}"] if harness.words else []
     print(f"{name}: findings, if any, in {folder}", flush=True)

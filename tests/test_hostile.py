@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import subprocess
+from random import Random
 
 import h5py
 import numpy as np
@@ -19,7 +20,7 @@ from plausibly.agreement import Labels, read_labels
 from plausibly.annotations import Annotations, Slots, read_annotations
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
-from plausibly.posterior import build_posterior, load, save
+from plausibly.posterior import annotations_of, build_posterior, load, save
 from plausibly.predictions import read_predictions
 
 KNOWN = Annotations.from_counts([[1, 2], [2, 1]])
@@ -254,3 +255,24 @@ def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
     assert result.exit_code == 2
     assert len(result.output) < 3000
     assert "add it to the classes" in result.output
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of h5netcdf, closing what never opened
+def test_a_damaged_posterior_is_refused_in_a_sentence(tmp_path):
+    slots = Slots.of(KNOWN)
+    draws = np.full((1, 2, len(slots)), 0.5, np.float32)
+    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), tmp_path / "p.nc")
+    whole = (tmp_path / "p.nc").read_bytes()
+    random = Random(1)
+    refusals = []
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for _ in range(random.randrange(1, 6)):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        (tmp_path / "q.nc").write_bytes(damaged)
+        try:
+            annotations_of(load(tmp_path / "q.nc"))
+        except PlausiblyError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 5
+    assert not [text for text in refusals if "\n" in text]

@@ -33,7 +33,7 @@ from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Scores, Slots
 from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import ArgumentError, FileError, PlausiblyError
 from plausibly.metrics._inputs import check_size, check_ties
 
 REMAINDER_NAME = "(remainder)"
@@ -205,8 +205,28 @@ def slots_of(posterior: Posterior) -> Slots:
 
 
 def annotations_of(posterior: Posterior) -> Annotations:
-    """Recover the annotations that a posterior was conditioned on."""
+    """Recover the annotations that a posterior was conditioned on.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no posterior, or has lost some of them.
+    AnnotationError
+        If what is there breaks the rules of annotations.
+    """
     check_posterior(posterior)
+    try:
+        return _annotations_of(posterior)
+    except PlausiblyError:
+        raise
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"this posterior has lost some of its annotations ({_reason(error)}): load the file that was saved, or "
+            "aggregate again."
+        ) from error
+
+
+def _annotations_of(posterior: Posterior) -> Annotations:
     observed = posterior["observed_data"]
     return Annotations(
         cases=case_names(posterior),
@@ -447,9 +467,9 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     tree = _open_tree(path)
     try:
         return _check_groups(tree if lazy else tree.load(), path)
-    except (OSError, KeyError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
+    except PlausiblyError:
+        raise
+    except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError
         raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
     finally:
         if not lazy:
@@ -467,7 +487,13 @@ def opened(path: str | Path) -> Iterator[Posterior]:
     """
     tree = _open_tree(path)
     try:
-        yield _check_groups(tree, path)
+        try:
+            posterior = _check_groups(tree, path)
+        except PlausiblyError:
+            raise
+        except Exception as error:
+            raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
+        yield posterior
     finally:
         tree.close()
 
@@ -490,7 +516,7 @@ def _open_tree(path):
         return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist: check the path.") from error
-    except (OSError, KeyError, ValueError) as error:
+    except Exception as error:
         raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
 
 
