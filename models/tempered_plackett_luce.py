@@ -60,6 +60,7 @@ def tempered_plackett_luce(
     """
     log_reliability = numpyro.sample("log_reliability", dist.Normal(location, scale))
     numpyro.deterministic("reliability", jnp.exp(log_reliability))
+    annotator_reliability = jnp.exp(log_reliability)[None]
     if n_annotators:
         spread = numpyro.sample("spread", dist.HalfNormal(spread_scale))
         with numpyro.plate("annotators", n_annotators):
@@ -69,7 +70,7 @@ def tempered_plackett_luce(
         )
     for i, case in enumerate(groups):
         n_cases, n_rows, _ = case.rankings.positions.shape
-        sharpness = annotator_reliability[annotators[i]] if n_annotators else jnp.exp(log_reliability)[None, None]
+        sharpness = annotator_reliability[annotators[i] if annotators else jnp.zeros((1, 1), int)]
         with numpyro.plate(f"cases_{i}", n_cases, dim=-2):
             log_ratio = numpyro.sample(f"log_ratio_{i}", LogRatioDirichlet(case.concentration[:, None]))
             log_weight = log_simplex(log_ratio)

@@ -87,7 +87,7 @@ def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Pa
             point, rule = (_whole(parts, groups, group) for group in ("constant_data", "convergence"))
         for name in ("converged", "exact"):
             if name in attributes:
-                total = sum(int(part.attrs[name].split()[0]) for part in parts)
+                total = sum(int(str(part.attrs[name]).split()[0]) for part in parts)
                 attributes[name] = f"{total} of {annotations.n_cases} cases"
         concentration = attributes.pop("concentration")
         del attributes["n_classes"]

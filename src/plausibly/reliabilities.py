@@ -262,8 +262,9 @@ def annotator_reliabilities(posterior: Posterior, prob: float = 0.9) -> pd.DataF
     if not isinstance(prob, Real) or isinstance(prob, bool) or not 0 < prob < 1:
         raise ArgumentError(f"prob must be between 0 and 1, but {prob!r} was given: write for example 0.9.")
     names = np.asarray(group["annotator"].values, str)
-    each = group["annotator_reliability"].transpose("chain", "draw", "annotator").values.reshape(-1, len(names))
-    mean, spread = (group[name].values.reshape(-1, 1) for name in ("reliability", "spread"))
+    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
+    each = np.asarray(each).reshape(-1, len(names))
+    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
     deviation = (np.log(each) - np.log(mean)) / spread
     low, middle, high = np.quantile(each, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)
     observed = posterior["observed_data"]["annotation_annotator"].values
@@ -319,7 +320,7 @@ def simulated_coverage(
         seed=int(rng.integers(2**32)),
     )
     posterior = infer_reliability(simulated.annotations, seed=simulation, progress=False, **arguments)
-    found = posterior["posterior"]["reliability"].values.ravel()
+    found = np.asarray(posterior["posterior"]["reliability"]).ravel()
     lower, upper = np.quantile(found, [(1 - prob) / 2, (1 + prob) / 2])
     good = bool(to_groups(posterior)["reliability_convergence"]["converged"].values.all())
     return {

@@ -68,6 +68,11 @@ def convert(
     """
     found = find_form(target, None if form is None else form.value)
     read = annotated.read_annotations(source, classes, control)
+    if isinstance(read, annotated.Scores):
+        raise AnnotationError(
+            f"{source} holds scores, which are no annotations by classes and have one format only: convert files of "
+            "rankings, labels or counts."
+        )
     make_folder(target.parent)
     if write_classes is not None:
         make_folder(write_classes.parent)

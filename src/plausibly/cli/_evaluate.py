@@ -109,7 +109,8 @@ def run(
     with writing(out / REPORT):
         (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
-    audited = audit(read, plan.predictions)
+    labels = read.split(given["threshold"]) if isinstance(read, annotated.Scores) else read
+    audited = audit(labels, plan.predictions)
     if not quiet and (grave := serious(audited)):
         complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
 

@@ -91,7 +91,7 @@ def kept_on_disk() -> Iterator[None]:
         # 44565), in lines of thousands of characters.
         "jax_logging_level": "CRITICAL",
     }
-    before = {name: getattr(jax.config, name) for name in settings}
+    before = {name: _setting(name) for name in settings}
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()
@@ -106,11 +106,15 @@ def kept_on_disk() -> Iterator[None]:
             jax.config.update(name, value)
 
 
+def _setting(name: str) -> Any:
+    return getattr(jax.config, name)
+
+
 def _folder() -> Path | None:
     """Where to keep things; None for nowhere."""
-    if not jax.config.jax_enable_compilation_cache:
+    if not _setting("jax_enable_compilation_cache"):
         return None
-    configured = jax.config.jax_compilation_cache_dir
+    configured = _setting("jax_compilation_cache_dir")
     if configured is not None:
         folder = Path(configured)
     elif sys.platform == "linux":
@@ -146,9 +150,8 @@ def _spelled(ident: Any) -> str:
 
 
 def _surroundings() -> tuple[Hashable, ...]:
-    config = jax.config
-    settings = (config.jax_enable_x64, config.jax_default_matmul_precision, config.jax_threefry_partitionable)
-    settings += (config.jax_debug_nans, config.jax_debug_infs, config.jax_numpy_dtype_promotion)
+    names = ("enable_x64", "default_matmul_precision", "threefry_partitionable", "debug_nans", "debug_infs")
+    settings = (_setting(f"jax_{name}") for name in (*names, "numpy_dtype_promotion"))
     return (_source(), jax.default_backend(), *settings)
 
 
