@@ -21,6 +21,7 @@ TITLES = {
     "goodness": "Samples against probabilities",
     "calibration": "Calibration in numbers",
     "agreement": "Two samplers of one posterior",
+    "reliability": "Reliability inferred",
 }
 NOTES = {
     "goodness": "Rankings counted among samples, against their probabilities by a likelihood of its own in double "
@@ -30,6 +31,8 @@ NOTES = {
     "number below 1 says that draws of a chain still resemble each other; much below 0.9 it would move the tests.",
     "agreement": "Differences of averages over draws by their Monte Carlo standard errors, for one class of each case, "
     "against the normal distribution; certainties by the two-sample test.",
+    "reliability": "A reliability from its prior, annotations from it: its place among the draws is uniform, and its "
+    "interval covers it as often as it says.",
 }
 GRID = np.linspace(0, 1, 201)
 EDGE = "#333333"
