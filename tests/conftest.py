@@ -31,6 +31,20 @@ settings.register_profile("plausibly", deadline=None)
 settings.load_profile("plausibly")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def little_memory():
+    """Forget compiled programs when they have become many: those of three thousand tests take gigabytes."""
+    yield
+    status = Path("/proc/self/status")
+    if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 2_500_000:
+        from plausibly._memory import release_memory
+        from plausibly.inference import _chunks
+
+        _chunks._compiled.clear()
+        jax.clear_caches()
+        release_memory()
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""
