@@ -230,7 +230,7 @@ def settle(
         check_repeats(arguments["reliability"], arguments["mode"])
     check_seed(seed)
     _check_annotations(name if isinstance(model, str) else "", annotations)
-    if engine in ("nuts", "gibbs", "ml") or name.startswith("plackett-luce"):
+    if engine in ("nuts", "gibbs", "ml") and isinstance(annotations, Annotations):
         _check_sizes(name, annotations)
     return name, known, engine, arguments
 
