@@ -163,10 +163,10 @@ def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, mo
     figure, axes = pyplot.subplots(
         len(wanted), 2, figsize=size, layout="constrained", squeeze=False, width_ratios=[3, 2]
     )
-    for row, name in zip(axes, wanted, strict=True):
+    for place, (row, name) in enumerate(zip(axes, wanted, strict=True)):
         trace(posterior, name, ax=row[0])
-        rank(posterior, name, ax=row[1]).set_title("")
-        if row is not axes[-1]:
+        rank(posterior, name, ax=row[1]).set_title("", loc="left")
+        if place < len(axes) - 1:
             row[0].set_xlabel("")
             row[1].set_xticks([])
     return figure
