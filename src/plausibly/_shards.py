@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,8 @@ class Shards:
                     f"{self.folder} is needed for finished parts, but holds something else: move it away, or name "
                     "another place."
                 ) from None
-            self._write(place, lambda path: path.write_text(json.dumps(manifest, indent=1), encoding="utf-8"))
+            text = json.dumps(manifest, indent=1)
+            self._put(lambda path: path.write_text(text, encoding="utf-8"), lambda path: _MANIFEST)
             return
         except ValueError:
             found = {}
@@ -94,12 +96,7 @@ class Shards:
 
     def add(self, number: int, write: Callable[[Path], Any]) -> Path:
         """Let ``write`` write the file of a shard, and keep it."""
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix="unfinished-") as folder:
-            path = Path(folder) / "shard"
-            write(path)
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-            return path.replace(self.folder / self._name(number, path))
+        return self._put(write, partial(self._name, number))
 
     def remove(self) -> None:
         """Forget all shards."""
@@ -113,8 +110,11 @@ class Shards:
                 digest.update(block)
         return f"{number:06d}-{digest.hexdigest()}"
 
-    def _write(self, place: Path, write: Callable[[Path], Any]) -> None:
+    def _put(self, write: Callable[[Path], Any], name: Callable[[Path], str]) -> Path:
+        """Let ``write`` write a file, which appears under its name when it is complete."""
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="unfinished-") as folder:
             path = Path(folder) / "file"
             write(path)
-            path.replace(place)
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+            return path.replace(self.folder / name(path))
