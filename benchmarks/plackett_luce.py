@@ -211,7 +211,7 @@ def _numbers() -> list[Row]:
         name = {"nuts": "NUTS", "gibbs": "Gibbs"}[engine]
         settings = f"{FEW['chains']} × {FEW['draws']} draws after {FEW['warmup']}"
         for n, ((seconds, compilation), peak) in found.items():
-            remark = f"aggregate, {settings}; peak memory {peak / 2**20:,.0f} MiB"
+            remark = f"aggregate to a file, {settings}; peak memory {peak / 2**20:,.0f} MiB"
             label = f"{name}, {n:,} simulated cases: per case"
             rows.append(
                 Row(label, seconds / n * 1e3, "ms", baseline[0][0] / BASELINE * 1e3, compilation, remark=remark)
@@ -221,15 +221,19 @@ def _numbers() -> list[Row]:
 
 def _per_case(engine: str, n: int) -> tuple[float, float]:
     """Seconds of a call that compiles little or nothing, and of what came before, less such a call's share."""
+    import tempfile
+
     import plausibly as pb
 
     annotations = pb.datasets.simulate_differentials(n, seed=0).annotations
-    # Of many cases, a part has nearly all shapes, and is as good a first call.
-    part = annotations if n <= MOST_BY_NUTS else annotations.select(annotations.cases[:MOST_BY_NUTS])
+    # A first call for a shard, which has nearly all shapes.
+    part = annotations if n <= BASELINE else annotations.select(annotations.cases[:BASELINE])
+    settings = {"reliability": RELIABILITY, "engine": engine, "progress": False, **FEW}
     seconds = []
-    for cases in (part, annotations):
-        start = time.perf_counter()
-        pb.aggregate(cases, "plackett-luce", reliability=RELIABILITY, engine=engine, progress=False, **FEW)
-        seconds.append(time.perf_counter() - start)
+    with tempfile.TemporaryDirectory() as folder:
+        for cases in (part, annotations):
+            start = time.perf_counter()
+            pb.aggregate(cases, "plackett-luce", out=f"{folder}/posterior.nc", shard=BASELINE, **settings)
+            seconds.append(time.perf_counter() - start)
     first, warm = seconds
     return warm, max(first - warm * part.n_cases / n, 0.0)
