@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
+from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._counts import parse_counts
 from plausibly.annotations._frames import is_frame, to_columns
 from plausibly.annotations._labels import labels_as_rankings
 from plausibly.annotations._matrix import to_matrix
-from plausibly.annotations._names import _show, some, to_names
+from plausibly.annotations._names import to_names
 from plausibly.annotations._rankings import parse_rankings
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._table import parse_table
@@ -30,7 +30,7 @@ _NAMES = ("cases", "classes", "annotators")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Annotations:
+class Annotations(ByCase):
     """Partial rankings of classes, by annotators, for cases.
 
     An *annotation* is what one annotator said of one case: disjoint blocks of tied classes, best block first. Only the
@@ -89,11 +89,6 @@ class Annotations:
                 )
             self._freeze(name, column.astype(np.int16 if name == "entry_block" else np.int32))
         check_columns(self)
-
-    def _freeze(self, name: str, column: np.ndarray) -> None:
-        column = column.view()
-        column.flags.writeable = False
-        object.__setattr__(self, name, column)
 
     @classmethod
     def from_rankings(cls, rankings: object, classes: Iterable[str] | None = None) -> "Annotations":
@@ -266,24 +261,9 @@ class Annotations:
         return cls(**arrange(rows))
 
     @property
-    def n_cases(self) -> int:
-        """Number of cases, N."""
-        return len(self.cases)
-
-    @property
     def n_classes(self) -> int:
         """Number of classes, K, those that nobody named included."""
         return len(self.classes)
-
-    @property
-    def n_annotations(self) -> int:
-        """Number of annotations, R: pairs of a case and an annotator."""
-        return len(self.annotation_case)
-
-    @cached_property
-    def case_start(self) -> Int[np.ndarray, " case+1"]:
-        """Offsets: the annotations of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
-        return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
 
     @cached_property
     def annotation_start(self) -> Int[np.ndarray, " annotation+1"]:
@@ -310,26 +290,6 @@ class Annotations:
     def block_annotation(self) -> Int[np.ndarray, " block"]:
         """The annotation of each named block."""
         return self.entry_annotation[self.block_start[:-1]]
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {str(name): position for position, name in enumerate(self.cases)}
-
-    def position(self, case: str | int) -> int:
-        """Return the position of a case: text is a name, an integer is already a position.
-
-        Raises
-        ------
-        AnnotationError
-            If there is no such case.
-        """
-        found = self._positions.get(case, -1) if isinstance(case, str) else case
-        if not isinstance(found, Integral) or isinstance(found, bool) or not 0 <= found < self.n_cases:
-            raise AnnotationError(
-                f"there is no case {_show(case)} among the {self.n_cases} cases {some(self.cases)}; "
-                "give the name of one as text, or a position from 0 on"
-            )
-        return int(found)
 
     def rankings(self, case: str | int) -> dict[str, list[list[str]]]:
         """Return what each annotator said of a case, best block first.
@@ -418,13 +378,7 @@ class Annotations:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
 
-    def __reduce__(self):
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
-
     def __repr__(self) -> str:
-        def many(n: int, what: str) -> str:
-            return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what == 'class' else 's'}"
-
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")
         annotations = many(self.n_annotations, "annotation")
         return f"Annotations({many(self.n_cases, 'case')}, {annotations} by {by}, {many(self.n_classes, 'class')})"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -11,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from jaxtyping import Float, Int
 
+from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._frames import is_frame, missing, to_codes, to_columns, to_floats
 from plausibly.annotations._names import _show, to_names
@@ -24,7 +24,7 @@ GREATEST = 1e15  #: size of a score; squares of larger ones leave single precisi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
+class Scores(ByCase):
     """A number by each annotator for each case: toxicity from −2 to 2, aesthetics from 1 to 10, a size in millimetres.
 
     Ordinal scores are numbers like any other, and the distances between their levels count. Classes come with a
@@ -80,9 +80,7 @@ class Scores:
             columns[name] = np.asarray(getattr(self, name)).astype(np.int32)
         columns["score"] = np.asarray(self.score, np.float64)
         for name, column in columns.items():
-            column = column.view()
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
+            self._freeze(name, column)
         check_scores(self)
         for at in np.flatnonzero(~(np.abs(self.score) <= GREATEST)).tolist():
             raise AnnotationError(
@@ -99,35 +97,6 @@ class Scores:
                 f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
             )
         return parse_scores(to_columns(table), classes, anonymous)
-
-    @property
-    def n_cases(self) -> int:
-        """Number of cases, N."""
-        return len(self.cases)
-
-    @property
-    def n_annotations(self) -> int:
-        """Number of scores, R: pairs of a case and an annotator."""
-        return len(self.score)
-
-    @cached_property
-    def case_start(self) -> Int[np.ndarray, " case+1"]:
-        """Offsets: the scores of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
-        return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {str(name): position for position, name in enumerate(self.cases)}
-
-    def position(self, case: str | int) -> int:
-        """Return the position of a case: text is a name, an integer is already a position.
-
-        Raises
-        ------
-        AnnotationError
-            If there is no such case.
-        """
-        return Annotations.position(self, case)  # type: ignore[arg-type]  # asks for names and their number only
 
     def of_case(self, case: str | int) -> dict[str, float]:
         """Return the score of each annotator of a case.
@@ -219,13 +188,7 @@ class Scores:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
 
-    def __reduce__(self):
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
-
     def __repr__(self) -> str:
-        def many(n: int, what: str) -> str:
-            return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")
         spread = f"from {self.score.min():g} to {self.score.max():g}"
         return f"Scores({many(self.n_cases, 'case')}, {many(self.n_annotations, 'score')} by {by}, {spread})"

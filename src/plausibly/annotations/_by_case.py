@@ -1,0 +1,73 @@
+"""What all annotations have, whatever their kind: cases by name, and annotations sorted by case."""
+
+from dataclasses import fields
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.annotations._names import _show, some
+from plausibly.errors import AnnotationError
+
+
+class ByCase:
+    """A frozen data class of columns that are sorted by case."""
+
+    cases: np.ndarray
+    annotation_case: Int[np.ndarray, " annotation"]
+
+    def _freeze(self, name: str, column: np.ndarray) -> None:
+        column = column.view()
+        column.flags.writeable = False
+        object.__setattr__(self, name, column)
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases, N."""
+        return len(self.cases)
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of annotations, R: pairs of a case and an annotator."""
+        return len(self.annotation_case)
+
+    @cached_property
+    def case_start(self) -> Int[np.ndarray, " case+1"]:
+        """Offsets: the annotations of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
+        return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {str(name): position for position, name in enumerate(self.cases)}
+
+    def position(self, case: str | int) -> int:
+        """Return the position of a case: text is a name, an integer is already a position.
+
+        Raises
+        ------
+        AnnotationError
+            If there is no such case.
+        """
+        found = self._positions.get(case, -1) if isinstance(case, str) else case
+        if not isinstance(found, Integral) or isinstance(found, bool) or not 0 <= found < self.n_cases:
+            raise AnnotationError(
+                f"there is no case {_show(case)} among the {self.n_cases} cases {some(self.cases)}; "
+                "give the name of one as text, or a position from 0 on"
+            )
+        return int(found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+def many(n: int, what: str) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> many(1, "class"), many(2000, "class")
+    ('1 class', '2,000 classes')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}{'es' if what.endswith('s') else 's'}"
