@@ -10,6 +10,7 @@ import pytest
 import plausibly as pb
 from plausibly import _joined
 from plausibly._shards import Shards
+from plausibly.aggregation import _aggregate
 from plausibly.errors import ArgumentError, FileError
 
 SETTINGS = {"reliability": 2, "engine": "gibbs", "warmup": 20, "draws": 20, "chains": 2, "progress": False}
@@ -73,8 +74,8 @@ def test_an_interruption_leaves_no_trace(monkeypatch, annotations, whole, tmp_pa
     interrupted(monkeypatch, annotations, out, after)
     assert not out.exists()
     sampled = []
-    infer = pb.aggregation._infer
-    monkeypatch.setattr(pb.aggregation, "_infer", lambda some, *a, **k: sampled.append(some) or infer(some, *a, **k))
+    infer = _aggregate.infer_cases
+    monkeypatch.setattr(_aggregate, "infer_cases", lambda some, *a, **k: sampled.append(some) or infer(some, *a, **k))
     pb.aggregate(annotations, out=out, shard=8, **SETTINGS)
     assert len(sampled) == 3 - after
     assert out.read_bytes() == whole.read_bytes()

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import jax.numpy as jnp
 
-from plausibly import aggregation
+from plausibly.aggregation import MODELS, _infer
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _chunks, _gibbs, _programs, _sampler, _ties
 
@@ -46,12 +46,12 @@ def _prior_shape() -> list[Any]:
 
 
 def _temper_reliability() -> list[Any]:
-    known = aggregation.MODELS["plackett-luce"]
+    known = MODELS["plackett-luce"]
 
     def plackett_luce(case, *, reliability=1.0, mode="power"):
         known.program(case, reliability=1.1 * reliability, mode=mode)
 
-    return [patch.dict(aggregation.MODELS, {"plackett-luce": replace(known, program=plackett_luce)})]
+    return [patch.dict(MODELS, {"plackett-luce": replace(known, program=plackett_luce)})]
 
 
 def _gibbs_rate() -> list[Any]:
@@ -71,21 +71,21 @@ def _gibbs_order() -> list[Any]:
 
 
 def _tree_reliability() -> list[Any]:
-    original = aggregation.dirichlet_tree
+    original = _infer.dirichlet_tree
 
     def dirichlet_tree(annotations, slots, reliability, *arguments, **options):
         return original(annotations, slots, 1.2 * reliability, *arguments, **options)
 
-    return [patch.object(aggregation, "dirichlet_tree", dirichlet_tree)]
+    return [patch.object(_infer, "dirichlet_tree", dirichlet_tree)]
 
 
 def _dirichlet_shape() -> list[Any]:
-    original = aggregation.dirichlet
+    original = _infer.dirichlet
 
     def dirichlet(concentration, *arguments, **options):
         return original(1.5 * concentration, *arguments, **options)
 
-    return [patch.object(aggregation, "dirichlet", dirichlet)]
+    return [patch.object(_infer, "dirichlet", dirichlet)]
 
 
 def _sample_weights() -> list[Any]:

@@ -13,7 +13,7 @@ import xarray as xr
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
-from plausibly._shards import Shards
+from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import FileError
 from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, save, save_groups
@@ -49,21 +49,16 @@ def aggregate_in_shards(
     manifest = {**described, **json.loads(described["arguments"]), "annotations": annotations.digest(), "shard": shard}
     del manifest["arguments"]
     shards = Shards(out.with_name(f"{out.name}.parts"), manifest, fresh=fresh)
-    firsts = range(0, n, shard)
-    paths = []
-    with Progress(progress and len(firsts) > 1) as bars:
-        finished = bars.task("Aggregating", n, "cases")
-        for number, first in enumerate(firsts):
-            cases = np.arange(first, min(first + shard, n))
-            path = shards.find(number)
-            if path is None:
-                part = infer(
-                    annotations.select(cases) if len(firsts) > 1 else annotations, len(firsts) == 1 and progress
-                )
-                path = shards.add(number, partial(save, part))
-                del part
-            paths.append(path)
-            finished(len(cases))
+    parts = [np.arange(first, min(first + shard, n)) for first in range(0, n, shard)]
+
+    def make(number: int) -> Posterior:
+        if len(parts) == 1:
+            return infer(annotations, progress)
+        return infer(annotations.select(parts[number]), False)
+
+    with Progress(progress and len(parts) > 1) as bars:
+        advance = bars.task("Aggregating", n, "cases")
+        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance)
     whole = paths[0] if len(paths) == 1 else shards.add(len(paths), partial(_join, paths, annotations, slots))
     try:
         whole.replace(out)

@@ -9,13 +9,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from plausibly.errors import ArgumentError, FileError
+from plausibly.errors import ArgumentError, FileError, reason
+
+Made = TypeVar("Made")
 
 _MANIFEST = "manifest.json"
 
@@ -61,8 +63,7 @@ class Shards:
             folder.mkdir(parents=True, exist_ok=True)
             self._check(manifest)
         except OSError as error:
-            reason = error.strerror or error
-            raise FileError(f"{folder} cannot be written ({reason}): choose another place.") from error
+            raise FileError(f"{folder} cannot be written ({reason(error)}): choose another place.") from error
 
     def _check(self, manifest: Mapping[str, Any]) -> None:
         place = self.folder / _MANIFEST
@@ -95,8 +96,25 @@ class Shards:
         return None
 
     def add(self, number: int, write: Callable[[Path], Any]) -> Path:
-        """Let ``write`` write the file of a shard, and keep it."""
-        return self._put(write, partial(self._name, number))
+        """Let ``write`` write the file of a shard, and keep it.
+
+        Raises
+        ------
+        FileError
+            If it cannot be written, for example because the disk is full; what is finished stays.
+        """
+        try:
+            return self._put(write, partial(self._name, number))
+        except (OSError, FileError) as error:
+            cause = error.__cause__ if isinstance(error, FileError) and error.__cause__ else error
+            raise FileError(
+                f"{self.folder} cannot be written ({reason(cause)}): make room there, and run the same again, which "
+                "goes on with what is finished."
+            ) from error
+
+    def adopt(self, number: int, path: Path) -> Path:
+        """Keep a complete file that lies in the folder already."""
+        return path.replace(self.folder / self._name(number, path))
 
     def remove(self) -> None:
         """Forget all shards."""
@@ -118,3 +136,39 @@ class Shards:
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
             return path.replace(self.folder / name(path))
+
+
+def work_through(
+    shards: Shards,
+    sizes: Sequence[int],
+    make: Callable[[int], Made],
+    write: Callable[[Made, Path], Any],
+    advance: Callable[[int], None],
+) -> list[Path]:
+    """Find or make every shard, one after the other.
+
+    Parameters
+    ----------
+    shards
+        Where finished ones are.
+    sizes
+        How many cases are in each.
+    make, write
+        Compute the shard of a number, which depends on no other, and write what was computed to a file.
+    advance
+        Told how many cases more are done.
+
+    Returns
+    -------
+    Their files, in order.
+    """
+    paths = []
+    for number, size in enumerate(sizes):
+        path = shards.find(number)
+        if path is None:
+            made = make(number)
+            path = shards.add(number, partial(write, made))
+            del made
+        paths.append(path)
+        advance(size)
+    return paths

@@ -1,5 +1,7 @@
 """Errors a user can act on: one sentence that states the rule, the value received, the place and the mend."""
 
+import re
+
 
 class PlausiblyError(ValueError):
     """Base of every error raised on account of the user's input."""
@@ -27,3 +29,18 @@ class DistanceError(PlausiblyError):
 
 class PlausiblyWarning(UserWarning):
     """Something that was left out, or done otherwise than one may think; nothing that has to be mended."""
+
+
+def reason(error: BaseException) -> str:
+    """Pick what went wrong with a file from what the system says, or HDF5, which quotes it amid addresses.
+
+    Examples
+    --------
+    >>> reason(OSError(28, "No space left on device"))
+    'No space left on device'
+    """
+    quoted = re.search(r"error message = '([^']*)'", str(error))
+    if quoted:
+        return quoted.group(1)
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(said).splitlines()[0]

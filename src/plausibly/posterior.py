@@ -15,7 +15,6 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -33,7 +32,7 @@ from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
 from plausibly.annotations import REMAINDER, Annotations, Scores, Slots
 from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, FileError, PlausiblyError
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.metrics._inputs import check_size, check_ties
 
 REMAINDER_NAME = "(remainder)"
@@ -221,7 +220,7 @@ def annotations_of(posterior: Posterior) -> Annotations:
         raise
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"this posterior has lost some of its annotations ({_reason(error)}): load the file that was saved, or "
+            f"this posterior has lost some of its annotations ({reason(error)}): load the file that was saved, or "
             "aggregate again."
         ) from error
 
@@ -443,7 +442,7 @@ def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path
     try:
         tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
     except (OSError, RuntimeError) as error:
-        raise FileError(f"{path} cannot be written ({_reason(error)}): choose another place.") from error
+        raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
 
 
 def load(path: str | Path, *, lazy: bool = False) -> Posterior:
@@ -470,7 +469,7 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     except PlausiblyError:
         raise
     except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError
-        raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
+        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
     finally:
         if not lazy:
             tree.close()
@@ -492,7 +491,7 @@ def opened(path: str | Path) -> Iterator[Posterior]:
         except PlausiblyError:
             raise
         except Exception as error:
-            raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
+            raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
         yield posterior
     finally:
         tree.close()
@@ -517,7 +516,7 @@ def _open_tree(path):
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist: check the path.") from error
     except Exception as error:
-        raise FileError(f"{path} cannot be read as netCDF ({_reason(error)}): save the posterior again.") from error
+        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
 
 
 def check_path(path: object) -> None:
@@ -537,12 +536,6 @@ def _check_groups(tree, path):
     if not groups.keys() >= set(_GROUPS):
         raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
     return from_groups(groups, tree.attrs)
-
-
-def _reason(error: Exception) -> str:
-    """Pick the reason from what HDF5 says, which puts it in quotation marks amid addresses, over several lines."""
-    quoted = re.search(r"error message = '([^']*)'", str(error))
-    return quoted.group(1) if quoted else (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _observed_data(annotations):

@@ -1,0 +1,17 @@
+"""From annotations to a posterior over plausibilities.
+
+``_catalogue`` has the models by name and what each of them takes. ``_settle`` checks that a model, its arguments and
+annotations go together, and computes nothing. ``_expected`` is what needs no draws: point estimates, exact posteriors,
+and where the slots of a model lie. ``_infer`` runs an engine on annotations, whether of all cases or of a shard, and
+judges its convergence. ``_aggregate`` is the front door, which divides the work and says what it did.
+"""
+
+from plausibly.aggregation._aggregate import aggregate as aggregate
+from plausibly.aggregation._catalogue import CHOICES as CHOICES
+from plausibly.aggregation._catalogue import MODELS as MODELS
+from plausibly.aggregation._catalogue import SETTINGS as SETTINGS
+from plausibly.aggregation._catalogue import Model as Model
+from plausibly.aggregation._catalogue import find_model as find_model
+from plausibly.aggregation._catalogue import takes as takes
+from plausibly.aggregation._expected import expected_plausibility as expected_plausibility
+from plausibly.aggregation._settle import settle as settle

@@ -1,0 +1,193 @@
+"""``aggregate``: arguments settled, the work divided, and the result described."""
+
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from plausibly._arviz import Posterior
+from plausibly._joined import aggregate_in_shards
+from plausibly._keys import case_keys
+from plausibly._progress import Progress
+from plausibly._scored import aggregate_scores
+from plausibly.aggregation._expected import lay_out
+from plausibly.aggregation._infer import check_shares, infer_cases
+from plausibly.aggregation._settle import settle
+from plausibly.annotations import Annotations, Scores
+from plausibly.errors import ArgumentError
+from plausibly.inference import Program
+from plausibly.posterior import check_path, load, save, slots_of
+from plausibly.reliabilities import check_inferable, infer_reliability
+
+
+def aggregate(
+    annotations: Annotations | Scores,
+    model: str | Callable[..., None] = "plackett-luce",
+    *,
+    reliability: float | Literal["infer"] | None = None,
+    mode: Literal["power", "temper"] | None = None,
+    unranked: Literal["lumped", "exact", "ignore"] | None = None,
+    ties: Literal["split", "full"] | None = None,
+    concentration: float | None = None,
+    threshold: float | None = None,
+    prior: Sequence[float] | None = None,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    engine: Literal["auto", "exact", "nuts", "gibbs", "ml"] = "auto",
+    seed: int = 0,
+    progress: bool = True,
+    out: str | PathLike[str] | None = None,
+    shard: int = 2000,
+    fresh: bool = False,
+) -> Posterior:
+    r"""Infer the plausibilities of every case from its annotations.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes, or scores of N cases.
+    model
+        ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a NumPyro program
+        of one case, see :mod:`plausibly.models`.
+    reliability
+        :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
+        ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
+    mode
+        Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
+        weights :math:`\lambda^\gamma` (``"temper"``).
+    unranked
+        Plackett-Luce: the classes that nobody named in a case are together one class (``"lumped"``, the default), m
+        classes (``"exact"``), or do not exist (``"ignore"``). Under ``"temper"`` they compete as one class with weight
+        :math:`\lambda^\gamma` in either case, and ``"exact"`` concerns the prior alone.
+    ties
+        PrIRN and IRN: tied classes share a rank's weight (``"split"``, the default) or each get it (``"full"``).
+    concentration
+        Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
+    threshold
+        Scores: the two classes are scores up to it and scores above it. There is no default.
+    prior
+        Scores: :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases share, see
+        :class:`plausibly.case.NormalInverseGamma`. By default those of the greatest marginal likelihood of all scores,
+        each of which counts once, whatever the reliability.
+    draws, chains, warmup
+        Kept draws per chain (250), chains (4), and trajectories or sweeps of each chain before the first (300, NUTS and
+        Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
+        last of every three sweeps, of more at a reliability above 3.
+    engine
+        ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for Plackett-Luce by
+        ``"power"`` with a whole reliability, ``"ml"`` for maximum likelihood. ``"auto"`` takes the first of these that
+        the model has; of Plackett-Luce by ``"power"`` it draws exactly those cases whose annotators all agree on what
+        was left at each of their draws, for example because each of them names one class, and the others by NUTS.
+    seed
+        Of all random numbers. Every case has its own, derived from the seed and the case's name.
+    progress
+        Show bars.
+    out
+        A file to write the posterior to, in shards of cases, so that memory is bounded by a shard and nothing is lost:
+        after an interruption, the same call goes on with the shards that are finished, which it keeps beside the file
+        in a folder of its name with ``.parts``. The draws that are returned stay in the file.
+    shard
+        Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
+    fresh
+        Start over, and forget what an interrupted call has finished.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
+        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0.
+        ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
+        of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
+        beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
+        ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, or the model has no use for it.
+    AnnotationError
+        If the annotations are not of the kind that the model takes.
+    FileError
+        If ``out`` cannot be written.
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.3.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
+    >>> posterior = aggregate(annotations, "dirichlet-categorical", draws=1000, seed=1, progress=False)
+    >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
+    [0.6, 0.4, 0.8, 0.2]
+    """
+    settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
+    if isinstance(reliability, str) and reliability == "infer":
+        check_inferable(model, mode)
+        useless = {"ties": ties, "threshold": threshold, "prior": prior, "engine": None if engine == "auto" else engine}
+        for key, value in useless.items():
+            if value is not None:
+                raise ArgumentError(f"reliability='infer' has no use for {key}={value!r}: leave it out.")
+        if out is not None:
+            raise ArgumentError(
+                "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
+                "leave it out, and save the posterior afterwards."
+            )
+        wanted = {"unranked": unranked, "concentration": concentration} | settings
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
+    given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
+    given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
+    automatic = engine == "auto"
+    name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
+    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
+    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    if isinstance(annotations, Scores):
+        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
+        keys = case_keys(int(seed), annotations.cases)
+        with Progress(progress) as bars:
+            program = Program(known.program, static)
+            found = aggregate_scores(annotations, program, engine, arguments, keys, described, bars)
+        if not isinstance(model, str):
+            check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
+        if out is None:
+            return found
+        # Cases share a prior, which shards would not; and scores are quick.
+        check_path(out)
+        save(found, out)
+        return load(out, lazy=True)
+
+    slots, _ = lay_out(annotations, arguments)
+
+    def infer(some: Annotations, progress: bool) -> Posterior:
+        return infer_cases(
+            some,
+            model,
+            known,
+            arguments,
+            described,
+            automatic=automatic,
+            quantities=len(slots),
+            progress=progress,
+        )
+
+    if out is None:
+        return infer(annotations, progress)
+    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
+        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+    check_path(out)
+    return aggregate_in_shards(
+        infer, annotations, slots, described, Path(out), shard=int(shard), fresh=fresh, progress=progress
+    )
+
+
+def _versions() -> str:
+    packages = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz")
+    return json.dumps({package: version(package) for package in packages})
