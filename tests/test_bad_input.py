@@ -311,6 +311,13 @@ ANNOTATION_FILES = {
         FileError,
         "no table of equally long rows (CSV parse error: Row #2",
     ),
+    "quotes that start within a cell": (
+        "a.csv",
+        ', ",,"\n",\n',
+        None,
+        FileError,
+        "the first row is 4 cells or 5, depending on what its quotes mean; put whole cells in quotes",
+    ),
     "column not there": (
         "a.csv",
         "case,class,rank\np,x,1\n",

@@ -210,7 +210,7 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
         for other in (";", "\t"):
             if len(first) == 1 and other in first[0]:
                 raise FileError(f"the cells are parted by {other!r}; part them by commas")
-        return pyarrow.csv.read_csv(
+        grid = pyarrow.csv.read_csv(
             pa.BufferReader(content),
             # One thread, so that the error can count rows; one block, so that a long line always fits.
             read_options=pyarrow.csv.ReadOptions(
@@ -225,6 +225,12 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
         raise FileError(
             f"the file is no table of equally long rows ({_first_line(error)}); mend that row, or write the file again"
         ) from error
+    if grid.num_columns != len(first):
+        raise FileError(
+            f"the first row is {len(first)} cells or {grid.num_columns}, depending on what its quotes mean; put whole "
+            "cells in quotes, and write a quote within them twice"
+        )
+    return grid
 
 
 def _first_line(error: Exception) -> str:
