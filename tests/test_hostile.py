@@ -276,3 +276,17 @@ def test_a_damaged_posterior_is_refused_in_a_sentence(tmp_path):
             refusals.append(str(error))
     assert len(refusals) > 5
     assert not [text for text in refusals if "\n" in text]
+
+
+@pytest.mark.parametrize("column", ["case", "rank", "label", "other"])
+def test_times_that_python_cannot_say(tmp_path, column):
+    columns = {"case": ["p", "q"], "annotator": ["ann", "ann"], "class": ["x", "y"], "label": [1, 2]}
+    columns[column] = pa.array([2**62, 2**61]).cast(pa.duration("s"))
+    path = tmp_path / "times.parquet"
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(AnnotationError, match=r"out of range; write it as text"):
+        read_labels(path)
+    if column in ("case", "rank"):
+        pq.write_table(pa.table(columns).drop_columns("label"), path)
+        with pytest.raises(AnnotationError, match=r"duration\[s\]"):
+            read_annotations(path)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from plausibly.agreement._cells import CELLS, spans_of_tags
 from plausibly.agreement._coco import coco_labels
 from plausibly.agreement._labels import Labels
@@ -179,11 +181,20 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
             yield str(number), _cell(line, kind, number)
 
 
+def _values(column: pa.ChunkedArray, name: str) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise AnnotationError(
+            f"the column {name!r} has a {column.type} that is out of range; write it as text, or leave the column out"
+        ) from error
+
+
 def _table(path: Path, kind: str) -> dict[str, list[Any]]:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         table = read_parquet(path)
-        return {str(name): table[name].to_pylist() for name in table.column_names}
+        return {str(name): _values(table[name], name) for name in table.column_names}
     if suffix in (".csv", ".tsv"):
         grid = read_grid(path, delimiter="\t" if suffix == ".tsv" else ",")
         cells = {name: column.to_pylist() for name, column in grid_columns(grid).items()}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from plausibly.annotations._matrix import Matrix
-from plausibly.annotations._names import to_names
+from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.errors import AnnotationError
 
@@ -54,7 +54,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
     return Rows(
         cases=cases,
         classes=classes,
-        annotators=np.arange(1, position.max() + 2).astype(str),
+        annotators=numbered(position.max() + 1),
         anonymous=True,
         case=case,
         annotator=position,

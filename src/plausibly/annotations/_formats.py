@@ -14,7 +14,7 @@ from plausibly.annotations._container import Annotations
 from plausibly.annotations._files import check_path
 from plausibly.annotations._formulas import write_csv
 from plausibly.annotations._matrix import CASE_COLUMNS
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import _show, numbered, some
 from plausibly.annotations._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations._preflib import case_name
 from plausibly.annotations._table import MARKS
@@ -134,7 +134,7 @@ def without_names(annotations: Annotations) -> Annotations:
     return Annotations(
         cases=annotations.cases,
         classes=annotations.classes,
-        annotators=np.arange(1, place.max() + 2).astype(str),
+        annotators=numbered(place.max() + 1),
         anonymous=True,
         annotation_case=annotations.annotation_case,
         annotation_annotator=place,

@@ -75,6 +75,14 @@ def first_row(grid: pa.Table) -> list[str]:
     return [column[0].as_py() for column in grid.columns]
 
 
+def cell(column: pa.ChunkedArray, row: int) -> Any:
+    """Return a cell to be shown: its value, or its type where Python has no such value (a time of 300,000 years)."""
+    try:
+        return column[row].as_py()
+    except (OverflowError, ValueError):
+        return str(column.type)
+
+
 def is_whole(column: pa.ChunkedArray) -> bool:
     """Whether a column has a type of whole numbers."""
     return pa.types.is_integer(column.type)
@@ -114,7 +122,7 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
     """
     if not (pa.types.is_large_string(column.type) or pa.types.is_integer(column.type)):
         raise error(
-            f"the column {name!r} holds {column.type}, such as {_show(column[0].as_py())}; "
+            f"the column {name!r} holds {column.type}, such as {_show(cell(column, 0))}; "
             "names are text or whole numbers, so convert it"
         )
     encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()

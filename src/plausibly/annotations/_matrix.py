@@ -12,6 +12,7 @@ from jaxtyping import Num
 
 from plausibly.annotations._files import read_grid, read_npy, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import (
+    cell,
     first_row,
     is_frame,
     is_number,
@@ -224,13 +225,13 @@ def _numbers(column: pa.ChunkedArray, where: str, cases: np.ndarray | None, erro
         bad = int(blank[0])
     if bad is not None:
         row = f"row {bad + 1}" if cases is None else f"case {str(cases[bad])!r}"
-        cell = column[bad].as_py()
-        what = "is missing" if bad in blank else f"{cell!r} is no number"
+        shown = cell(column, bad)
+        what = "is missing" if bad in blank else f"{shown!r} is no number"
         raise error(f"{row}, {where}: the cell {what}; write a number")
     if (row := rounded(column)) is not None:
         place = f"row {row + 1}" if cases is None else f"case {str(cases[row])!r}"
         raise error(
-            f"{place}, {where}: the number {column[row].as_py()} has more digits than float64 holds; scale the "
+            f"{place}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
             f"numbers down"
         )
     if pa.types.is_float32(column.type):

@@ -56,6 +56,17 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     return names
 
 
+def numbered(n: int) -> np.ndarray:
+    """Return the names of annotators of whom only the position within a case is known: 1 to n.
+
+    Examples
+    --------
+    >>> numbered(3).tolist()
+    ['1', '2', '3']
+    """
+    return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each
+
+
 def _is_storable(text: str) -> bool:
     """Whether text survives arrays, which drop null characters at its end, and files, which are UTF-8."""
     try:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from plausibly.annotations._files import lines_of, naming, read_text
-from plausibly.annotations._names import _show, repeated, some, to_names, unknown_class
+from plausibly.annotations._names import _show, numbered, repeated, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
 from plausibly.errors import AnnotationError, FileError
 
@@ -237,7 +237,7 @@ def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
     return Rows(
         cases=to_names(list(profiles), "case"),
         classes=classes,
-        annotators=np.arange(1, most + 1).astype(str),
+        annotators=numbered(most),
         anonymous=True,
         case=case,
         annotator=annotator,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int, Num
 
+from plausibly.annotations._names import numbered
 from plausibly.errors import AnnotationError
 
 MOST, MOST_EACH = 10**7, 10**3  #: named classes that counts may stand for: in all, or else for each row of the file
@@ -88,7 +89,7 @@ def arrange(rows: Rows) -> dict:
     entry_annotation = np.cumsum(new_annotation) - 1
     annotation_case, annotation_annotator = case[new_annotation], annotator[new_annotation]
     names = rows.annotators[first_named]
-    _refuse_repeats(rows, entry_annotation, class_index, annotation_case, names[annotation_annotator])
+    _refuse_repeats(rows, entry_annotation, class_index, annotation_case, names, annotation_annotator)
 
     new_block = new_annotation | np.concatenate([[True], np.diff(rank) != 0])
     block = np.cumsum(new_block)
@@ -102,7 +103,7 @@ def arrange(rows: Rows) -> dict:
     if rows.anonymous:
         starts = np.searchsorted(annotation_case, annotation_case)
         annotation_annotator = np.arange(len(annotation_case)) - starts
-        names = np.arange(1, annotation_annotator.max() + 2).astype(str)
+        names = numbered(annotation_annotator.max() + 1)
     return {
         "cases": rows.cases,
         "classes": rows.classes,
@@ -126,7 +127,12 @@ def by_first_appearance(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _refuse_repeats(
-    rows: Rows, entry_annotation: np.ndarray, class_index: np.ndarray, case: np.ndarray, annotator: np.ndarray
+    rows: Rows,
+    entry_annotation: np.ndarray,
+    class_index: np.ndarray,
+    case: np.ndarray,
+    names: np.ndarray,
+    annotator: np.ndarray,
 ) -> None:
     """Raise where an annotation names one class twice, in one block or in two."""
     key = np.sort(entry_annotation.astype(np.int64) * len(rows.classes) + class_index)
@@ -134,7 +140,7 @@ def _refuse_repeats(
     if len(repeated):
         at, k = divmod(int(key[repeated[0]]), len(rows.classes))
         raise AnnotationError(
-            f"case {str(rows.cases[case[at]])!r}, annotator {str(annotator[at])!r}: the class {str(rows.classes[k])!r} "
-            "is named twice; an annotator ranks each class once, so keep the better rank, "
+            f"case {str(rows.cases[case[at]])!r}, annotator {str(names[annotator[at]])!r}: the class "
+            f"{str(rows.classes[k])!r} is named twice; an annotator ranks each class once, so keep the better rank, "
             "or give a second opinion an annotator name of its own"
         )

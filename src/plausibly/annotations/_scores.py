@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._frames import is_frame, missing, to_codes, to_columns, to_floats
-from plausibly.annotations._names import _show, to_names
+from plausibly.annotations._frames import cell, is_frame, missing, to_codes, to_columns, to_floats
+from plausibly.annotations._names import _show, numbered, to_names
 from plausibly.annotations._rows import by_first_appearance
 from plausibly.annotations._table import COLUMNS, _where
 from plausibly.annotations._validate import check_scores
@@ -233,7 +233,7 @@ def parse_scores(columns: dict[str, pa.ChunkedArray], classes: Iterable[str] | N
     score, bad = to_floats(columns["score"])
     if bad is not None:
         raise AnnotationError(
-            f"row {bad + 1}{_where(columns, bad)}: the score {columns['score'][bad].as_py()!r} is no number; write a "
+            f"row {bad + 1}{_where(columns, bad)}: the score {cell(columns['score'], bad)!r} is no number; write a "
             "number"
         )
     for row in np.flatnonzero(~(np.abs(score) <= GREATEST)).tolist():
@@ -279,7 +279,7 @@ def _arrange(cases, annotators, anonymous, case, annotator, score, classes) -> S
     case, annotator, score, names = case[order], annotator[order], score[order], annotators[named]
     if anonymous:
         annotator = np.arange(len(case)) - np.searchsorted(case, case)
-        names = np.arange(1, annotator.max() + 2).astype(str)
+        names = numbered(annotator.max() + 1)
     return Scores(cases, names, anonymous, case, annotator, score, classes)
 
 

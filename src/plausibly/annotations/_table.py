@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations._frames import is_whole, missing, rounded, to_codes, to_floats
+from plausibly.annotations._frames import cell, is_whole, missing, rounded, to_codes, to_floats
 from plausibly.annotations._names import outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError
@@ -117,11 +117,11 @@ def _rank(columns: dict[str, pa.ChunkedArray]) -> np.ndarray:
     name = "rank" if "rank" in columns else "confidence"
     values, bad = to_floats(columns[name])
     if bad is not None:
-        cell = columns[name][bad].as_py()
-        raise AnnotationError(f"row {bad + 1}{_where(columns, bad)}: the {name} {cell!r} is no number; write a number")
+        shown = cell(columns[name], bad)
+        raise AnnotationError(f"row {bad + 1}{_where(columns, bad)}: the {name} {shown!r} is no number; write a number")
     if (row := rounded(columns[name])) is not None:
         raise AnnotationError(
-            f"row {row + 1}{_where(columns, row)}: the {name} {columns[name][row].as_py()} has more digits than "
+            f"row {row + 1}{_where(columns, row)}: the {name} {cell(columns[name], row)} has more digits than "
             f"float64 holds; scale the numbers down"
         )
     for row in np.flatnonzero(~np.isfinite(values)).tolist():
@@ -146,7 +146,7 @@ def _first(columns: dict[str, pa.ChunkedArray], code: np.ndarray, value: int) ->
 
 def _where(columns: dict[str, pa.ChunkedArray], row: int, without: str = "") -> str:
     """Name the case and the annotator of a row, so far as they are known."""
-    parts = [f"{name} {str(columns[name][row].as_py())!r}" for name in ("case", "annotator") if name != without]
+    parts = [f"{name} {str(cell(columns[name], row))!r}" for name in ("case", "annotator") if name != without]
     return f" ({', '.join(parts)})"
 
 
