@@ -216,6 +216,31 @@ def test_one_chain_of_legacy_keys():
     assert again.lp < state.lp
 
 
+def test_numpyro_can_go_on_where_it_stopped():
+    slots = Slots.of(SINGLES)
+    (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
+    data = jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data)
+    how = {"num_chains": 2, "chain_method": "vectorized", "progress_bar": False}
+
+    def found(mcmc):
+        return np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"])
+
+    whole = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=40, **how)
+    whole.run(jax.random.key(0), data, reliability=2)
+    parts = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=20, **how)
+    parts.warmup(jax.random.key(0), data, reliability=2)
+    draws = []
+    for _ in range(2):
+        parts.run(parts.post_warmup_state.rng_key, data, reliability=2)
+        parts.post_warmup_state = parts.last_state
+        draws.append(found(parts))
+    np.testing.assert_array_equal(np.concatenate(draws, axis=1), found(whole))
+    # Another key, other draws.
+    parts.run(jax.random.key(1), data, reliability=2)
+    assert (found(parts) != draws[1]).any()
+    assert to_groups(az.from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
+
+
 REFUSED = {
     "temper": ({"mode": "temper"}, r"mode='power' alone, but mode='temper' was given: choose engine='nuts'"),
     "a fraction": ({"reliability": 2.5}, r"whole number, but 2.5 was given: round it, or choose engine='nuts'"),
