@@ -305,6 +305,20 @@ def test_classes_that_leave_nothing_open(ranked):
         assert stats.kstest(draws[:, ::2, 1].ravel(), stats.beta(4, 1).cdf).pvalue > 1e-5
 
 
+@pytest.mark.parametrize("concentration", [0.3, 1e-3])
+def test_what_says_nothing_leaves_the_prior(concentration):
+    """Even where the gamma variables of the prior are all below the smallest number."""
+    annotations = Annotations.from_rankings([[[["a", "b", "c"]]] * 2], classes=["a", "b", "c"])
+    draws = draws_of(pb.aggregate(annotations, concentration=concentration, **SETTINGS))
+    np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
+    # A sweep fails where one of three variables is not found; so some draws are those before.
+    fresh = draws[:, ::4].reshape(-1, 3)
+    if concentration > 0.01:
+        assert stats.kstest(fresh[:, 0], stats.beta(concentration, 2 * concentration).cdf).pvalue > 1e-5
+    else:
+        assert stats.chisquare(np.bincount(fresh.argmax(1), minlength=3)).pvalue > 1e-5
+
+
 def test_extremes_are_finite():
     """A hundred annotators in full agreement over a dozen classes; one class named by everyone; wide blocks."""
     order = [[k] for k in "abcdefghijkl"]
