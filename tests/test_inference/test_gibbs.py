@@ -216,6 +216,31 @@ def test_one_chain_of_legacy_keys():
     assert again.lp < state.lp
 
 
+def test_numpyro_can_go_on_where_it_stopped():
+    slots = Slots.of(SINGLES)
+    (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
+    data = jax.tree.map(lambda a: jnp.asarray(a[0]), bucket.data)
+    how = {"num_chains": 2, "chain_method": "vectorized", "progress_bar": False}
+
+    def found(mcmc):
+        return np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"])
+
+    whole = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=40, **how)
+    whole.run(jax.random.key(0), data, reliability=2)
+    parts = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=20, **how)
+    parts.warmup(jax.random.key(0), data, reliability=2)
+    draws = []
+    for _ in range(2):
+        parts.run(parts.post_warmup_state.rng_key, data, reliability=2)
+        parts.post_warmup_state = parts.last_state
+        draws.append(found(parts))
+    np.testing.assert_array_equal(np.concatenate(draws, axis=1), found(whole))
+    # Another key, other draws.
+    parts.run(jax.random.key(1), data, reliability=2)
+    assert (found(parts) != draws[1]).any()
+    assert to_groups(az.from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
+
+
 REFUSED = {
     "temper": ({"mode": "temper"}, r"mode='power' alone, but mode='temper' was given: choose engine='nuts'"),
     "a fraction": ({"reliability": 2.5}, r"whole number, but 2.5 was given: round it, or choose engine='nuts'"),
@@ -278,6 +303,20 @@ def test_classes_that_leave_nothing_open(ranked):
     if len(annotations.classes) == 2:
         # What is left is one annotator, three times, who prefers b.
         assert stats.kstest(draws[:, ::2, 1].ravel(), stats.beta(4, 1).cdf).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("concentration", [0.3, 1e-3])
+def test_what_says_nothing_leaves_the_prior(concentration):
+    """Even where the gamma variables of the prior are all below the smallest number."""
+    annotations = Annotations.from_rankings([[[["a", "b", "c"]]] * 2], classes=["a", "b", "c"])
+    draws = draws_of(pb.aggregate(annotations, concentration=concentration, **SETTINGS))
+    np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
+    # A sweep fails where one of three variables is not found; so some draws are those before.
+    fresh = draws[:, ::4].reshape(-1, 3)
+    if concentration > 0.01:
+        assert stats.kstest(fresh[:, 0], stats.beta(concentration, 2 * concentration).cdf).pvalue > 1e-5
+    else:
+        assert stats.chisquare(np.bincount(fresh.argmax(1), minlength=3)).pvalue > 1e-5
 
 
 def test_extremes_are_finite():

@@ -36,7 +36,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from plausibly.case import Case
-from plausibly.inference._random import Words, gammas, uniforms
+from plausibly.inference._random import Words, factored_gammas, gammas, uniforms
 from plausibly.inference._ties import arrivals, prepare
 from plausibly.primitives import block_log_prob
 
@@ -60,6 +60,7 @@ class Tallies(NamedTuple):
     """What the sampler needs of the annotations; 1 and 0 for true and false."""
 
     shape: Slots  # alpha + n
+    prior: Bool[Array, " case"]  # whether no draw says anything, so that the posterior is the prior
     real: Bool[Array, "slot case"]
     sets: Float[Array, "set slot case"]  # the first of them is that of all classes
     drawn: Float[Array, "set case"]  # m
@@ -109,12 +110,14 @@ def tally(case: Case, reliability: Float[Array, "*#case"]) -> Tallies:
         ties.append(_Blocks(members, rest, repeats))
         left.append(jnp.where(used, members.sum(1) + rest, real))
         arrived.append(repeats * members.sum((1, 2)))
+    prior = (named <= 0).all(0)
     sets = jnp.concatenate([real[None].astype(jnp.float32), sets])
     drawn = jnp.concatenate([of_all[None], drawn])
     left, arrived = jnp.concatenate(left), jnp.concatenate(arrived)
     used = jnp.concatenate([drawn[1:], arrived]) > 0
     return Tallies(
         jnp.where(real, case.concentration + named, 0),
+        prior,
         real,
         sets,
         drawn,
@@ -249,6 +252,12 @@ def log_density(plausibility: Slots, tallies: Tallies) -> Float[Array, " case"]:
     return total
 
 
+def _from_prior(plausibility: Slots, tallies: Tallies, value: Slots, log_power: Slots, found: Slots) -> Slots:
+    """Weights of a case of which nothing is known, on a scale where not all of them underflow."""
+    most = jnp.where(tallies.real, log_power, -jnp.inf).max(0)
+    return jnp.where((found | ~tallies.real).all(0), value * jnp.exp(log_power - most), plausibility)
+
+
 def sweep(state: State, tallies: Tallies) -> State:
     """Update everything once."""
     plausibility, times, words, clock = state
@@ -258,12 +267,15 @@ def sweep(state: State, tallies: Tallies) -> State:
     u = u.reshape(2, -1, u.shape[-1])
 
     shape = jnp.concatenate([tallies.drawn, tallies.shape])
-    value, found = gammas(jnp.where(shape > 0, shape, 1), *u[:, : n_sets + n_slots])
+    value, log_power, found = factored_gammas(jnp.where(shape > 0, shape, 1), *u[:, : n_sets + n_slots])
+    unscaled = value[n_sets:], log_power[n_sets:], found[n_sets:]
+    value *= jnp.exp(log_power)
     times = jnp.where(found[:n_sets], value[:n_sets] / _totals(plausibility, tallies), times)
     times = jnp.where(tallies.drawn > 0, times, 0)
     tied = _complete(plausibility, tallies, words, clock, used)
     exposure = (tallies.sets * times[:, None]).sum(0) + tied.exposure.sum(0)
     weights = jnp.where(found[n_sets:], value[n_sets:] / jnp.maximum(exposure, LEAST), plausibility)
+    weights = jnp.where(tallies.prior, _from_prior(plausibility, tallies, *unscaled), weights)
 
     def rescale(latent, move):
         turn, numbers = move

@@ -47,7 +47,9 @@ class GibbsState(NamedTuple):
     """Log posterior density in log-ratio coordinates, up to a constant."""
 
     times: Float[Array, "*chain set case"]
-    words: UInt32[Array, "*chain 2 case"]
+    rng_key: Key[Array, "*chain"] | UInt32[Array, "*chain 2"]
+    """Another in its place gives other numbers, as ``MCMC.run`` does when it goes on from ``post_warmup_state``."""
+
     clock: Int[Array, "*chain"]
 
 
@@ -64,7 +66,8 @@ class PlackettLuceGibbs(MCMCKernel):
     Run it with the arguments of the program: ``mcmc.run(key, case, reliability=3)``. The arrays of the case may have a
     further axis at the end, over cases; all of them are then sampled side by side, and ``reliability`` may differ
     between them. Several chains need ``chain_method="vectorized"`` (or ``"sequential"``). Draws are found under
-    "plausibility", with the axes of ``case.n_classes``; ``extra_fields=("lp",)`` gives the log density.
+    "plausibility", with the axes of ``case.n_classes``; ``extra_fields=("lp",)`` gives the log density. ``MCMC.warmup``,
+    ``post_warmup_state`` and ``arviz.from_numpyro`` work as with the kernels of NumPyro.
 
     The posterior is the one that NUTS samples. There is nothing to adapt: warm-up only forgets the start.
 
@@ -96,6 +99,7 @@ class PlackettLuceGibbs(MCMCKernel):
     """
 
     sample_field = "z"
+    model = None  #: the sampler is that of one model, and goes through no program; ArviZ asks for it
 
     def __init__(self, sweeps: int = 1):
         if isinstance(sweeps, bool) or not isinstance(sweeps, int | np.integer) or sweeps < 1:
@@ -113,18 +117,13 @@ class PlackettLuceGibbs(MCMCKernel):
         """Begin; ``init_params`` are not used."""
         arguments = {"reliability": 1.0, "mode": "power"} | (model_kwargs or {})
         check_repeats(arguments["reliability"], arguments["mode"])
-        if not jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key):
-            rng_key = jax.random.wrap_key_data(rng_key)
 
         @jax.jit
-        def begin(keys: Key[Array, "*chain"]) -> GibbsState:
+        def begin(rng_key: Key[Array, "*chain"] | UInt32[Array, "*chain 2"]) -> GibbsState:
             tallies = self._tallies(model_args, model_kwargs)
-            cases = jnp.arange(tallies.real.shape[-1])
-
-            def chain(key: Key[Array, ""]) -> State:
-                return start(tallies, lane_words(jax.vmap(jax.random.fold_in, (None, 0))(key, cases)))
-
-            return self._outer((jax.vmap(chain) if keys.ndim else chain)(keys), tallies, model_args)
+            words = _words(rng_key, tallies.real.shape[-1])
+            inner = (jax.vmap(start, (None, 0)) if words.ndim > 2 else start)(tallies, words)
+            return self._outer(inner, rng_key, tallies, model_args)
 
         return begin(rng_key)
 
@@ -135,12 +134,13 @@ class PlackettLuceGibbs(MCMCKernel):
         def step(_: int, inner: State) -> State:
             return jax.vmap(lambda s: sweep(s, tallies))(inner) if state.clock.ndim else sweep(inner, tallies)
 
-        inner = jax.lax.fori_loop(0, self.sweeps, step, self._inner(state, model_args))
-        return self._outer(inner, tallies, model_args)
+        inner = jax.lax.fori_loop(0, self.sweeps, step, self._inner(state, tallies, model_args))
+        return self._outer(inner, state.rng_key, tallies, model_args)
 
     def refresh(self, state: GibbsState, model_args: tuple, model_kwargs: dict[str, Any] | None) -> GibbsState:
         """Nothing but the density depends on the arguments between draws."""
-        return self._outer(self._inner(state, model_args), self._tallies(model_args, model_kwargs), model_args)
+        tallies = self._tallies(model_args, model_kwargs)
+        return self._outer(self._inner(state, tallies, model_args), state.rng_key, tallies, model_args)
 
     def wrap_model(self, wrapper: Any) -> "PlackettLuceGibbs":
         """A copy; the model is built in."""
@@ -157,14 +157,26 @@ class PlackettLuceGibbs(MCMCKernel):
         reliability = jnp.asarray((model_kwargs or {}).get("reliability", 1.0), jnp.float32)
         return tally(case, jnp.broadcast_to(reliability, case.n_classes.shape[-1:]))
 
-    def _inner(self, state: GibbsState, model_args: tuple) -> State:
+    def _inner(self, state: GibbsState, tallies: Tallies, model_args: tuple) -> State:
         value = state.z["plausibility"]
-        return State(value if self._many(model_args) else value[..., None], state.times, state.words, state.clock)
+        words = _words(state.rng_key, tallies.real.shape[-1])
+        return State(value if self._many(model_args) else value[..., None], state.times, words, state.clock)
 
-    def _outer(self, inner: State, tallies: Tallies, model_args: tuple) -> GibbsState:
+    def _outer(self, inner: State, rng_key: Array, tallies: Tallies, model_args: tuple) -> GibbsState:
         value = inner.plausibility
         density = jax.vmap(log_density, (0, None)) if inner.clock.ndim else log_density
         lp = density(value, tallies)
         if not self._many(model_args):
             value, lp = value[..., 0], lp[..., 0]
-        return GibbsState({"plausibility": value}, lp, inner.times, inner.words, inner.clock)
+        return GibbsState({"plausibility": value}, lp, inner.times, rng_key, inner.clock)
+
+
+def _words(rng_key: Key[Array, "*chain"] | UInt32[Array, "*chain 2"], n_cases: int) -> UInt32[Array, "*chain 2 case"]:
+    """The numbers of every case, from the key of a chain."""
+    if not jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key):
+        rng_key = jax.random.wrap_key_data(rng_key)
+
+    def of_chain(key: Key[Array, ""]) -> UInt32[Array, "2 case"]:
+        return lane_words(jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(n_cases)))
+
+    return jax.vmap(of_chain)(rng_key) if rng_key.ndim else of_chain(rng_key)

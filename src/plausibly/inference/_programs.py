@@ -115,11 +115,17 @@ def _folder() -> Path | None:
     if not _setting("jax_enable_compilation_cache"):
         return None
     configured = _setting("jax_compilation_cache_dir")
+    if configured is not None and "://" in str(configured):
+        return None  # JAX knows its way to a bucket of some cloud by itself.
     if configured is not None:
         folder = Path(configured)
     elif sys.platform == "linux":
+        try:
+            home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        except RuntimeError:  # Users whom the system does not know, as in containers, may have no home.
+            return None
         # A home may be shared by machines whose processors differ.
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "plausibly" / _processor()
+        folder = Path(home) / "plausibly" / _processor()
     else:
         return None
     with suppress(OSError):
@@ -180,15 +186,21 @@ def _read(name: str) -> export.Exported | None:
     if folder is None:
         return None
     with suppress(Exception):  # Whatever is wrong with the file, it is written anew.
-        return export.deserialize(bytearray((folder / name).read_bytes()))
+        digest, data = (folder / name).read_bytes().split(b"\n", 1)
+        if digest.decode() == _digest(data):
+            return export.deserialize(bytearray(data))
     return None
 
 
 def _write(name: str, data: bytes) -> None:
+    """With a checksum: a damaged program may be found out no sooner than it is compiled, or never."""
     folder = _folder()
     if folder is not None:
         # By way of another name, since other processes may read meanwhile.
         with suppress(OSError), tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(data)
-            file.close()
-            os.replace(file.name, folder / name)
+            try:
+                file.write(_digest(data).encode() + b"\n" + data)
+                file.close()
+                os.replace(file.name, folder / name)
+            except OSError:
+                os.unlink(file.name)

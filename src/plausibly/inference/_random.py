@@ -41,6 +41,14 @@ def gammas(
     times as much. Of shapes below one, a variable of the next shape is multiplied by :math:`w^{1/a}`, with :math:`w`
     the share of the acceptance probability that ``v`` came to: again uniform, and independent.
     """
+    value, log_power, found = factored_gammas(shape, u, v)
+    return value * jnp.exp(log_power), found
+
+
+def factored_gammas(
+    shape: Float[Array, "*batch"], u: Float[Array, "*batch"], v: Float[Array, "*batch"]
+) -> tuple[Float[Array, "*batch"], Float[Array, "*batch"], Bool[Array, "*batch"]]:
+    """As :func:`gammas`, in two factors, the second as its logarithm: of shapes far below one, it underflows."""
     boosted = shape < 1
     d = jnp.where(boosted, shape + 1, shape) - 1 / 3
     x = jnp.sqrt(2.0) * jax.lax.erf_inv(2 * u - 1)
@@ -48,5 +56,4 @@ def gammas(
     cube = jnp.where(root > 0, root, 1) ** 3
     limit = x**2 / 2 + d * (1 - cube + jnp.log(cube))
     below = jnp.log(v) - limit
-    power = jnp.where(boosted, jnp.exp(below / jnp.where(boosted, shape, 1)), 1)
-    return d * cube * power, (root > 0) & (below < 0)
+    return d * cube, jnp.where(boosted, below / jnp.where(boosted, shape, 1), 0), (root > 0) & (below < 0)

@@ -1,0 +1,136 @@
+"""Traced programs on disk: found again, never trusted when damaged, never in the way."""
+
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from plausibly.inference import _programs
+from plausibly.inference._programs import kept_on_disk, lower
+
+X = np.arange(3, dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(_programs, "_folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def made():
+    """How often the program was traced anew, and what traces it."""
+    count = []
+
+    def make():
+        count.append(1)
+        return lambda x: {"twice": 2 * x}, (X,)
+
+    return count, make
+
+
+def run(ident, make):
+    return lower(ident, make).compile()(X)["twice"]
+
+
+def test_a_program_is_traced_once(folder, made):
+    count, make = made
+    for _ in range(3):
+        np.testing.assert_array_equal(run(("name", 1), make), 2 * X)
+    assert len(count) == 1
+    run(("name", 2), make)
+    assert len(count) == 2
+    # Nothing else stays behind, such as what was written before it got its name.
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_another_source_or_setting_is_another_program(folder, made, monkeypatch, float64):
+    count, make = made
+    run("name", make)
+    with float64():
+        run("name", make)
+    monkeypatch.setattr(_programs, "_source", lambda: "edited")
+    run("name", make)
+    assert len(count) == len(list(folder.iterdir())) == 3
+
+
+def test_programs_of_others_are_not_kept(folder, made):
+    count, make = made
+    for _ in range(2):
+        np.testing.assert_array_equal(run(("name", lambda: 0), make), 2 * X)
+    assert len(count) == 2
+    assert not list(folder.iterdir())
+
+
+def damage(data, how):
+    if how == "cut":
+        return data[: len(data) // 2]
+    if how == "empty":
+        return b""
+    if how == "of an earlier form":
+        return data.split(b"\n", 1)[1]
+    place = int(how.split()[-1]) * len(data) // 10
+    return data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("how", ["cut", "empty", "of an earlier form", *(f"a byte at {tenth}" for tenth in range(10))])
+def test_a_damaged_program_is_made_anew(folder, made, how):
+    count, make = made
+    run("name", make)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole, how))
+    for _ in range(2):
+        np.testing.assert_array_equal(run("name", make), 2 * X)
+    assert len(count) == 2
+    assert len(path.read_bytes()) == len(whole)
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_obstacle(folder, made, monkeypatch):
+    def full(*paths):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    count, make = made
+    np.testing.assert_array_equal(run("name", make), 2 * X)
+    assert len(count) == 1
+    assert not list(folder.iterdir())
+    monkeypatch.setattr(_programs, "_folder", lambda: folder / "gone")
+    np.testing.assert_array_equal(run("name", make), 2 * X)
+
+
+@pytest.fixture
+def configured():
+    before = jax.config.jax_compilation_cache_dir
+    yield lambda path: jax.config.update("jax_compilation_cache_dir", path)
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
+def test_a_bucket_of_a_cloud_is_left_to_jax(configured, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    configured("gs://bucket/folder")
+    assert _programs._folder() is None
+    with kept_on_disk():
+        assert jax.config.jax_compilation_cache_dir == "gs://bucket/folder"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="homes are looked up in a database of users")
+def test_users_without_a_home_keep_nothing(configured, monkeypatch):
+    configured(None)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 7)  # nobody
+    assert _programs._folder() is None
+
+
+def test_settings_of_jax_are_as_before(configured, folder):
+    configured(None)
+    names = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    before = [getattr(jax.config, name) for name in names]
+    with kept_on_disk():
+        assert jax.config.jax_compilation_cache_dir == str(folder)
+        jax.jit(jnp.cos).lower(X).compile()
+    assert [getattr(jax.config, name) for name in names] == before
