@@ -8,10 +8,10 @@ import xarray as xr
 
 from plausibly import _slices as slices
 from plausibly import _totals as totals
-from plausibly import evaluation, metrics
+from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
-from plausibly.evaluation import evaluate, summary
+from plausibly.evaluation import _evaluate, evaluate, summary
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of
 
 FUNCTIONS = {
@@ -60,7 +60,7 @@ def scores():
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(evaluation, "PAIRS", pairs)
+    monkeypatch.setattr(_evaluate, "PAIRS", pairs)
     plausibilities = dense(full)
     results = evaluate(full, scores, k=(1, 3, 5))
     for k in (1, 3, 5):
@@ -76,7 +76,7 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 def test_slices_leave_no_trace(ragged, scores, monkeypatch):
     options = {"risks": np.arange(N_CLASSES) % 3, "ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
     sliced = evaluate(ragged, scores, **options)
     # Coverage adds up plausibilities, all else counts.
     covered = [name for name in whole if "coverage" in name]
@@ -267,7 +267,7 @@ def test_metrics_that_are_none_are_refused(full, scores, given, message):
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(evaluation, "PAIRS", pairs)
+    monkeypatch.setattr(_evaluate, "PAIRS", pairs)
     weights = np.random.default_rng(3).random((40, N_CASES)) * (np.arange(N_CASES) != 4)
     weights[7] = 0
     results = evaluate(full, scores, k=(1, 3), weights=weights, metrics={"brier": brier})
@@ -343,7 +343,7 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
 
 
 def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
     in_memory = evaluate(ragged, scores, risks=np.arange(N_CLASSES) % 3)
@@ -355,7 +355,7 @@ def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
 
 
 def test_reading_slices_does_not_read_the_file_again_and_again(ragged, tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluation, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
     read = []

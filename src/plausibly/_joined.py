@@ -15,7 +15,6 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
-from plausibly.errors import FileError
 from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, save, save_groups
 
 
@@ -60,14 +59,7 @@ def aggregate_in_shards(
         advance = bars.task("Aggregating", n, "cases")
         paths = work_through(shards, [len(cases) for cases in parts], make, save, advance)
     whole = paths[0] if len(paths) == 1 else shards.add(len(paths), partial(_join, paths, annotations, slots))
-    try:
-        whole.replace(out)
-    except OSError as error:
-        raise FileError(
-            f"{out} cannot be written ({error.strerror}): make room for it, and run the same again; what is finished "
-            f"is in {shards.folder}."
-        ) from error
-    shards.remove()
+    shards.hand_over(whole, out)
     return load(out, lazy=True)
 
 

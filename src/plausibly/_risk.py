@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly._remainder import dirichlet
+from plausibly._slices import Source
 from plausibly._streams import Stream, Words, generator
 from plausibly.annotations import Slots
 from plausibly.metrics._risk import N_LEVELS
@@ -44,6 +45,20 @@ def level_plausibility(
         if rest.any():
             shares = dirichlet(generator(words[Stream.RISK][case]), concentration * n_of_level[case], len(rest))
             out[:, case] += rest * shares.T
+    return out
+
+
+def membership(
+    source: Source, risks: Int[np.ndarray, " class"], level: int, of: str, ties: str
+) -> Float[np.ndarray, "case draw"]:
+    """Membership of cases in the subgroup of a risk level, see :func:`plausibly.risk_weights`."""
+    out = np.empty((source.n_cases, source.n_draws), np.float32)
+    for part in source.draws():
+        if of == "class":
+            out[part.cases] = risks[part.lists(1, ties)[0]] == level
+        else:
+            masses = level_plausibility(part.by_slot, part.slots, part.words, risks, part.concentration)
+            out[part.cases] = masses[level] if of == "plausibility" else masses.argmax(axis=0) == level
     return out
 
 

@@ -11,15 +11,18 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from plausibly._manifest import file_digest
 from plausibly.errors import ArgumentError, FileError, reason
 
 Made = TypeVar("Made")
 
 _MANIFEST = "manifest.json"
+_UNFINISHED = "unfinished-"
 
 
 class Shards:
@@ -56,10 +59,10 @@ class Shards:
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any], *, fresh: bool = False):
         self.folder = folder
-        manifest = json.loads(json.dumps(manifest))
+        self.manifest = manifest = json.loads(json.dumps(manifest))
         try:
             if fresh and (folder / _MANIFEST).exists():
-                shutil.rmtree(folder)
+                self.remove()
             folder.mkdir(parents=True, exist_ok=True)
             self._check(manifest)
         except OSError as error:
@@ -70,7 +73,7 @@ class Shards:
         try:
             found = json.loads(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            if any(self.folder.iterdir()):
+            if not all(path.name.startswith(_UNFINISHED) for path in self.folder.iterdir()):
                 raise ArgumentError(
                     f"{self.folder} is needed for finished parts, but holds something else: move it away, or name "
                     "another place."
@@ -87,6 +90,8 @@ class Shards:
                 f"{self.folder} holds what another run finished ({what}): finish that one, name another place, or "
                 "start over with fresh=True (--fresh)."
             )
+        for path in self.folder.glob(f"{_UNFINISHED}*"):
+            _delete(path)  # of a process that was killed
 
     def find(self, number: int) -> Path | None:
         """Return the file of a finished shard, if it is there and intact."""
@@ -116,26 +121,61 @@ class Shards:
         """Keep a complete file that lies in the folder already."""
         return path.replace(self.folder / self._name(number, path))
 
+    def hand_over(self, path: Path, out: Path) -> None:
+        """Move the file that the shards were joined to where it is wanted, and forget the shards."""
+        try:
+            path.replace(out)
+        except OSError as error:
+            raise FileError(
+                f"{out} cannot be written ({reason(error)}): make room for it, and run the same again; what is "
+                f"finished is in {self.folder}."
+            ) from error
+        self.remove()
+
     def remove(self) -> None:
-        """Forget all shards."""
-        shutil.rmtree(self.folder)
+        """Forget all shards; as long as any are left, the manifest says what they are of."""
+        for path in self.folder.iterdir():
+            if path.name != _MANIFEST:
+                _delete(path)
+        (self.folder / _MANIFEST).unlink()
+        self.folder.rmdir()
 
     @staticmethod
     def _name(number: int, path: Path) -> str:
-        digest = blake2b(digest_size=16)
-        with path.open("rb") as file:
-            while block := file.read(2**20):
-                digest.update(block)
-        return f"{number:06d}-{digest.hexdigest()}"
+        return f"{number:06d}-{file_digest(path)}"
 
     def _put(self, write: Callable[[Path], Any], name: Callable[[Path], str]) -> Path:
         """Let ``write`` write a file, which appears under its name when it is complete."""
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix="unfinished-") as folder:
-            path = Path(folder) / "file"
-            write(path)
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-            return path.replace(self.folder / name(path))
+        return write_whole(write, lambda path: self.folder / name(path), self.folder)
+
+
+def write_whole(write: Callable[[Path], Any], place: Callable[[Path], Path], folder: Path) -> Path:
+    """Let ``write`` write a file in a folder, which appears at its place when it is complete."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_UNFINISHED) as unfinished:
+        path = Path(unfinished) / "file"
+        write(path)
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+        return path.replace(place(path))
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def check_shard(shard: object) -> None:
+    """Refuse what is no number of cases.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
+        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
 
 
 def work_through(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,8 +83,8 @@ class Source:
     """
 
     def __init__(self, posterior: Posterior, seed: int, pairs: int = PAIRS):
-        self._draws = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot")
-        self._point = posterior["constant_data"]["point_plausibility"]
+        self._draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
+        self._point = posterior["constant_data"]["point_plausibility"].variable
         self._slots = slots_of(posterior)
         self._words = stream_words(case_keys(seed, case_names(posterior)))
         self._n_classes = int(posterior.attrs["n_classes"])
@@ -91,7 +92,17 @@ class Source:
         self._pairs = pairs
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
         self.n_draws = self.n_chains * self.draws_per_chain
-        self.n_cases = len(self._slots.start) - 1
+        self.n_cases = self._usual = len(self._slots.start) - 1
+
+    def range(self, cases: slice, usual: int) -> "Source":
+        """Return the draws of neighbouring cases alone, in slices as of a range of the usual size."""
+        part = copy(self)
+        part._slots = self._slots.range(cases)
+        own = slice(self._slots.start[cases.start], self._slots.start[cases.stop])
+        part._draws, part._point = self._draws[..., own], self._point[own]
+        part._words = select(self._words, cases)
+        part.n_cases, part._usual = cases.stop - cases.start, usual
+        return part
 
     @property
     def words(self) -> Words:
@@ -110,8 +121,8 @@ class Source:
 
     def size(self, n_draws: int) -> int:
         """Cases per slice: slices of equal size, which compile once and hardly need padding."""
-        n_slices = min(self.n_cases, math.ceil(n_draws * self.n_cases / self._pairs))
-        return math.ceil(self.n_cases / n_slices)
+        n_slices = min(self._usual, math.ceil(n_draws * self._usual / self._pairs))
+        return math.ceil(self._usual / n_slices)
 
     def draws(self) -> Iterator[Part]:
         """All draws, a slice of cases at a time."""
@@ -126,11 +137,6 @@ class Source:
         for first in range(0, self.n_cases, size):
             cases = np.arange(first, min(first + size, self.n_cases))
             own = slice(int(start[first]), int(start[cases[-1] + 1]))
-            slots = Slots(
-                case=self._slots.case[own] - first,
-                class_index=self._slots.class_index[own],
-                n_classes=self._slots.n_classes[own],
-                start=start[first : cases[-1] + 2] - own.start,
-            )
+            slots = self._slots.range(slice(first, cases[-1] + 1))
             values = np.ascontiguousarray(np.asarray(read(own), np.float32).T)
             yield Part(cases, slots, values, select(self._words, cases), self._n_classes, self._concentration)

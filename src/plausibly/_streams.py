@@ -42,7 +42,7 @@ def stream_words(keys: Key[Array, " case"]) -> Words:
     return dict(zip(Stream, words, strict=True))
 
 
-def select(words: Words, cases: Int[np.ndarray, " chosen"]) -> Words:
+def select(words: Words, cases: Int[np.ndarray, " chosen"] | slice) -> Words:
     """Keep the keys of some cases."""
     return {stream: data[cases] for stream, data in words.items()}
 

@@ -20,19 +20,32 @@ _NUMBERS = 2**22  # Plausibilities of single classes in memory at once.
 Weights = Float[np.ndarray, "case draw"]
 
 
+def list_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
+    """What is counted of ranked lists: metrics and lengths."""
+    rows = [("overlap", j) for j in range(1, max(ks) + 1)]
+    rows += [(metric, k) for k in ks for metric in ("accuracy", "set_accuracy", "kendall_tau", "spearman_footrule")]
+    return list(dict.fromkeys(rows))
+
+
+def list_metric(
+    counts: Float[np.ndarray, "classifier row n"], ks: Sequence[int], metric: str, k: int
+) -> Float[np.ndarray, "classifier n"]:
+    """Sums of a metric, from the counts of :func:`list_rows`."""
+    if metric == "average_overlap":
+        return sum(list_metric(counts, ks, "overlap", j) for j in range(1, k + 1)) / k
+    return counts[:, list_rows(ks).index((metric, k))] / scale(metric, k)
+
+
 class ListTotals:
-    """Metrics on ranked lists of one classifier.
+    """Metrics on ranked lists of one classifier: counts ``by_draw`` and ``by_case``, a row for each of `list_rows`.
 
     Without weights all of it is whole numbers, so that slices and their order leave no trace.
     """
 
     def __init__(self, predicted: Int[np.ndarray, "place case"], ks: Sequence[int], n_draws: int, size: int):
-        deepest = max(ks)
-        rows = [("overlap", j) for j in range(1, deepest + 1)]
-        rows += [(metric, k) for k in ks for metric in ("accuracy", "set_accuracy", "kendall_tau", "spearman_footrule")]
-        self._rows, self._size, self._predicted = tuple(dict.fromkeys(rows)), size, predicted[:deepest]
-        self._by_draw = np.zeros((len(self._rows), n_draws))
-        self._by_case = np.zeros((len(self._rows), predicted.shape[1]))
+        self._rows, self._size, self._predicted = tuple(list_rows(ks)), size, predicted[: max(ks)]
+        self.by_draw = np.zeros((len(self._rows), n_draws))
+        self.by_case = np.zeros((len(self._rows), predicted.shape[1]))
 
     def add(self, part: Part, lists: Int[np.ndarray, "place case draw"], weights: Weights | None) -> None:
         """Count a slice."""
@@ -47,17 +60,8 @@ class ListTotals:
         else:
             padded = np.pad(weights, ((0, pad), (0, 0)))
             by_draw, by_case = (np.asarray(sums) for sums in _weighted_sums(predicted, plausible, padded, self._rows))
-        self._by_draw += by_draw
-        self._by_case[:, part.cases] = by_case[:, : len(part.cases)]
-
-    def metric(self, metric: str, k: int) -> tuple[Float[np.ndarray, " draw"], Float[np.ndarray, " case"]]:
-        """Sums over cases, by draw, and over draws, by case."""
-        if metric == "average_overlap":
-            parts = [self.metric("overlap", j) for j in range(1, k + 1)]
-            by_draw, by_case = (sum(part[at] for part in parts) / k for at in (0, 1))
-            return by_draw, by_case
-        row = self._rows.index((metric, k))
-        return self._by_draw[row] / scale(metric, k), self._by_case[row] / scale(metric, k)
+        self.by_draw += by_draw
+        self.by_case[:, part.cases] = by_case[:, : len(part.cases)]
 
 
 @partial(jax.jit, static_argnames="rows")
@@ -74,6 +78,8 @@ def _weighted_sums(predicted, plausible, weights, rows):
 
 class CoverageTotals:
     """Plausibility of the classes that classifiers list, of all classifiers at once.
+
+    ``by_draw`` and ``by_case`` are sums by classifier and length of the list.
 
     Classes that nobody named get Dirichlet shares of the remainder in every draw: those that some classifier lists one
     each, all others together what is left. At a point estimate they get their expected shares.
@@ -92,7 +98,7 @@ class CoverageTotals:
         self._ks, self._split, self._slots = list(ks), split, slots
         n_cases = len(slots.start) - 1
         shape = (len(self._ks), n_draws), (len(self._ks), n_cases)
-        self._by_draw, self._by_case = (np.zeros((len(predicted), *size)) for size in shape)
+        self.by_draw, self.by_case = (np.zeros((len(predicted), *size)) for size in shape)
         key = np.arange(n_cases, dtype=np.int64) * n_classes
         listed = np.stack(predicted) + key if len(predicted) else np.empty((0, max(ks), n_cases), np.int64)
         named = np.flatnonzero(~slots.is_remainder)
@@ -113,7 +119,7 @@ class CoverageTotals:
         table = np.concatenate([part.by_slot, self._shares(part)])
         own = self._slot[..., cases] - self._slots.start[cases[0]]
         row = np.where(self._is_named[..., cases], own, len(part.by_slot) + self._other[..., cases] - first)
-        for by_draw, by_case, listed in zip(self._by_draw, self._by_case, row, strict=True):
+        for by_draw, by_case, listed in zip(self.by_draw, self.by_case, row, strict=True):
             covered = np.zeros((len(cases), part.n_draws), np.float32)
             for place in range(max(self._ks)):
                 covered += table[listed[place]]
@@ -142,20 +148,18 @@ class CoverageTotals:
                 out[own] = rest / members
         return out
 
-    def metric(self, k: int) -> tuple[Float[np.ndarray, "classifier draw"], Float[np.ndarray, "classifier case"]]:
-        """Sums over cases, by draw, and over draws, by case."""
-        at = self._ks.index(k)
-        return self._by_draw[:, at], self._by_case[:, at]
-
 
 class UserTotals:
-    """Metrics of the user's own, for all classifiers, on plausibilities of single classes."""
+    """Metrics of the user's own, for all classifiers, on plausibilities of single classes.
+
+    ``by_draw`` and ``by_case`` are sums by metric and classifier.
+    """
 
     def __init__(self, metrics: Mapping[str, Metric], predictions: Sequence[np.ndarray], n_draws: int):
         n_cases = len(predictions[0]) if predictions else 0
         self._metrics, self._predictions = metrics, predictions
-        self._by_draw = {name: np.zeros((len(predictions), n_draws)) for name in metrics}
-        self._by_case = {name: np.zeros((len(predictions), n_cases)) for name in metrics}
+        self.by_draw = np.zeros((len(metrics), len(predictions), n_draws))
+        self.by_case = np.zeros((len(metrics), len(predictions), n_cases))
 
     def add(self, part: Part, weights: Weights | None) -> None:
         """Add a slice, a few cases of which are made dense at a time."""
@@ -168,13 +172,9 @@ class UserTotals:
             dense = jnp.asarray(np.pad(part.dense(local), ((0, 0), (0, size - n), (0, 0)), mode="edge"))
             for row, scores in enumerate(self._predictions):
                 padded = np.pad(np.asarray(scores[cases], np.float32), ((0, size - n), (0, 0)), mode="edge")
-                for name, metric in self._metrics.items():
+                for number, metric in enumerate(self._metrics.values()):
                     values = np.asarray(map_draws(metric.function, padded, dense), np.float64)[:, :n]
                     if weights is not None:
                         values = values * weights[local].T
-                    self._by_draw[name][row] += values.sum(axis=1)
-                    self._by_case[name][row, cases] = values.sum(axis=0)
-
-    def metric(self, name: str) -> tuple[Float[np.ndarray, "classifier draw"], Float[np.ndarray, "classifier case"]]:
-        """Sums over cases, by draw, and over draws, by case."""
-        return self._by_draw[name], self._by_case[name]
+                    self.by_draw[number, row] += values.sum(axis=1)
+                    self.by_case[number, row, cases] = values.sum(axis=0)

@@ -27,6 +27,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._keys import case_keys
+from plausibly._manifest import data_digest
 from plausibly._ranking import rank_slots
 from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
@@ -264,6 +265,18 @@ def scores_of(posterior: Posterior) -> Scores:
         np.asarray(observed["score"].values, np.float64),
         annotations.classes,
     )
+
+
+def posterior_digest(posterior: Posterior) -> str:
+    """Checksum of all that an evaluation depends on; what lies in a file is read from it a few cases at a time."""
+    constants, slots = posterior["constant_data"], slots_of(posterior)
+    draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
+    step = chunks(draws.shape)[-1]
+    parts = (draws[..., first : first + step].values for first in range(0, draws.shape[-1], step))
+    annotations = annotations_of(posterior).digest()
+    attrs = {str(name): str(value) for name, value in posterior.attrs.items()}
+    point = constants["point_plausibility"].values
+    return data_digest(annotations, slots.class_index, slots.n_classes, point, attrs, *map(data_digest, parts))
 
 
 def case_names(posterior: Posterior) -> np.ndarray:

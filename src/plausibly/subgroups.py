@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
-from plausibly._risk import level_plausibility
+from plausibly._risk import membership
 from plausibly._slices import Source
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
@@ -77,16 +77,7 @@ def risk_weights(
             f'of must be "class", "level" or "plausibility", but {of!r} was given: choose one of the three.'
         )
     levels = np.asarray(read_risks(risks, annotations_of(posterior).classes))
-    source = Source(posterior, seed)
-    out = np.empty((source.n_draws, source.n_cases), np.float32)
-    for part in source.draws():
-        if of == "class":
-            weight = levels[part.lists(1, ties)[0]] == level
-        else:
-            masses = level_plausibility(part.by_slot, part.slots, part.words, levels, part.concentration)
-            weight = masses[level] if of == "plausibility" else masses.argmax(axis=0) == level
-        out[:, part.cases] = weight.T
-    return out
+    return membership(Source(posterior, seed), levels, level, of, ties).T
 
 
 def class_weights(

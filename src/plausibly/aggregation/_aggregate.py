@@ -2,23 +2,23 @@
 
 import json
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from plausibly._arviz import Posterior
 from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys
+from plausibly._manifest import code_digest, versions
 from plausibly._progress import Progress
 from plausibly._scored import aggregate_scores
+from plausibly._shards import check_shard, write_whole
 from plausibly.aggregation._expected import lay_out
 from plausibly.aggregation._infer import check_shares, infer_cases
 from plausibly.aggregation._settle import settle
 from plausibly.annotations import Annotations, Scores
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, FileError, reason
 from plausibly.inference import Program
 from plausibly.posterior import check_path, load, save, slots_of
 from plausibly.reliabilities import check_inferable, infer_reliability
@@ -91,7 +91,8 @@ def aggregate(
     out
         A file to write the posterior to, in shards of cases, so that memory is bounded by a shard and nothing is lost:
         after an interruption, the same call goes on with the shards that are finished, which it keeps beside the file
-        in a folder of its name with ``.parts``. The draws that are returned stay in the file.
+        in a folder of its name with ``.parts``. The draws that are returned stay in the file. A program of your own is
+        known again by its code and by what it uses; a warning says of what that is not possible.
     shard
         Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
     fresh
@@ -148,7 +149,7 @@ def aggregate(
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
     described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions()}
     if isinstance(annotations, Scores):
         static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
         keys = case_keys(int(seed), annotations.cases)
@@ -161,7 +162,10 @@ def aggregate(
             return found
         # Cases share a prior, which shards would not; and scores are quick.
         check_path(out)
-        save(found, out)
+        try:
+            write_whole(partial(save, found), lambda path: Path(out), Path(out).parent)
+        except OSError as error:
+            raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
         return load(out, lazy=True)
 
     slots, _ = lay_out(annotations, arguments)
@@ -180,14 +184,9 @@ def aggregate(
 
     if out is None:
         return infer(annotations, progress)
-    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
-        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+    check_shard(shard)
     check_path(out)
+    program = {} if isinstance(model, str) else {"program": code_digest(model, f"the program {name}")}
     return aggregate_in_shards(
-        infer, annotations, slots, described, Path(out), shard=int(shard), fresh=fresh, progress=progress
+        infer, annotations, slots, described | program, Path(out), shard=int(shard), fresh=fresh, progress=progress
     )
-
-
-def _versions() -> str:
-    packages = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz")
-    return json.dumps({package: version(package) for package in packages})

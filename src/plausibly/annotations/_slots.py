@@ -100,6 +100,23 @@ class Slots:
             start=np.append(0, np.cumsum(np.diff(self.start)[which])),
         )
 
+    def range(self, cases: slice) -> "Slots":
+        """Return the slots of neighbouring cases, which are numbered anew; the work is theirs alone.
+
+        Examples
+        --------
+        >>> slots = Slots.of(Annotations.from_rankings([[[[0], [2]]], [[[3]]]], classes="abcde"))
+        >>> slots.range(slice(1, 2)).class_index.tolist()
+        [3, -1]
+        """
+        own = slice(int(self.start[cases.start]), int(self.start[cases.stop]))
+        return Slots(
+            case=self.case[own] - np.int32(cases.start),
+            class_index=self.class_index[own],
+            n_classes=self.n_classes[own],
+            start=self.start[cases.start : cases.stop + 1] - own.start,
+        )
+
     @property
     def is_remainder(self) -> np.ndarray:
         """(S,) whether each slot is a remainder."""

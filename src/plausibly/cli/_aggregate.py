@@ -58,10 +58,8 @@ def aggregate(
     warmup: options.Warmup = None,
     seed: options.Seed = 0,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
-    shard: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Cases that are sampled and written at a time.")
-    ] = 2000,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has finished.")] = False,
+    shard: options.Shard = 2000,
+    fresh: options.Fresh = False,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -52,6 +52,7 @@ def demo(
         MODELS,
         out,
         quiet=quiet,
+        fresh=True,
         seed=seed,
     )
     if not quiet:

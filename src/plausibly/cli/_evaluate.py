@@ -11,9 +11,8 @@ from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import complain, console, main_table, make_folder, say, write_table, writing
-from plausibly.posterior import save
 from plausibly.report import report
-from plausibly.sweeps import Plan, Sweep
+from plausibly.sweeps import Plan, Sweep, posterior_name
 
 METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
 
@@ -46,6 +45,8 @@ def evaluate(
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
     format: options.Format = options.TableFormat.csv,
+    shard: options.Shard = 2000,
+    fresh: options.Fresh = False,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -57,7 +58,8 @@ def evaluate(
     Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
     reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
     report.html. Files of other names are left alone. An option of a model goes to those of the models that have a use
-    for it.
+    for it. What is finished is kept in FOLDER/evaluate.parts until everything is: after an interruption, the same
+    command goes on.
     """
     swept = run(
         annotations,
@@ -68,6 +70,8 @@ def evaluate(
         out,
         quiet=quiet,
         suffix=f".{format.value}",
+        shard=shard,
+        fresh=fresh,
         k=options.parse_top(top),
         break_ties=break_ties.value,
         ties=options.value(ties),
@@ -94,6 +98,8 @@ def run(
     *,
     quiet: bool,
     suffix: str = ".csv",
+    shard: int = 2000,
+    fresh: bool = False,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
@@ -106,6 +112,7 @@ def run(
         **given,
     )
     make_folder(out)
+    work = plan.work_in(out / "evaluate.parts", shard=shard, fresh=fresh, keep=True)
     with writing(out / REPORT):
         (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
@@ -119,18 +126,18 @@ def run(
             say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
 
     runs = []
-    for done, posterior in plan.runs(progress=not quiet, before=before):
+    for done, made in plan.runs_in(work, progress=not quiet, before=before):
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
-        save(posterior, out / f"posterior-{done.label.replace('@', '-')}.nc")
+        made.give(out / posterior_name(done.label))
         runs.append(done)
-        del posterior
     swept = plan.sweep(runs)
     if not quiet:
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None}, audit=audited)
+    work.remove()
     return swept
 
 

@@ -117,6 +117,8 @@ PriorOption = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
+Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Cases that are computed and kept at a time.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has finished.")]
 PredictionFiles = Annotated[
     list[str] | None,
     typer.Option(

@@ -47,6 +47,8 @@ def sweep(
     ] = "top1_accuracy",
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
+    shard: options.Shard = 2000,
+    fresh: options.Fresh = False,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -57,7 +59,8 @@ def sweep(
 
     Writes sweep.csv (a row per classifier, model, reliability and metric), sweep.nc (the same as arrays, the point
     estimates at infinite reliability), rankings.csv (how each run ranks the classifiers by one metric, and where that
-    changes) and rankings.svg (the same as a figure). Posteriors are not kept.
+    changes) and rankings.svg (the same as a figure). Posteriors are not kept. What is finished is kept in
+    FOLDER/sweep.parts until everything is: after an interruption, the same command goes on.
     """
     read = annotated.read_annotations(annotations, classes)
     named = options.parse_files(predictions or ())
@@ -84,8 +87,10 @@ def sweep(
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
     make_folder(out)
+    work = plan.work_in(out / "sweep.parts", shard=shard, fresh=fresh)
     runs = []
-    for done, _ in plan.runs(
+    for done, _ in plan.runs_in(
+        work,
         progress=not quiet,
         before=lambda number, label: (
             None if quiet else say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
@@ -100,6 +105,7 @@ def sweep(
         swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
     with writing(out / FIGURE):
         figure(swept, metric).savefig(out / FIGURE, metadata={"Date": None})
+    work.remove()
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))

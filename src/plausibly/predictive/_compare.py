@@ -19,7 +19,7 @@ from plausibly.errors import ArgumentError
 from plausibly.inference import nested_cases
 from plausibly.predictive._folds import Folds
 from plausibly.predictive._scores import K_HAT, Candidate, Scores, score
-from plausibly.sweeps import _reliabilities, run_label
+from plausibly.sweeps import reliabilities, run_label
 
 OBSERVATIONS = ("first", "ranking")
 METHODS = ("auto", "refit")
@@ -404,7 +404,7 @@ def _candidates(
         if isinstance(value, Mapping):
             yield _candidate(label if isinstance(label, str) else None, annotations, model, own | dict(value), seed)
             continue
-        for reliability in _reliabilities(model, value):
+        for reliability in reliabilities(model, value):
             given = dict(own) if reliability is None else own | {"reliability": reliability}
             yield _candidate(None, annotations, model, given, seed)
 

@@ -1,0 +1,44 @@
+"""The metrics by name, and which names are left for those of the user's own."""
+
+from collections.abc import Mapping
+
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError
+from plausibly.metrics import Metric
+from plausibly.metrics._user import Function, as_metric, check_function
+
+METRICS = (
+    "accuracy",
+    "set_accuracy",
+    "overlap",
+    "average_overlap",
+    "coverage",
+    "kendall_tau",
+    "spearman_footrule",
+)
+SMALLER = ("kendall_tau", "spearman_footrule")  #: metrics of which less is better
+_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
+
+
+def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
+    """Refuse metrics of the user's own that are none, or whose names are taken."""
+    if not isinstance(metrics, Mapping):
+        raise ArgumentError(
+            f"metrics must be a mapping from names, but {_show(metrics)} was given: write for example "
+            '{"mine": function}.'
+        )
+    found = {}
+    for name, given in metrics.items():
+        name = str(name)
+        if name in found:
+            raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
+        taken = name.startswith(
+            ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk", "score_certainty")
+        )
+        if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
+            raise ArgumentError(
+                f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
+            )
+        found[name] = as_metric(given)
+        check_function(found[name].function, n_classes, f"metric {name!r}")
+    return found

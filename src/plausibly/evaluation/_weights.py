@@ -1,0 +1,125 @@
+"""How much cases count, in every draw: given as an array, or by a subgroup whose members are uncertain."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jax.typing import ArrayLike
+from jaxtyping import Float, Int
+
+from plausibly._manifest import data_digest
+from plausibly._risk import membership
+from plausibly._slices import Source
+from plausibly._totals import Weights
+from plausibly.annotations._names import _show, some
+from plausibly.errors import ArgumentError
+
+
+class Weighing(Protocol):
+    """What gives weights to the cases of a range, so that those of all cases need not be held."""
+
+    def of(self, source: Source, cases: slice) -> Weights:
+        """Weights of the cases of ``source``, which are these of all; draws run fastest."""
+        ...
+
+    def digest(self) -> str:
+        """What they depend on."""
+        ...
+
+
+@dataclass(frozen=True)
+class GivenWeights:
+    """Weights of a single draw, the same in all, or of every draw."""
+
+    values: Float[np.ndarray, "draw case"]
+
+    def of(self, source: Source, cases: slice) -> Weights:
+        """See :class:`Weighing`."""
+        own = self.values[:, cases]
+        return np.ascontiguousarray(np.broadcast_to(own, (source.n_draws, own.shape[1])).T)
+
+    def digest(self) -> str:
+        """See :class:`Weighing`."""
+        return data_digest(self.values)
+
+
+@dataclass(frozen=True)
+class RiskWeights:
+    """Membership in the subgroup of a risk level, see :func:`plausibly.risk_weights`, times weights by case."""
+
+    risks: Int[np.ndarray, " class"]
+    level: int
+    ties: str
+    times: Float[np.ndarray, " case"] | None = None
+
+    def of(self, source: Source, cases: slice) -> Weights:
+        """See :class:`Weighing`."""
+        weights = membership(source, self.risks, self.level, "class", self.ties)
+        return weights if self.times is None else weights * self.times[cases, None]
+
+    def digest(self) -> str:
+        """See :class:`Weighing`."""
+        return data_digest(self.risks, self.level, self.ties, self.times)
+
+
+_LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
+
+
+def _by_name(weights: Any, cases: np.ndarray) -> Any:
+    """Put weights that know their cases, a pandas Series or an xarray DataArray, into the order of the cases.
+
+    A Series whose index counts 0, 1, … is in their order already.
+    """
+    if isinstance(weights, xr.DataArray):
+        if "case" not in weights.dims or "case" not in weights.coords:
+            return weights
+        known, axis = pd.Index(weights["case"].values), weights.dims.index("case")
+    elif isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
+        known, axis = weights.index, 0
+    else:
+        return weights
+    known = known.astype(str)
+    if not known.is_unique:
+        name = known[known.duplicated()][0]
+        raise ArgumentError(f"weights name the case {name!r} several times: give each case one.")
+    place = known.get_indexer(pd.Index(cases.astype(object)))
+    if (place < 0).any():
+        raise ArgumentError(f"there is no weight for case {some(cases[place < 0])}: weigh every case, by its name.")
+    if len(known) > len(cases):
+        extra = known.difference(pd.Index(cases.astype(object)))
+        raise ArgumentError(f"there is a weight for case {some(extra)}, which nobody annotated: remove it.")
+    return np.take(np.asarray(weights), place, axis=axis)
+
+
+def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> "GivenWeights":
+    """Refuse weights that do not fit."""
+    n_cases = len(cases)
+    weights = _by_name(weights, cases)
+    try:
+        values = np.asarray(weights)
+    except ValueError as error:
+        raise ArgumentError("weights must be an array, but rows differ in length: mend them.") from error
+    if values.dtype.kind not in "biuf":
+        raise ArgumentError(f"weights must be numbers, but {_show(weights)} was given: convert them to numbers.")
+    if values.shape not in ((n_cases,), (n_draws, n_cases)):
+        raise ArgumentError(
+            f"weights must have the shape (case,), {(n_cases,)}, or (draw, case), {(n_draws, n_cases)}, but the shape "
+            f"is {values.shape}: give one weight per case, or per draw and case."
+        )
+    wrong = np.argwhere(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        place = tuple(int(at) for at in wrong[0])
+        raise ArgumentError(
+            f"weights must be finite numbers that are not negative, but {values[place]} stands at {place}: mend it, or "
+            "give 0 to what does not count."
+        )
+    if not values.any():
+        raise ArgumentError("weights must not all be 0, but they are: give weight to at least one case.")
+    if not _LEAST <= values.max() <= 1 / _LEAST:
+        raise ArgumentError(
+            f"the greatest weight must be between {_LEAST:g} and {1 / _LEAST:g}, but it is {values.max()}: scale them, "
+            "since only their ratios count."
+        )
+    return GivenWeights(values.astype(np.float32).reshape(-1, n_cases))

@@ -1,0 +1,252 @@
+"""A sweep of which everything is read and checked, and nothing computed."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jax.typing import ArrayLike
+
+from plausibly._arviz import Posterior
+from plausibly._manifest import code_digest, data_digest, versions
+from plausibly._memory import release_memory
+from plausibly._shards import Shards, check_shard
+from plausibly._verdict import verdict as verdict
+from plausibly.aggregation import aggregate, find_model, settle, takes
+from plausibly.annotations import Annotations, Scores, read_risks
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError
+from plausibly.evaluation import METRICS, check_metrics, evaluate
+from plausibly.metrics import Metric
+from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._user import Function
+from plausibly.predictions import named_predictions, read_predictions
+from plausibly.sweeps._compute import InFolder, InMemory, compute
+from plausibly.sweeps._runs import Run, Sweep, run_label
+
+DEPTHS = (1, 2, 3)
+
+Models = Mapping[str | Callable[..., None], Sequence[float] | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep of which everything is read and checked, and nothing computed."""
+
+    annotations: Annotations  #: labels of two classes, if scores are aggregated
+    observed: Annotations | Scores  #: what is aggregated
+    predictions: Mapping[str, np.ndarray]
+    steps: Sequence[tuple[str | Callable[..., None], str, float, Mapping[str, Any]]]  #: model, name, reliability, rest
+    options: Mapping[str, Any]  #: of evaluate
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        observed: Annotations | Scores,
+        predictions: Mapping[str, Any],
+        models: Models,
+        *,
+        k: int | Sequence[int] | None = None,
+        sizes: int | Sequence[int] | None = None,
+        risks: Any = None,
+        metrics: Mapping[str, Metric | Function] | None = None,
+        weights: ArrayLike | None = None,
+        break_ties: str = "order",
+        seed: int = 0,
+        **given: Any,
+    ) -> "Plan":
+        """Read and check; see :func:`sweep`."""
+        options = {name: value for name, value in given.items() if value is not None}
+        of_scores = isinstance(observed, Scores)
+        if not isinstance(observed, Annotations | Scores):
+            raise ArgumentError(
+                f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
+            )
+        named = named_predictions(predictions)
+        if not isinstance(models, Mapping):
+            raise ArgumentError(
+                f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
+                '{"prirn": (10, 30), "irn": None}.'
+            )
+        if not models:
+            raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
+        for name, value in options.items():
+            if not any(name in takes(model, of_scores=of_scores) for model in models):
+                raise ArgumentError(
+                    f"none of the models has a use for {name}={value!r}, but it was given: leave it out, or add a "
+                    "model that has."
+                )
+        steps = []
+        for model, wanted in models.items():
+            own = {name: value for name, value in options.items() if name in takes(model, of_scores=of_scores)}
+            for reliability in reliabilities(model, wanted, of_scores):
+                own["reliability"] = reliability
+                name, _, _, arguments = settle(observed, model, seed=seed, **own)
+                steps.append((model, name, arguments.get("reliability", np.nan), dict(own)))
+        labels = [run_label(name, reliability) for _, name, reliability, _ in steps]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
+        # No model of scores is settled without a threshold.
+        annotations = observed.split(options["threshold"]) if isinstance(observed, Scores) else observed
+        if k is None:
+            k = [size for size in DEPTHS if size <= annotations.n_classes]
+        ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
+        if not ks:
+            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
+        check_ties(break_ties)
+        if sizes is not None:
+            sizes = [check_size("sizes", n, annotations.n_classes) for n in ([sizes] if np.ndim(sizes) == 0 else sizes)]
+            if not sizes:
+                raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
+        if weights is not None and np.shape(weights) != (annotations.n_cases,):
+            raise ArgumentError(
+                f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
+                f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
+            )
+        evaluated = {
+            "k": list(dict.fromkeys(ks)),
+            "sizes": sizes,
+            "risks": None if risks is None else read_risks(risks, annotations.classes),
+            "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
+            "weights": weights,
+            "ties": break_ties,
+        }
+        return cls(
+            annotations,
+            observed,
+            {name: read_predictions(source, annotations) for name, source in named.items()},
+            steps,
+            evaluated,
+            seed,
+        )
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, the user's own last."""
+        return [f"top{k}_{metric}" for k in self.options["k"] for metric in METRICS] + list(self.options["metrics"])
+
+    @property
+    def labels(self) -> list[str]:
+        """Of all runs."""
+        return [run_label(name, reliability) for _, name, reliability, _ in self.steps]
+
+    def runs(
+        self, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
+    ) -> Iterator[tuple[Run, Posterior]]:
+        """Compute one run after the other; the posterior is the caller's to keep or drop.
+
+        Parameters
+        ----------
+        progress
+            Show bars.
+        before
+            Called with the number and the label of each run when it begins.
+        """
+        for number, label in enumerate(self.labels):
+            before(number, label)
+            made = InMemory(self, number, progress)
+            run = compute(self, number, made)
+            posterior = made.posterior
+            del made
+            release_memory()
+            yield run, posterior
+
+    def work_in(self, folder: Path, *, shard: int, fresh: bool = False, keep: bool = False) -> Shards:
+        """Open a folder for work in progress, in which runs are found again after an interruption.
+
+        Parameters
+        ----------
+        folder
+            It is the caller's to remove when everything is done.
+        shard, fresh
+            As for :func:`plausibly.aggregate`.
+        keep
+            Whether posteriors are to stay there.
+        """
+        check_shard(shard)
+        return Shards(folder, self.manifest() | {"shard": int(shard), "keep": keep}, fresh=fresh)
+
+    def runs_in(
+        self, work: Shards, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
+    ) -> Iterator[tuple[Run, InFolder]]:
+        """Compute one run after the other in a folder, or find it there.
+
+        Parameters
+        ----------
+        work
+            From :meth:`work_in`.
+        progress, before
+            As for :meth:`runs`.
+        """
+        for number, label in enumerate(self.labels):
+            before(number, label)
+            made = InFolder(self, number, progress, work)
+            run = compute(self, number, made)
+            if not work.manifest["keep"]:
+                made.drop()
+            release_memory()
+            yield run, made
+
+    def manifest(self) -> dict[str, Any]:
+        """Everything that the runs depend on, in texts and numbers."""
+        options = self.options
+        own, weights = options["metrics"], options["weights"]
+        programs = {name: model for model, name, _, _ in self.steps if not isinstance(model, str)}
+        return {
+            "work": "sweep",
+            "annotations": data_digest(self.observed),
+            **{f"predictions of {name}": data_digest(values) for name, values in self.predictions.items()},
+            **{
+                label: json.dumps({key: value for key, value in arguments.items() if value is not None}, sort_keys=True)
+                for label, (_, _, _, arguments) in zip(self.labels, self.steps, strict=True)
+            },
+            **{f"program {name}": code_digest(model, f"the program {name}") for name, model in programs.items()},
+            "k": options["k"],
+            "sizes": options["sizes"],
+            "risks": None if options["risks"] is None else data_digest(np.asarray(options["risks"])),
+            **{
+                f"metric {name}": f"{code_digest(m.function, f'metric {name!r}')}, {m.better}"
+                for name, m in own.items()
+            },
+            "weights": None if weights is None else data_digest(np.asarray(weights)),
+            "break_ties": options["ties"],
+            "seed": int(self.seed),
+            "versions": versions(),
+        }
+
+    def sweep(self, runs: Sequence[Run]) -> Sweep:
+        """Join runs with what is the same for all of them."""
+        voted = None
+        if self.predictions:
+            posterior = aggregate(self.annotations, "majority-vote", seed=self.seed, progress=False)
+            options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
+            voted = evaluate(posterior, self.predictions, **options, seed=self.seed)
+        return Sweep(self.annotations, tuple(runs), voted)
+
+
+def reliabilities(
+    model: str | Callable[..., None], wanted: Sequence[float] | None, of_scores: bool = False
+) -> Sequence[float | None]:
+    """Reliabilities at which to run a model, None for a model that has none."""
+    taken = takes(model, of_scores=of_scores)
+    if "reliability" not in taken:
+        if wanted is not None and np.size(wanted):
+            first = wanted if np.ndim(wanted) == 0 else wanted[0]
+            raise ArgumentError(f"{model} has no reliability, but {first!r} was given: leave it out.")
+        return [None]
+    if wanted is None:
+        return find_model(model, of_scores).reliabilities or [taken["reliability"]]
+    if isinstance(wanted, str) or np.ndim(wanted) != 1:
+        raise ArgumentError(
+            f"the reliabilities of {model} must be a list of numbers, but {_show(wanted)} was given: write for example "
+            "(1, 3, 10)."
+        )
+    if not len(wanted):
+        raise ArgumentError(
+            f"{model} needs a reliability, but none was given: name some, or give None for the usual ones."
+        )
+    return wanted

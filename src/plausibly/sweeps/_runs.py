@@ -1,0 +1,246 @@
+"""What a sweep finds: of every run its results, and of all of them tables."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly._arviz import Posterior
+from plausibly._verdict import verdict as verdict
+from plausibly.annotations import Annotations
+from plausibly.comparison import rankings
+from plausibly.evaluation import summary
+
+STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model at one reliability.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    reliability
+        NaN for a model that has none.
+    results
+        From :func:`plausibly.evaluate`.
+    convergence
+        From :func:`plausibly.diagnose`.
+    excerpt
+        The posterior of the least certain cases alone, the least certain first.
+    attrs
+        Of the posterior: arguments, seed, versions.
+    worst
+        The posterior of the cases whose chains are worst alone, the worst first; None where there are no chains.
+    choices
+        Classes that each classifier prefers in the least certain cases, (classifier, case, place); None without
+        classifiers.
+    subgroups
+        With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
+        :func:`plausibly.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of cases in it.
+    """
+
+    model: str
+    reliability: float
+    results: xr.Dataset
+    convergence: xr.Dataset
+    excerpt: Posterior
+    attrs: Mapping[str, Any]
+    worst: Posterior | None = None
+    choices: xr.DataArray | None = None
+    subgroups: pd.DataFrame | None = None
+
+    @property
+    def label(self) -> str:
+        """Model and reliability, as the command line takes them: ``"plackett-luce@3"``."""
+        return run_label(self.model, self.reliability)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments of the model and its engine."""
+        return json.loads(self.attrs["arguments"])
+
+    @property
+    def has_chains(self) -> bool:
+        """Whether the draws are those of chains, which have to converge."""
+        return "r_hat" in self.convergence
+
+    def metrics(self) -> pd.DataFrame:
+        """Tabulate :func:`plausibly.summary` with the model and the reliability."""
+        table = summary(self.results)
+        table.insert(1, "model", self.model)
+        table.insert(2, "reliability", self.reliability)
+        return table
+
+    def certainty(self) -> pd.DataFrame:
+        """Tabulate, by case, how certain the annotations are and whether the chains converged."""
+        columns: dict[str, Any] = {
+            "case": self.results["case"].values,
+            "model": self.model,
+            "reliability": self.reliability,
+        }
+        for name, variable in self.results.data_vars.items():
+            if variable.dims == ("case",):
+                columns[str(name)] = variable.values
+            elif variable.dims == ("case", "risk_level"):
+                columns |= {
+                    f"{name}_{level}": variable.values[:, level] for level in range(variable.sizes["risk_level"])
+                }
+        missing = np.full(len(columns["case"]), np.nan)
+        for name in STATISTICS:
+            values = self.convergence[name].values if name in self.convergence else missing
+            columns[name] = pd.array(values, dtype="Int64") if name == "n_diverging" else values
+        columns["converged"] = self.convergence["converged"].values
+        return pd.DataFrame(columns)
+
+    def not_converged(self) -> list[str]:
+        """Names of the cases whose chains did not converge."""
+        return [str(name) for name in self.convergence["case"].values[~self.convergence["converged"].values]]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All runs of a sweep, in the order in which they were asked for.
+
+    Attributes
+    ----------
+    annotations, runs
+        What was evaluated, and the results.
+    voted
+        The classifiers against the label by majority vote, from :func:`plausibly.evaluate` with a single draw: what
+        uncertainty-adjusted metrics are to be compared with. None without classifiers.
+    """
+
+    annotations: Annotations
+    runs: tuple[Run, ...]
+    voted: xr.Dataset | None = None
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """One row per classifier, model, reliability and metric; see :func:`plausibly.summary` for the columns."""
+        return pd.concat([run.metrics() for run in self.runs], ignore_index=True)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The table ``metrics`` as arrays over (model, reliability, classifier, metric).
+
+        At the reliability ``inf`` stands the limit, the value at the point estimate, with no spread. What was not asked
+        for is NaN.
+        """
+        table = self.metrics
+        limits = []
+        for model, runs in self.models.items():
+            last = max(runs, key=lambda run: -np.inf if np.isnan(run.reliability) else run.reliability)
+            own = table[(table["model"] == model) & (table["reliability"].eq(last.reliability) | (len(runs) == 1))]
+            at_point = {name: own["point"] for name in ("mean", "lower", "upper", "best", "worst")}
+            limits.append(own.assign(reliability=np.inf, sd=0.0, **at_point))
+        table = pd.concat([table.dropna(subset="reliability"), *limits], ignore_index=True)
+        names = ["model", "reliability", "classifier", "metric"]
+        order = {name: list(dict.fromkeys(table[name])) for name in names}
+        order["reliability"] = sorted(order["reliability"])
+        return table.set_index(names).to_xarray().reindex(order)
+
+    def rankings(self, metric: str) -> pd.DataFrame:
+        """Tabulate how each run ranks the classifiers, and where that changes with the reliability.
+
+        Parameters
+        ----------
+        metric
+            One of the metrics, such as ``"top3_accuracy"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``model``, ``reliability`` in rising order (``inf`` for the point estimate), ``ranking`` by the mean over
+            draws, such as ``"B > A"``, its ``probability``, the share of draws with the same ranking (NaN for the point
+            estimate), and whether it ``changes`` from the row before.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such metric.
+        """
+        rows = []
+        for model, runs in self.models.items():
+            ordered = sorted(runs, key=lambda run: run.reliability)
+            before = None
+            for run in [*(run for run in ordered if not np.isnan(run.reliability)), None]:
+                results = ordered[-1].results if run is None else run.results
+                found = rankings(results, metric).set_index("ranking")["probability"]
+                if not len(found):
+                    continue
+                over = results[f"{metric}_point"] if run is None else results[metric].mean("draw")
+                single = over.expand_dims(draw=1).assign_attrs(results[metric].attrs)
+                ranking = rankings(xr.Dataset({metric: single}), metric)["ranking"].iloc[0]
+                rows.append(
+                    {
+                        "model": model,
+                        "reliability": np.inf if run is None else run.reliability,
+                        "ranking": ranking,
+                        "probability": np.nan if run is None else found.get(ranking, 0.0),
+                        "changes": before is not None and ranking != before,
+                    }
+                )
+                before = ranking
+        return pd.DataFrame(rows, columns=["model", "reliability", "ranking", "probability", "changes"])
+
+    @property
+    def certainty(self) -> pd.DataFrame:
+        """One row per case, model and reliability: annotation certainties, risks, and convergence."""
+        return pd.concat([run.certainty() for run in self.runs], ignore_index=True)
+
+    @property
+    def classifiers(self) -> list[str]:
+        """Names of the classifiers."""
+        return [str(name) for name in self.runs[0].results["classifier"].values]
+
+    @property
+    def models(self) -> dict[str, list[Run]]:
+        """Runs by the name of their model."""
+        models: dict[str, list[Run]] = {}
+        for run in self.runs:
+            models.setdefault(run.model, []).append(run)
+        return models
+
+    @property
+    def converged(self) -> bool:
+        """Whether all chains of all runs did."""
+        return not any(run.not_converged() for run in self.runs)
+
+    def verdict(self, most: int = 10) -> str:
+        """Say in one sentence whether the chains converged and, if not, which cases did not.
+
+        Parameters
+        ----------
+        most
+            How many cases to name.
+        """
+        return verdict({run.label: run.convergence for run in self.runs}, most)
+
+
+def run_label(model: str, reliability: float) -> str:
+    """Join the name of a model and a reliability, if there is one.
+
+    Examples
+    --------
+    >>> run_label("prirn", 10.0), run_label("irn", float("nan"))
+    ('prirn@10', 'irn')
+    """
+    return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
+
+
+def posterior_name(label: str) -> str:
+    """Name the file of a run's posterior.
+
+    Examples
+    --------
+    >>> posterior_name("prirn@10")
+    'posterior-prirn-10.nc'
+    """
+    return f"posterior-{label.replace('@', '-')}.nc"
