@@ -255,7 +255,7 @@ def test_a_sweep_refuses_before_it_begins():
 def test_the_density_is_parted_by_the_threshold(posterior):
     ax = pb.plots.score_density(posterior, "q, r")
     shares = [float(text.get_text().rsplit(" ", 1)[1]) for text in ax.texts]
-    assert shares[0] == pytest.approx(expected()[1], abs=0.03)
+    assert shares[0] == pytest.approx(expected()[1], abs=0.0051)
     assert sum(shares) == pytest.approx(1, abs=0.011)
     x, y = ax.lines[-3].get_data()
     assert np.trapezoid(y, x) == pytest.approx(1, abs=0.02)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, Slots
+from plausibly.datasets import simulate_annotators
 from plausibly.inference._batching import bucket_cases, grid
 
 N_CLASSES = 6
@@ -156,3 +157,13 @@ def test_large_cases_find_a_shape():
             assert 12 in dict(bucket.shape.ties)
             assert bucket.data.rankings.draws.sum() == 40 + 1 + 1
             assert sum(t.draws.sum() for t in bucket.data.rankings.ties) == 2
+
+
+@pytest.mark.parametrize("fit", ["merged", "apart"])
+def test_long_rankings_of_many_classes_share_few_shapes(fit):
+    """All of them are compiled, those of inferred reliability as one program."""
+    annotations = simulate_annotators(300, np.full(40, 2.0), n_classes=40, per_case=5, seed=3).annotations
+    slots = Slots.of(annotations)
+    buckets = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=fit == "merged", fit=fit)
+    assert len({bucket.shape for bucket in buckets}) <= 6
+    assert sorted(np.concatenate([bucket.cases for bucket in buckets])) == list(range(300))

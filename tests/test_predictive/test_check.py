@@ -62,7 +62,7 @@ def test_statistics_are_those_of_literal_loops(case):
 def test_replicates_are_plackett_luce():
     weights = np.tile(np.array([0.5, 0.3, 0.15, 0.05], np.float32), (20_000, 1))
     said = Said([np.zeros((1, 3), int)], [np.array([0, 1, 1])], 4)
-    again = _replicate(said, weights, np.random.default_rng(0), rankings=True)
+    again = _replicate(said, [weights], np.random.default_rng(0), rankings=True)
     classes = again.classes[0]
     assert classes.shape == (20_000, 3)
     assert (np.diff(np.sort(classes, axis=1), axis=1) > 0).all()
@@ -72,14 +72,14 @@ def test_replicates_are_plackett_luce():
         p = weights[0].astype(float)
         expected.append(20_000 * p[x] * p[y] / (1 - p[x]))
     assert chisquare(pairs, np.array(expected) / sum(expected) * 20_000).pvalue > 1e-4
-    first = _replicate(said, weights[:5], np.random.default_rng(0), rankings=False)
+    first = _replicate(said, [weights[:5]], np.random.default_rng(0), rankings=False)
     assert first.classes[0].shape == (5, 1)
 
 
 def test_a_class_of_no_plausibility_is_not_named():
     weights = np.tile(np.array([0.5, 0, 0.5, 0], np.float32), (200, 1))
     said = Said([np.zeros((1, 2), int)], [np.array([0, 1])], 4)
-    again = _replicate(said, weights, np.random.default_rng(0), rankings=True)
+    again = _replicate(said, [weights], np.random.default_rng(0), rankings=True)
     assert again.n_classes == 2
 
 
@@ -151,8 +151,41 @@ def test_an_inferred_reliability_is_that_of_the_draw():
     posterior["posterior"]["reliability"] = (("chain", "draw"), np.array([[3.0]]))
     found = pb.predictive_check(posterior, replicates=2000, progress=False)
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
-    with pytest.raises(ArgumentError, match="replicated by one reliability, but this posterior has one per annotator"):
-        pb.predictive_check(fixed({"model": "x", "per": "annotator"}), progress=False)
+
+
+def test_each_annotator_draws_by_her_own_reliability():
+    annotations = Annotations.from_rankings(
+        {"cases": {str(i): {"ann": [["a"]], "bob": [["a"]], "cy": [["b"]]} for i in range(30)}}, classes=["a", "b", "c"]
+    )
+    slots = Slots.of(annotations)
+    point = np.tile(np.array([0.5, 0.3, 0.2], np.float32), 30)
+    attrs = {"model": "tempered-plackett-luce", "mode": "temper", "per": "annotator"}
+    posterior = build_posterior(point[None, None], annotations, slots, point=point, concentration=1.0, attrs=attrs)
+    powers = np.array([[[3.0, 1.0, 0.01]]])
+    posterior["posterior"]["annotator_reliability"] = (("chain", "draw", "annotator"), powers)
+    found = pb.predictive_check(posterior, replicates=2000, progress=False)
+    p = np.array([0.5, 0.3, 0.2]) ** powers[0, 0][:, None]
+    p /= p.sum(1, keepdims=True)
+    # Of the 27 outcomes, the share of annotators who name the commonest class.
+    expected = 0.0
+    for outcome in np.ndindex(3, 3, 3):
+        expected += np.prod(p[range(3), outcome]) * np.bincount(outcome).max() / 3
+    assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(expected, abs=0.005)
+    same = np.mean([p[i] @ p[j] for i, j in combinations(range(3), 2)])
+    assert float(found.replicated.sel(statistic="first_agreement").mean()) == pytest.approx(same, abs=0.005)
+
+
+def test_powers_of_small_plausibilities_are_not_lost():
+    # 0.2 to the power of 100 is no number of single precision.
+    weights = (0.2, 0.18, 0.17, 0.16, 0.15, 0.14)
+    annotations = Annotations.from_counts(np.ones((1, 6), int), classes=list("abcdef"))
+    point = np.array(weights, np.float32)
+    attrs = {"model": "plackett-luce", "mode": "temper", "reliability": 100.0}
+    posterior = build_posterior(
+        point[None, None], annotations, Slots.of(annotations), point=point, concentration=1.0, attrs=attrs
+    )
+    found = pb.predictive_check(posterior, replicates=50, progress=False)
+    assert float(found.replicated.sel(statistic="largest_share").min()) == 1
 
 
 def test_cases_do_not_depend_on_others():

@@ -38,7 +38,7 @@ class PartialRankings(NamedTuple):
         """The shape of the value, which is what NumPyro asks of an observation."""
         return self.positions.shape
 
-    def __jax_array__(self) -> Int[Array, "annotation class"]:
+    def __jax_array__(self) -> Int[Array, "*case annotation class"]:
         """The value as NumPyro sees it when it asks for the number of its dimensions."""
         return jnp.asarray(self.positions)
 

@@ -197,8 +197,7 @@ def _merged(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...])
     for slots, most, room, largest in MERGED:
         if width <= slots and sets <= most and n <= room and size <= largest:
             return Shape(slots, rows, most, ((largest, room),) if room else ())
-    tied = ((int(grid(np.array(size))), int(grid(np.array(n)))),) if n else ()
-    return Shape(width, rows, int(grid(np.array(sets))), tied)
+    return _beyond(width, rows, sets, n, size)
 
 
 def _apart(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
@@ -207,8 +206,22 @@ def _apart(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) 
     for slots, least, most, room, largest in APART:
         if width <= slots and rows <= least and sets <= most and n <= room and size <= largest:
             return Shape(slots, least, most, ((largest, room),) if room else ())
-    tied = ((int(grid(np.array(size))), int(grid(np.array(n)))),) if n else ()
-    return Shape(width, int(grid(np.array(rows))), int(grid(np.array(sets))), tied)
+    return _beyond(width, _coarse(rows), sets, n, size)
+
+
+def _beyond(width: int, rows: int, sets: int, n: int, size: int) -> Shape:
+    """A shape beyond the ladder. Sizes grow fourfold, and tied blocks have room even where there are none.
+
+    Long rankings of many classes have so many sizes that shapes of their own would be dozens, each of them compiled.
+    """
+    return Shape(
+        int(grid(np.array(max(width, 16)))), rows, _coarse(sets), ((max(6, int(grid(np.array(size)))), _coarse(n)),)
+    )
+
+
+def _coarse(n: int) -> int:
+    """The next of 16, 64, 256 and so on."""
+    return 4 ** int(np.ceil(np.log2(max(n, 16)) / 2))
 
 
 def _common(shapes: set[Shape]) -> Shape:

@@ -55,7 +55,7 @@ def plausibilities(
     order = np.argsort(-values.mean(axis=0), kind="stable")[:classes]
     shown = values[np.linspace(0, len(values) - 1, min(draws, len(values))).astype(int)]
     names = [
-        f"({slots.n_classes[own[at]]} others)"
+        f"({slots.n_classes[own[at]]} other{'' if slots.n_classes[own[at]] == 1 else 's'})"
         if slots.is_remainder[own[at]]
         else plain(annotations.classes[slots.class_index[own[at]]], 30)
         for at in order
@@ -74,7 +74,7 @@ def plausibilities(
     ax.set(
         xlim=(0, min(1.0, 1.05 * max(shown[:, order].max(), point[order].max()))),
         ylim=(-0.6, len(order) - 0.4),
-        xlabel="plausibility",
+        xlabel="plausibility (| mean, ◇ point estimate)",
         title=name if any(letter.isalpha() for letter in name) else f"case {name}",
     )
     ax.grid(axis="x", color="0.9")

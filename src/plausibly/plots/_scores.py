@@ -68,6 +68,10 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     x = np.union1d(np.linspace(low, high, _POINTS), [threshold])
     density = norm.pdf(x[:, None], mean, sd).mean(axis=1)
     shares = posterior["posterior"]["plausibility"].values[..., 2 * position : 2 * position + 2].mean((0, 1))
+    if "score_certainty" in (known := posterior["constant_data"]):
+        # Exact, and what is reported: draws are off by a little.
+        certainty = float(known["score_certainty"][position])
+        shares = np.where(shares >= shares.max(), certainty, 1 - certainty)
 
     ax = new_axes(ax, height=3.4)
     for part, share, shade, name, side in zip(

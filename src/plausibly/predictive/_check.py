@@ -1,5 +1,6 @@
 """Posterior predictive checks: whether a model, as fitted, would have annotators say what they said."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly._keys import case_keys, check_seed
 from plausibly._progress import Progress
 from plausibly._streams import Stream, generator, select, stream_words
-from plausibly.annotations import Annotations, Slots
+from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, slots_of
 from plausibly.predictive._statistics import DESCRIPTIONS, GIVEN, OF_FIRST_BLOCKS, OF_RANKINGS, ORDER, Said, statistics
@@ -147,7 +148,8 @@ def predictive_check(
     classes are named, and how they agree. Plackett-Luce speaks of whole rankings, and so, of labels, does
     Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
     replicated, and statistics of the rest are ``"not modelled"``.
-    Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`. The draws know the annotations that they are held
+    Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`, each by her own reliability if the posterior has
+    one for each. The draws know the annotations that they are held
     against, so a small deviation may pass: :func:`plausibly.compare` leaves annotations out.
 
     References
@@ -164,15 +166,10 @@ def predictive_check(
     """
     check_posterior(posterior)
     check_seed(seed)
-    if posterior.attrs.get("per", "dataset") != "dataset":
-        raise ArgumentError(
-            f"annotators are replicated by one reliability, but this posterior has one per {posterior.attrs['per']}: "
-            "check one of per='dataset', or of a reliability that is given."
-        )
     if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 20:
         raise ArgumentError(f"replicates must be a whole number of at least 20, but {replicates!r} was given.")
     annotations, slots = annotations_of(posterior), slots_of(posterior)
-    weights = _weights(posterior, slots, int(replicates))
+    weights, powers = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
     rankings = posterior.attrs["model"] in _RANKING_MODELS
     names = list(OF_MODEL)
@@ -180,12 +177,18 @@ def predictive_check(
     observed, expected, probability = (np.full(shape, np.nan) for _ in range(3))
     totals, numbers = (np.zeros((len(names), replicates)) for _ in range(2))
     n_classes, concentration = annotations.n_classes, float(posterior.attrs["concentration"])
+    ones = np.ones_like(weights)
     with Progress(progress) as bars:
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
         for case in range(annotations.n_cases):
             said = _observed(annotations, case)
-            at = np.array([case])
-            dense = dense_slots(weights, slots, at, select(words, at), n_classes, concentration)[:, 0]
+            own, at = slice(*slots.start[case : case + 2]), np.array([case])
+            # The same for all annotators of a case, whatever their reliability.
+            shares = dense_slots(ones, slots, at, select(words, at), n_classes, concentration)[:, 0]
+            slot = np.full(n_classes, own.stop - own.start - 1)
+            slot[slots.class_index[own][~slots.is_remainder[own]]] = np.flatnonzero(~slots.is_remainder[own])
+            who = annotations.annotation_annotator[slice(*annotations.case_start[case : case + 2])]
+            dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
             again = _replicate(said, dense, generator(words[Stream.REPLICATES][case]), rankings)
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():
@@ -225,22 +228,42 @@ def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> floa
     return np.mean(np.where(np.abs(gap) <= 1e-9, 0.5, gap > 0))
 
 
-def _weights(posterior: Posterior, slots: Slots, replicates: int) -> Float[np.ndarray, "replicate slot"]:
-    """By what annotators choose, at draws of equal distances."""
-    variable = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot")
+def _chosen(
+    posterior: Posterior, replicates: int
+) -> tuple[Float[np.ndarray, "replicate slot"], Float[np.ndarray, "replicate annotator"] | None]:
+    """Plausibilities at draws of equal distances, and the powers by which annotators choose, one or one each."""
+    group = posterior["posterior"]
+    variable = group["plausibility"].transpose("chain", "draw", "slot")
     n = variable.sizes["chain"] * variable.sizes["draw"]
     chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
-    chosen = variable.isel(chain=xr.DataArray(chain, dims="replicate"), draw=xr.DataArray(draw, dims="replicate"))
-    weights = np.asarray(chosen.transpose("replicate", "slot").values, np.float32)
-    if posterior.attrs.get("mode") == "temper":
-        if (given := posterior.attrs.get("reliability")) is not None:
-            power = np.full((replicates, 1), float(given))
-        else:
-            inferred = posterior["posterior"]["reliability"].transpose("chain", "draw").values
-            power = inferred[chain, draw][:, None]
-        weights = weights**power
-        weights /= np.add.reduceat(weights, slots.start[:-1], axis=1)[:, slots.case]
-    return weights
+    at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
+    weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
+    if posterior.attrs.get("mode") != "temper":
+        return weights, None
+    if (given := posterior.attrs.get("reliability")) is not None:
+        return weights, np.full((replicates, 1), float(given))
+    if "annotator_reliability" in group:
+        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values
+    return weights, group["reliability"].isel(at).values[:, None]
+
+
+def _choices(
+    weights: Float[np.ndarray, "replicate slot"],
+    powers: Float[np.ndarray, "replicate annotator"] | None,
+    who: Int[np.ndarray, " annotation"],
+) -> list[Float[np.ndarray, "replicate slot"]]:
+    """By what each annotator of a case chooses."""
+    if powers is None:
+        return [weights] * len(who)
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+    # From the greatest down: powers of small plausibilities may all be too small for a number.
+    logs -= logs.max(1, keepdims=True)
+    raised = {
+        column: np.exp(logs * powers[:, [column]]) for column in set(who.tolist() if powers.shape[1] > 1 else [0])
+    }
+    chosen = {column: weight / weight.sum(1, keepdims=True) for column, weight in raised.items()}
+    return [chosen[column if powers.shape[1] > 1 else 0] for column in who.tolist()]
 
 
 def _observed(annotations: Annotations, case: int) -> Said:
@@ -253,16 +276,19 @@ def _observed(annotations: Annotations, case: int) -> Said:
 
 
 def _replicate(
-    said: Said, weights: Float[np.ndarray, "replicate class"], random: np.random.Generator, rankings: bool
+    said: Said, weights: Sequence[Float[np.ndarray, "replicate class"]], random: np.random.Generator, rankings: bool
 ) -> Said:
-    """Let annotators draw classes anew, by a race of exponential variables; first blocks only, unless rankings."""
+    """Let annotators draw classes anew, each by her weights, by a race of exponential variables.
+
+    First blocks only, unless rankings.
+    """
     blocks = [block if rankings else block[block == 0] for block in said.blocks]
     classes: list[Int[np.ndarray, "replicate named"]] = []
-    for block in blocks:
+    for block, weight in zip(blocks, weights, strict=True):
         depth = len(block)
-        times = random.standard_exponential(weights.shape, dtype=np.float32)
+        times = random.standard_exponential(weight.shape, dtype=np.float32)
         with np.errstate(divide="ignore", over="ignore"):
-            times = np.maximum(times, np.finfo(np.float32).tiny) / weights
+            times = np.maximum(times, np.finfo(np.float32).tiny) / weight
         first = np.argpartition(times, min(depth, times.shape[1] - 1), axis=1)[:, :depth]
         order = np.argsort(np.take_along_axis(times, first, 1), axis=1, kind="stable")
         classes.append(np.take_along_axis(first, order, 1))
