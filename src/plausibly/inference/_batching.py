@@ -220,7 +220,7 @@ def _beyond(width: int, rows: int, sets: int, n: int, size: int) -> Shape:
 
 
 def _coarse(n: int) -> int:
-    """The next of 16, 64, 256, …"""
+    """The next of 16, 64, 256 and so on."""
     return 4 ** int(np.ceil(np.log2(max(n, 16)) / 2))
 
 

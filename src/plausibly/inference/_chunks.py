@@ -35,10 +35,10 @@ class Chunk(NamedTuple):
     result: Any  #: a tree of NumPy arrays with the case on the last axis
 
 
-def _chunk_size(n: int) -> int:
-    """How many cases a core handles well at a time, or a GPU; fewer if there are no more."""
+def _chunk_size(n: int, points: int) -> int:
+    """How many cases a core handles well at a time, or a GPU; fewer if there are no more, or each needs much room."""
     most = 128 if jax.default_backend() == "cpu" else _SIZES[-1]
-    return next(size for size in _SIZES if size >= min(n, most))
+    return next(size for size in _SIZES if size >= min(n, most // max(points // 60, 1)))
 
 
 def _seats(n: int) -> int:
@@ -61,6 +61,7 @@ def run_chunks(
     name: Hashable,
     progress: Progress,
     doing: str,
+    points: int = 1,
 ) -> Iterator[Chunk]:
     """Apply a program to all cases of all buckets; chunks come back in the order in which they finish.
 
@@ -76,8 +77,10 @@ def run_chunks(
         Identifies ``build`` and everything that it closes over among all programs of the process.
     progress, doing
         Where to report, and the name of the work.
+    points
+        At how many points the program evaluates each case, which are in memory together.
     """
-    sizes = {bucket.shape: _chunk_size(len(bucket.cases)) for bucket in buckets}
+    sizes = {bucket.shape: _chunk_size(len(bucket.cases), points) for bucket in buckets}
     keys, wrapped = _words(keys)
 
     def make(bucket: Bucket) -> tuple[Callable, tuple]:

@@ -198,6 +198,7 @@ def log_likelihood(
         name=("log_likelihood", program, tuple(arguments), chains * draws),
         progress=progress,
         doing=f"Likelihoods of {program.name}",
+        points=chains * draws,
     )
     for bucket, at, values in chunks:
         place = np.full(len(bucket.cases), -1)

@@ -66,8 +66,8 @@ class PlackettLuceGibbs(MCMCKernel):
     Run it with the arguments of the program: ``mcmc.run(key, case, reliability=3)``. The arrays of the case may have a
     further axis at the end, over cases; all of them are then sampled side by side, and ``reliability`` may differ
     between them. Several chains need ``chain_method="vectorized"`` (or ``"sequential"``). Draws are found under
-    "plausibility", with the axes of ``case.n_classes``; ``extra_fields=("lp",)`` gives the log density. ``MCMC.warmup``,
-    ``post_warmup_state`` and ``arviz.from_numpyro`` work as with the kernels of NumPyro.
+    "plausibility", with the axes of ``case.n_classes``; ``extra_fields=("lp",)`` gives the log density.
+    ``MCMC.warmup``, ``post_warmup_state`` and ``arviz.from_numpyro`` work as with the kernels of NumPyro.
 
     The posterior is the one that NUTS samples. There is nothing to adapt: warm-up only forgets the start.
 
