@@ -101,11 +101,11 @@ def run_chunks(
     buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
     with _Pool() as pool:
         units = _units(buckets, sizes, len(pool.devices))
-        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing)
+        programs = pool.compile(
+            [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing
+        )
         finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
-        work = [
-            pool.submit(device, run, programs[number, device], buckets[number], at) for number, device, at in units
-        ]
+        work = [pool.submit(device, run, programs[number, device], buckets[number], at) for number, device, at in units]
         for future in as_completed(work):
             chunk = future.result()
             yield chunk

@@ -1,8 +1,8 @@
 """The devices of this process, and which of them does what.
 
-Every program runs on one device, with sizes that do not depend on how many there are, so neither does anything that comes
-out of it: devices share the cases, not the arrays. A program laid over all devices would need as many cases of one shape
-as fill it everywhere, and devices would wait for each other at the end of every call.
+Every program runs on one device, with sizes that do not depend on how many there are, so neither does anything that
+comes out of it: devices share the cases, not the arrays. A program laid over all devices would need as many cases of
+one shape as fill it everywhere, and devices would wait for each other at the end of every call.
 """
 
 from collections.abc import Sequence
