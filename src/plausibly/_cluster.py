@@ -6,11 +6,12 @@ depends on nothing but what is sent with it, and is computed again where it was 
 """
 
 import asyncio
+import pickle
 import platform
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -19,7 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import jax
 
@@ -39,11 +41,6 @@ _SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_par
 # XLA uses all cores and tracing is not for several threads, so a process computes one shard at a time, however many
 # threads its worker has.
 _one = threading.Lock()
-
-
-class _Answer(NamedTuple):
-    file: bytes
-    processor: str
 
 
 class Cluster:
@@ -110,7 +107,7 @@ class Cluster:
         part: Callable[[int], Callable[[], Made]],
         write: Callable[[Made, Path], Any],
         numbers: Sequence[int],
-    ) -> Iterator[tuple[int, bytes]]:
+    ) -> Generator[tuple[int, bytes], None, None]:
         """Compute shards, and yield their numbers and files in the order in which they are finished.
 
         Parameters
@@ -151,8 +148,8 @@ class Cluster:
         done = self._first(list(running))
         number = running.pop(done)
         with self._told():
-            answer: _Answer = done.result()
-        processors.add(answer.processor)
+            file, processor = done.result()
+        processors.add(processor)
         if len(processors) == 2:
             warnings.warn(
                 f"workers have different processors ({' and '.join(sorted(processors))}), whose last digits differ, so "
@@ -161,25 +158,34 @@ class Cluster:
                 stacklevel=3,
             )
             processors.add("")  # Once is enough.
-        return number, answer.file
+        return number, file
 
     def _workers(self) -> int:
         with self._told():
             return len(self._client.nthreads())
 
     def _submit(self, number: int, make: Callable[[], Made], write: Callable, about: Mapping[str, str]) -> Any:
+        import cloudpickle
         import dask
 
-        # Dask warns of graphs above ten megabytes; these are the annotations of one shard.
+        try:
+            work = cloudpickle.dumps((make, write))
+        except Exception as error:
+            raise ArgumentError(
+                f"the model cannot be sent to other processes ({' '.join(str(error).split())}): let it refer to plain "
+                "functions, numbers and arrays."
+            ) from error
+        key = f"plausibly-shard-{number}-{uuid4().hex}"
+        # Dask warns of what is larger than ten megabytes; these are the annotations of one shard.
         with self._told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self._client.submit(_finish, make, write, about, pure=False)
+            return self._client.submit(pickle.loads, pickle.dumps(_Order(work, about)), key=key)
 
     def _first(self, running: Sequence[Any]) -> Any:
         """Wait for one of them, as long as it takes."""
         since, said = monotonic(), False
         while True:
             try:
-                with self._told():
+                with self._told(), self._client.as_current():
                     return self._dask.wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done.pop()
             except self._dask.TimeoutError:
                 if self._workers():
@@ -217,13 +223,10 @@ class _Told:
                 f"{error.last_worker.address}, for want of memory as a rule: give workers more, or take fewer cases "
                 f"in a shard with fresh=True (--fresh); else {again}."
             ) from error
-        if isinstance(error, ModuleNotFoundError) or (
-            isinstance(error, RuntimeError) and "deserialization of the task graph" in str(error)
-        ):
-            cause = error.__cause__ or error
+        if isinstance(error, ModuleNotFoundError):
             raise ClusterError(
-                f"the scheduler or a worker cannot load what it was sent ({' '.join(str(cause).split())}): install "
-                "plausibly, and what your program imports, in the environment of both."
+                f"a worker cannot load what it was sent ({error}): install plausibly, and what your program imports, "
+                "where workers run."
             ) from error
         if isinstance(error, FutureCancelledError | self._dask.CancelledError | self._dask.comm.CommClosedError) or (
             isinstance(error, OSError) and not isinstance(error, self._dask.TimeoutError)
@@ -256,8 +259,22 @@ def surroundings() -> dict[str, str]:
     return found | {name: str(getattr(jax.config, name)) for name in _SETTINGS}
 
 
-def _finish(make: Callable[[], Made], write: Callable[[Made, Path], Any], about: Mapping[str, str]) -> _Answer:
-    """What a worker does."""
+class _Order:
+    """A call of :func:`_finish` that takes place where this is unpickled.
+
+    A worker that cannot unpickle a task dies of it; one that cannot unpickle what its task unpickles says so. And the
+    scheduler need not know this package.
+    """
+
+    def __init__(self, work: bytes, about: Mapping[str, str]):
+        self._arguments = work, about
+
+    def __reduce__(self) -> tuple[Callable, tuple]:
+        return _finish, self._arguments
+
+
+def _finish(work: bytes, about: Mapping[str, str]) -> tuple[bytes, str]:
+    """Do what a worker does; return the contents of the file, and the name of the processor."""
     own = surroundings()
     if own != about:
         names = [name for name in {**about, **own} if own.get(name) != about.get(name)]
@@ -267,11 +284,12 @@ def _finish(make: Callable[[], Made], write: Callable[[Made, Path], Any], about:
             "same in both."
         )
 
-    def finish() -> _Answer:
+    def finish() -> tuple[bytes, str]:
+        make, write = pickle.loads(work)
         with TemporaryDirectory(prefix="plausibly-") as folder:
             path = Path(folder) / "shard"
             write(make(), path)
-            return _Answer(path.read_bytes(), _processor())
+            return path.read_bytes(), _processor()
 
     # In a thread that Dask knows nothing of: in one of its own, xarray connects to the cluster to lock the file.
     with _one, ThreadPoolExecutor(1) as thread:

@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -184,7 +185,7 @@ def work_through(
     make: Callable[[int], Made],
     write: Callable[[Made, Path], Any],
     advance: Callable[[int], None],
-    elsewhere: Callable[[Sequence[int]], Iterable[tuple[int, bytes]]] | None = None,
+    elsewhere: Callable[[Sequence[int]], Generator[tuple[int, bytes], None, None]] | None = None,
 ) -> list[Path]:
     """Find or make every shard, one after the other or elsewhere.
 
@@ -220,8 +221,9 @@ def work_through(
         paths[number] = path
         advance(size)
     if elsewhere is not None and missing:
-        for number, data in elsewhere(missing):
-            paths[number] = shards.add(number, lambda path, data=data: path.write_bytes(data))
-            del data
-            advance(sizes[number])
+        with closing(elsewhere(missing)) as made:
+            for number, data in made:
+                paths[number] = shards.add(number, lambda path, data=data: path.write_bytes(data))
+                del data
+                advance(sizes[number])
     return [paths[number] for number in range(len(sizes))]

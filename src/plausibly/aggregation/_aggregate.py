@@ -203,7 +203,14 @@ def aggregate(
     if out is not None and not isinstance(model, str):
         program = {"program": code_digest(model, f"the program {name}")}
     in_shards = partial(
-        aggregate_in_shards, infer, annotations, slots, described | program, shard=int(shard), fresh=fresh, progress=progress
+        aggregate_in_shards,
+        infer,
+        annotations,
+        slots,
+        described | program,
+        shard=int(shard),
+        fresh=fresh,
+        progress=progress,
     )
     with nullcontext() if scheduler is None else Cluster(scheduler) as cluster:
         if out is not None:
