@@ -117,7 +117,7 @@ def broken(name: str) -> Iterator[Break]:
     Samplers compiled before are set aside, in memory and on disk, and what is compiled meanwhile is dropped.
     """
     chosen = BREAKS[name]
-    others = {key: program for key, program in _chunks._compiled.items() if key[0][0] not in ("nuts", "gibbs")}
+    others = {key: program for key, program in _chunks._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
     kept = [patch.object(_chunks, "_compiled", others), patch.object(_programs, "_folder", lambda: None)]
     patches = [*chosen.apply(), *kept]
     for each in patches:

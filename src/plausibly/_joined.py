@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from plausibly._arviz import Posterior, to_groups
+from plausibly._cluster import Cluster
 from plausibly._progress import Progress
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
@@ -19,7 +20,7 @@ from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, open
 
 
 def aggregate_in_shards(
-    infer: Callable[[Annotations, bool], Posterior],
+    infer: Callable[..., Posterior],
     annotations: Annotations,
     slots: Slots,
     described: Mapping[str, Any],
@@ -28,13 +29,14 @@ def aggregate_in_shards(
     shard: int,
     fresh: bool,
     progress: bool,
+    cluster: Cluster | None = None,
 ) -> Posterior:
     """Infer shard by shard into a file; see :func:`plausibly.aggregate`.
 
     Parameters
     ----------
     infer
-        Makes the posterior of some cases, with progress bars or without.
+        Makes the posterior of some cases, with ``progress=True`` or without.
     annotations, slots
         Of all cases.
     described
@@ -43,6 +45,8 @@ def aggregate_in_shards(
         The file to write.
     shard, fresh, progress
         As for :func:`plausibly.aggregate`.
+    cluster
+        Where to infer; here if none.
     """
     n = annotations.n_cases
     manifest = {**described, **json.loads(described["arguments"]), "annotations": annotations.digest(), "shard": shard}
@@ -50,14 +54,17 @@ def aggregate_in_shards(
     shards = Shards(out.with_name(f"{out.name}.parts"), manifest, fresh=fresh)
     parts = [np.arange(first, min(first + shard, n)) for first in range(0, n, shard)]
 
-    def make(number: int) -> Posterior:
-        if len(parts) == 1:
-            return infer(annotations, progress)
-        return infer(annotations.select(parts[number]), False)
+    def part(number: int, progress: bool = False) -> Callable[[], Posterior]:
+        some = annotations if len(parts) == 1 else annotations.select(parts[number])
+        return partial(infer, some, progress=progress)
 
-    with Progress(progress and len(parts) > 1) as bars:
+    def make(number: int) -> Posterior:
+        return part(number, progress and len(parts) == 1)()
+
+    elsewhere = None if cluster is None else partial(cluster.compute, part, save)
+    with Progress(progress and (len(parts) > 1 or cluster is not None)) as bars:
         advance = bars.task("Aggregating", n, "cases")
-        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance)
+        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance, elsewhere)
     whole = paths[0] if len(paths) == 1 else shards.add(len(paths), partial(_join, paths, annotations, slots))
     shards.hand_over(whole, out)
     return load(out, lazy=True)

@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -184,8 +185,9 @@ def work_through(
     make: Callable[[int], Made],
     write: Callable[[Made, Path], Any],
     advance: Callable[[int], None],
+    elsewhere: Callable[[Sequence[int]], Generator[tuple[int, bytes], None, None]] | None = None,
 ) -> list[Path]:
-    """Find or make every shard, one after the other.
+    """Find or make every shard, one after the other or elsewhere.
 
     Parameters
     ----------
@@ -197,18 +199,31 @@ def work_through(
         Compute the shard of a number, which depends on no other, and write what was computed to a file.
     advance
         Told how many cases more are done.
+    elsewhere
+        In place of ``make`` and ``write``: takes the numbers of all shards to be made, and yields them in any order,
+        each with the contents of its file.
 
     Returns
     -------
     Their files, in order.
     """
-    paths = []
+    paths: dict[int, Path] = {}
+    missing = []
     for number, size in enumerate(sizes):
         path = shards.find(number)
+        if path is None and elsewhere is not None:
+            missing.append(number)
+            continue
         if path is None:
             made = make(number)
             path = shards.add(number, partial(write, made))
             del made
-        paths.append(path)
+        paths[number] = path
         advance(size)
-    return paths
+    if elsewhere is not None and missing:
+        with closing(elsewhere(missing)) as made:
+            for number, data in made:
+                paths[number] = shards.add(number, lambda path, data=data: path.write_bytes(data))
+                del data
+                advance(sizes[number])
+    return [paths[number] for number in range(len(sizes))]

@@ -27,6 +27,10 @@ class DistanceError(PlausiblyError):
     """A label that a distance cannot compare, or a distance between two labels that is none."""
 
 
+class ClusterError(PlausiblyError):
+    """A Dask cluster that cannot be reached, that fails, or whose workers would compute something else."""
+
+
 class PlausiblyWarning(UserWarning):
     """Something that was left out, or done otherwise than one may think; nothing that has to be mended."""
 

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
+from plausibly._cluster import Cluster
 from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys
 from plausibly._manifest import code_digest, versions
@@ -44,6 +47,7 @@ def aggregate(
     out: str | PathLike[str] | None = None,
     shard: int = 2000,
     fresh: bool = False,
+    scheduler: Any = None,
 ) -> Posterior:
     r"""Infer the plausibilities of every case from its annotations.
 
@@ -97,6 +101,10 @@ def aggregate(
         Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
     fresh
         Start over, and forget what an interrupted call has finished.
+    scheduler
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
+        the same packages as this process, and not its disk. The file ends with the same bytes however many they are,
+        and whichever of them are lost on the way. Without ``out``, all draws are returned in memory.
 
     Returns
     -------
@@ -116,6 +124,8 @@ def aggregate(
         If the annotations are not of the kind that the model takes.
     FileError
         If ``out`` cannot be written.
+    ClusterError
+        If the cluster cannot be reached or fails, or its workers have other versions than this process.
 
     References
     ----------
@@ -135,11 +145,12 @@ def aggregate(
         for key, value in useless.items():
             if value is not None:
                 raise ArgumentError(f"reliability='infer' has no use for {key}={value!r}: leave it out.")
-        if out is not None:
-            raise ArgumentError(
-                "reliability='infer' makes one model of all cases, which comes in no shards, but out was given: "
-                "leave it out, and save the posterior afterwards."
-            )
+        for key, value in {"out": out, "scheduler": scheduler}.items():
+            if value is not None:
+                raise ArgumentError(
+                    f"reliability='infer' makes one model of all cases, which comes in no shards, but {key} was given: "
+                    "leave it out, and save the posterior afterwards."
+                )
         wanted = {"unranked": unranked, "concentration": concentration} | settings
         wanted = {key: value for key, value in wanted.items() if value is not None}
         return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
@@ -151,6 +162,11 @@ def aggregate(
     described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
     described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions()}
     if isinstance(annotations, Scores):
+        if scheduler is not None:
+            raise ArgumentError(
+                f"{name} makes one model of all scores, which comes in no shards, but scheduler was given: "
+                "leave it out."
+            )
         static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
         keys = case_keys(int(seed), annotations.cases)
         with Progress(progress) as bars:
@@ -170,23 +186,36 @@ def aggregate(
 
     slots, _ = lay_out(annotations, arguments)
 
-    def infer(some: Annotations, progress: bool) -> Posterior:
-        return infer_cases(
-            some,
-            model,
-            known,
-            arguments,
-            described,
-            automatic=automatic,
-            quantities=len(slots),
-            progress=progress,
-        )
-
-    if out is None:
-        return infer(annotations, progress)
-    check_shard(shard)
-    check_path(out)
-    program = {} if isinstance(model, str) else {"program": code_digest(model, f"the program {name}")}
-    return aggregate_in_shards(
-        infer, annotations, slots, described | program, Path(out), shard=int(shard), fresh=fresh, progress=progress
+    infer = partial(
+        infer_cases,
+        model=model,
+        arguments=arguments,
+        described=described,
+        automatic=automatic,
+        quantities=len(slots),
     )
+    if out is None and scheduler is None:
+        return infer(annotations, progress=progress)
+    check_shard(shard)
+    if out is not None:
+        check_path(out)
+    program = {}
+    if out is not None and not isinstance(model, str):
+        program = {"program": code_digest(model, f"the program {name}")}
+    in_shards = partial(
+        aggregate_in_shards,
+        infer,
+        annotations,
+        slots,
+        described | program,
+        shard=int(shard),
+        fresh=fresh,
+        progress=progress,
+    )
+    with nullcontext() if scheduler is None else Cluster(scheduler) as cluster:
+        if out is not None:
+            return in_shards(Path(out), cluster=cluster)
+        with TemporaryDirectory(prefix="plausibly-") as folder:
+            path = Path(folder) / "posterior.nc"
+            in_shards(path, cluster=cluster)
+            return load(path)

@@ -11,7 +11,7 @@ from plausibly._arviz import Posterior
 from plausibly._keys import case_keys
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._catalogue import MODELS, SETTINGS, Model
+from plausibly.aggregation._catalogue import MODELS, SETTINGS, find_model
 from plausibly.aggregation._expected import exact_posterior, lay_out, point_estimate
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.diagnostics import convergence
@@ -34,16 +34,19 @@ from plausibly.posterior import build_posterior
 
 def infer_cases(
     annotations: Annotations,
+    *,
     model: str | Callable[..., None],
-    known: Model,
     arguments: Mapping[str, Any],
     described: Mapping[str, Any],
-    *,
     automatic: bool,
     quantities: int,
     progress: bool,
 ) -> Posterior:
-    """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together."""
+    """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together.
+
+    It may do so in another process, so all arguments can be sent there.
+    """
+    known = find_model(model)
     name, engine = described["model"], described["engine"]
     described = dict(described)
     keys = case_keys(described["seed"], annotations.cases)

@@ -28,6 +28,7 @@ DEFAULT = "plackett-luce@3"
     plausibly aggregate annotations.json --classes conditions.txt \\
         --model plackett-luce@3 --seed 0 --out posterior.nc
 
+    plausibly aggregate annotations.json --shard 10000 --dask tcp://10.0.0.1:8786
     plausibly aggregate scores.csv --model normal-scores --threshold 0
     plausibly aggregate annotations.csv --infer-reliability annotator --out posterior.nc
 
@@ -60,6 +61,7 @@ def aggregate(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
     shard: options.Shard = 2000,
     fresh: options.Fresh = False,
+    dask: options.Dask = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -97,11 +99,12 @@ def aggregate(
             out=out,
             shard=shard,
             fresh=fresh,
+            scheduler=dask,
             **common,
         )
     else:
         check_inferable(name, options.value(mode))
-        useless = {"ties": options.value(ties), "threshold": threshold, "prior": prior}
+        useless = {"ties": options.value(ties), "threshold": threshold, "prior": prior, "dask": dask}
         for option, text in useless.items():
             if text is not None:
                 raise ArgumentError(f"--infer-reliability has no use for --{option} {text}: leave it out.")

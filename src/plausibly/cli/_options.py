@@ -148,6 +148,15 @@ Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_h
 Warmup = Annotated[
     int | None, typer.Option(help="Trajectories to adapt by (NUTS), by default 300.", rich_help_panel=_SAMPLING)
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786, whose workers compute the shards.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
 Format = Annotated[
     TableFormat, typer.Option("--format", help="Of the tables: Parquet is smaller and quicker for many cases.")
 ]

@@ -1,15 +1,15 @@
 """Programs compiled once per shape of case, and run over the cases of all buckets on all cores.
 
 Either in chunks of a fixed number of cases, or in *seats* that take the next case as soon as the one they hold has
-finished. Programs are traced one after the other (NumPyro's effect handlers are global), then compiled and run by a
-pool of threads, since XLA lets go of the interpreter while it works. Compiled programs are kept for the life of the
-process.
+finished. Programs are traced one after the other (NumPyro's effect handlers are global), then compiled and run by
+pools of threads, one for each device, since XLA lets go of the interpreter while it works. Compiled programs are kept
+for the life of the process.
 """
 
 import os
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ import numpy as np
 from jaxtyping import Bool, Int, Key
 
 from plausibly._progress import Progress
-from plausibly.inference._batching import Bucket
+from plausibly.inference._batching import Bucket, Shape
+from plausibly.inference._devices import devices, parted
 from plausibly.inference._programs import compiler_options, kept_on_disk, lower
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
@@ -102,13 +103,12 @@ def run_chunks(
     # The costliest chunks go first, so that no core is left with one of them at the end.
     buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
     with _Pool() as pool:
-        programs = pool.compile([(name, b.shape, sizes[b.shape]) for b in buckets], buckets, make, progress, doing)
+        units = _units(buckets, sizes, len(pool.devices))
+        programs = pool.compile(
+            [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing
+        )
         finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
-        work = []
-        for bucket, program in zip(buckets, programs, strict=True):
-            for first in range(0, len(bucket.cases), sizes[bucket.shape]):
-                at = np.arange(first, min(first + sizes[bucket.shape], len(bucket.cases)))
-                work.append(pool.threads.submit(run, program, bucket, at))
+        work = [pool.submit(device, run, programs[number, device], buckets[number], at) for number, device, at in units]
         for future in as_completed(work):
             chunk = future.result()
             yield chunk
@@ -191,16 +191,17 @@ def run_seats(
 
     with _Pool() as pool:
         buckets = sorted(buckets, key=lambda b: -b.shape.cost())
-        programs = pool.compile(
-            [(name, b.shape, sizes[b.shape]) for b in buckets], buckets, make, progress, doing, donated=(0,)
-        )
+        units = _units(buckets, sizes, len(pool.devices))
+        idents = [(name, b.shape, sizes[b.shape]) for b in buckets]
+        programs = pool.compile(idents, units, buckets, make, progress, doing, donated=(0,))
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
         out: SimpleQueue[Chunk | Exception] = SimpleQueue()
         queues = [deque(range(len(bucket.cases))) for bucket in buckets]
-        for bucket, program, waiting in zip(buckets, programs, queues, strict=True):
-            for _ in range(min(pool.size, -(-len(bucket.cases) // sizes[bucket.shape]))):
-                pool.threads.submit(run, program, bucket, waiting, out)
+        rounds = Counter((unit.number, unit.device) for unit in units)
+        for (number, device), n in rounds.items():
+            for _ in range(min(pool.size, n)):
+                pool.submit(device, run, programs[number, device], buckets[number], queues[number], out)
         try:
             while left:
                 chunk = out.get()
@@ -215,40 +216,79 @@ def run_seats(
                 waiting.clear()
 
 
+class _Unit(NamedTuple):
+    """Cases of a bucket that fill a program once, and where."""
+
+    number: int  # of the bucket
+    device: int
+    at: Int[np.ndarray, " case"]
+
+
+def _units(buckets: Sequence[Bucket], sizes: Mapping[Shape, int], n_devices: int) -> list[_Unit]:
+    """Cut buckets into what their programs take at a time, and give it to the devices."""
+    cut = [
+        (number, np.arange(first, min(first + sizes[bucket.shape], len(bucket.cases))))
+        for number, bucket in enumerate(buckets)
+        for first in range(0, len(bucket.cases), sizes[bucket.shape])
+    ]
+    shapes = [buckets[number].shape for number, _ in cut]
+    places = parted([sizes[shape] * shape.cost() for shape in shapes], n_devices)
+    return [_Unit(number, device, at) for (number, at), device in zip(cut, places, strict=True)]
+
+
 class _Pool:
-    """Threads that compile and run programs; what they have not begun is dropped on leaving."""
+    """Threads for each device that compile and run programs; what they have not begun is dropped on leaving."""
 
     def __init__(self):
-        self.size = os.cpu_count() or 1
-        self.threads = ThreadPoolExecutor(self.size)
+        self.devices = devices()
+        self.size = -(-(os.cpu_count() or 1) // len(self.devices))
+        self._threads = [ThreadPoolExecutor(self.size) for _ in self.devices]
 
     def __enter__(self) -> "_Pool":
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.threads.shutdown(cancel_futures=True)
+        for threads in self._threads:
+            threads.shutdown(wait=False, cancel_futures=True)
+        for threads in self._threads:
+            threads.shutdown()
+
+    def submit(self, device: int, function: Callable[..., Any], *arguments: Any) -> Future:
+        """Let a thread of a device do something."""
+
+        def run() -> Any:
+            with jax.default_device(self.devices[device]):
+                return function(*arguments)
+
+        return self._threads[device].submit(run)
 
     def compile(
         self,
         idents: Sequence[Hashable],
+        units: Sequence[_Unit],
         buckets: Sequence[Bucket],
         make: Callable[[Bucket], tuple[Callable, tuple]],
         progress: Progress,
         doing: str,
         donated: tuple[int, ...] = (),
-    ) -> list[Any]:
-        """One program for each bucket, from :data:`_compiled` where it is there already."""
-        wanted = {ident: bucket for ident, bucket in zip(idents, buckets, strict=True) if ident not in _compiled}
-        if not wanted:
-            return [_compiled[ident] for ident in idents]
-        options = compiler_options()
-        compiled = progress.task(f"Compiling for {doing}", len(wanted), "programs")
-        with kept_on_disk():
-            compiling = {
-                self.threads.submit(lower(ident, partial(make, bucket), donated).compile, options): ident
-                for ident, bucket in wanted.items()
-            }
-            for future in as_completed(compiling):
-                _compiled[compiling[future]] = future.result()
-                compiled(1)
-        return [_compiled[ident] for ident in idents]
+    ) -> dict[tuple[int, int], Any]:
+        """One program for each bucket and device, from :data:`_compiled` where it is there already."""
+        keys = {(unit.number, unit.device): (idents[unit.number], self.devices[unit.device]) for unit in units}
+        wanted: dict[int, list[int]] = {}
+        for (number, device), key in keys.items():
+            if key not in _compiled:
+                wanted.setdefault(number, []).append(device)
+        if wanted:
+            options = compiler_options()
+            compiled = progress.task(f"Compiling for {doing}", sum(map(len, wanted.values())), "programs")
+            with kept_on_disk():
+                compiling = {}
+                for number, places in wanted.items():
+                    on = [self.devices[device] for device in places]
+                    programs = lower(idents[number], partial(make, buckets[number]), donated, devices=on)
+                    for device, program in zip(places, programs, strict=True):
+                        compiling[self.submit(device, program.compile, options)] = keys[number, device]
+                for future in as_completed(compiling):
+                    _compiled[compiling[future]] = future.result()
+                    compiled(1)
+        return {place: _compiled[key] for place, key in keys.items()}

@@ -10,9 +10,9 @@ or, on Linux, ``~/.cache/plausibly``; elsewhere JAX's cache has been seen to cra
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 import jax
 from jax import export
 from jax.experimental.compilation_cache import compilation_cache
+from jax.sharding import SingleDeviceSharding
 
 from plausibly.inference._program import Program
 
@@ -44,9 +45,13 @@ def compiler_options() -> dict[str, Any] | None:
 
 
 def lower(
-    ident: Hashable, make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]], donated: tuple[int, ...] = ()
-) -> jax.stages.Lowered:
-    """Trace a program, or find it traced on disk.
+    ident: Hashable,
+    make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]],
+    donated: tuple[int, ...] = (),
+    *,
+    devices: Sequence[jax.Device],
+) -> list[jax.stages.Lowered]:
+    """Trace a program, or find it traced on disk, and lower it for each of some devices.
 
     Parameters
     ----------
@@ -58,22 +63,29 @@ def lower(
         dictionaries.
     donated
         Which of the arguments may be overwritten.
+    devices
+        Where it is to run; what is traced, and kept, is the same for all.
     """
     try:
         name = f"plausibly-{_digest(_spelled((ident, _surroundings())))}.jaxexport"
     except TypeError:
         function, arguments = make()
-        return jax.jit(function, donate_argnums=donated).lower(*arguments)
-    exported = _read(name)
-    if exported is None:
-        function, arguments = make()
-        data = export.export(jax.jit(function, donate_argnums=donated))(*arguments).serialize()
-        _write(name, bytes(data))
-        # Now as later: what has been on disk might be compiled to something else in the last bit.
-        exported = export.deserialize(data)
-    shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in exported.in_avals]
-    arguments, _ = jax.tree.unflatten(exported.in_tree, shapes)
-    return jax.jit(exported.call, donate_argnums=donated).lower(*arguments)
+    else:
+        exported = _read(name)
+        if exported is None:
+            function, arguments = make()
+            data = export.export(jax.jit(function, donate_argnums=donated))(*arguments).serialize()
+            _write(name, bytes(data))
+            # Now as later: what has been on disk might be compiled to something else in the last bit.
+            exported = export.deserialize(data)
+        function = exported.call
+        arguments, _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
+    jitted = jax.jit(function, donate_argnums=donated)
+
+    def on(device: jax.Device, array: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=SingleDeviceSharding(device))
+
+    return [jitted.lower(*jax.tree.map(partial(on, device), arguments)) for device in devices]
 
 
 @contextmanager

@@ -1,0 +1,309 @@
+"""Shards computed on a Dask cluster.
+
+A worker computes a shard, writes its file to a folder of its own and sends the bytes; the client keeps them. So workers
+and client share no disk, and what is kept is what one process alone would have kept. Workers may come and go: a shard
+depends on nothing but what is sent with it, and is computed again where it was lost.
+"""
+
+import asyncio
+import pickle
+import platform
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from types import TracebackType
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import jax
+
+from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning
+
+Made = TypeVar("Made")
+
+_ANSWER = 10  # seconds for a scheduler to answer
+_LOOK = 5  # seconds between two looks at whether there are workers
+_PATIENCE = 30  # seconds without any worker before that is said
+_AHEAD = 2  # shards with the cluster at a time, for each worker: one in work and the next
+
+# What the bytes of a shard depend on.
+_PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz", "xarray", "h5netcdf", "h5py")
+_SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
+
+# XLA uses all cores and tracing is not for several threads, so a process computes one shard at a time, however many
+# threads its worker has.
+_one = threading.Lock()
+
+
+class Cluster:
+    """A Dask cluster as a place to compute shards; a context that lets go of it.
+
+    Parameters
+    ----------
+    scheduler
+        A ``dask.distributed.Client``, which is left open, or the address of a scheduler.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    ClusterError
+        If Dask is not installed, or no scheduler answers at the address.
+    """
+
+    def __init__(self, scheduler: Any):
+        try:
+            import distributed
+        except ImportError as error:
+            raise ClusterError(
+                f"a Dask cluster needs dask.distributed, which cannot be imported ({error}): "
+                "pip install 'plausibly[dask]'."
+            ) from error
+        self._dask = distributed
+        self._own = isinstance(scheduler, str)
+        if isinstance(scheduler, str):
+            self._client = self._connect(scheduler)
+        elif not isinstance(scheduler, distributed.Client):
+            raise ArgumentError(
+                "scheduler must be a dask.distributed.Client or the address of a Dask scheduler, but "
+                f"{scheduler!r} was given."
+            )
+        elif scheduler.asynchronous:
+            raise ArgumentError("scheduler must be a Client that waits, but one with asynchronous=True was given.")
+        elif scheduler.status != "running":
+            raise ClusterError(f"the Dask client is {scheduler.status}: connect a new one.")
+        else:
+            self._client = scheduler
+
+    def _connect(self, address: str) -> Any:
+        try:
+            # A client that fails to connect goes on trying in the background.
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, _greet(address)).result()
+            return self._dask.Client(address, timeout=_ANSWER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"no Dask scheduler answers at {address!r} within {_ANSWER} seconds ({error}): start one with dask "
+                "scheduler, and give the address that it prints, such as tcp://10.0.0.1:8786."
+            ) from error
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
+        if self._own:
+            self._client.close()
+
+    def compute(
+        self,
+        part: Callable[[int], Callable[[], Made]],
+        write: Callable[[Made, Path], Any],
+        numbers: Sequence[int],
+    ) -> Generator[tuple[int, bytes], None, None]:
+        """Compute shards, and yield their numbers and files in the order in which they are finished.
+
+        Parameters
+        ----------
+        part
+            Given the number of a shard, returns what computes it, which is sent to a worker.
+        write
+            Writes what was computed to a file.
+        numbers
+            Of the shards. Few are with the cluster at a time, so that nothing piles up at either end.
+
+        Raises
+        ------
+        ClusterError
+            If workers and client differ in what the bytes depend on, or the cluster fails.
+        PlausiblyError
+            What a worker raised.
+        """
+        waiting, running = deque(numbers), {}
+        about = surroundings()
+        processors: set[str] = set()
+        try:
+            while waiting or running:
+                while waiting and len(running) < _AHEAD * max(self._workers(), 1):
+                    number = waiting.popleft()
+                    running[self._submit(number, part(number), write, about)] = number
+                number, file = self._take(running, processors)
+                yield number, file
+                del file
+        finally:
+            # A shard that a worker has begun, it finishes; nobody waits for it.
+            if running and self._client.status == "running":
+                with suppress(OSError, self._dask.TimeoutError):
+                    self._client.cancel(list(running), force=True)
+
+    def _take(self, running: dict[Any, int], processors: set[str]) -> tuple[int, bytes]:
+        """Take a shard that is finished from those that are running."""
+        done = self._first(list(running))
+        number = running.pop(done)
+        with self._told():
+            file, processor = done.result()
+        processors.add(processor)
+        if len(processors) == 2:
+            warnings.warn(
+                f"workers have different processors ({' and '.join(sorted(processors))}), whose last digits differ, so "
+                "another run need not end with the same draws",
+                PlausiblyWarning,
+                stacklevel=3,
+            )
+            processors.add("")  # Once is enough.
+        return number, file
+
+    def _workers(self) -> int:
+        with self._told():
+            return len(self._client.nthreads())
+
+    def _submit(self, number: int, make: Callable[[], Made], write: Callable, about: Mapping[str, str]) -> Any:
+        import cloudpickle
+        import dask
+
+        try:
+            work = cloudpickle.dumps((make, write))
+        except Exception as error:
+            raise ArgumentError(
+                f"the model cannot be sent to other processes ({' '.join(str(error).split())}): let it refer to plain "
+                "functions, numbers and arrays."
+            ) from error
+        key = f"plausibly-shard-{number}-{uuid4().hex}"
+        # Dask warns of what is larger than ten megabytes; these are the annotations of one shard.
+        with self._told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self._client.submit(pickle.loads, pickle.dumps(_Order(work, about)), key=key)
+
+    def _first(self, running: Sequence[Any]) -> Any:
+        """Wait for one of them, as long as it takes."""
+        since, said = monotonic(), False
+        while True:
+            try:
+                with self._told(), self._client.as_current():
+                    return self._dask.wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done.pop()
+            except self._dask.TimeoutError:
+                if self._workers():
+                    since = monotonic()
+                elif not said and monotonic() - since > _PATIENCE:
+                    warnings.warn(
+                        f"no worker has been there for {_PATIENCE} seconds: start some with dask worker "
+                        f"{self._client.scheduler.address}; what is finished is kept, and the rest waits for them",
+                        PlausiblyWarning,
+                        stacklevel=3,
+                    )
+                    said = True
+
+    def _told(self) -> "_Told":
+        return _Told(self._dask)
+
+
+class _Told:
+    """A context in which what Dask raises becomes a sentence."""
+
+    def __init__(self, dask: Any):
+        self._dask = dask
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
+        from distributed.client import FutureCancelledError
+        from distributed.scheduler import KilledWorker
+
+        again = "the same run again goes on with what is finished"
+        if isinstance(error, KilledWorker):
+            raise ClusterError(
+                f"one shard ended the {error.allowed_failures + 1} workers that tried it, the last at "
+                f"{error.last_worker.address}, for want of memory as a rule: give workers more, or take fewer cases "
+                f"in a shard with fresh=True (--fresh); else {again}."
+            ) from error
+        if isinstance(error, ModuleNotFoundError):
+            raise ClusterError(
+                f"a worker cannot load what it was sent ({error}): install plausibly, and what your program imports, "
+                "where workers run."
+            ) from error
+        if isinstance(error, FutureCancelledError | self._dask.CancelledError | self._dask.comm.CommClosedError) or (
+            isinstance(error, OSError) and not isinstance(error, self._dask.TimeoutError)
+        ):
+            raise ClusterError(f"the Dask scheduler went away ({' '.join(str(error).split())}): {again}.") from error
+
+
+async def _greet(address: str) -> None:
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    comm = await connect(address, timeout=_ANSWER, **Security().get_connection_args("client"))
+    await comm.close()
+
+
+def surroundings() -> dict[str, str]:
+    """What results depend on beside data and arguments: versions and settings of the packages at work.
+
+    Examples
+    --------
+    >>> sorted(surroundings())[:3]
+    ['arviz', 'h5netcdf', 'h5py']
+    """
+    found = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "none"
+    return found | {name: str(getattr(jax.config, name)) for name in _SETTINGS}
+
+
+class _Order:
+    """A call of :func:`_finish` that takes place where this is unpickled.
+
+    A worker that cannot unpickle a task dies of it; one that cannot unpickle what its task unpickles says so. And the
+    scheduler need not know this package.
+    """
+
+    def __init__(self, work: bytes, about: Mapping[str, str]):
+        self._arguments = work, about
+
+    def __reduce__(self) -> tuple[Callable, tuple]:
+        return _finish, self._arguments
+
+
+def _finish(work: bytes, about: Mapping[str, str]) -> tuple[bytes, str]:
+    """Do what a worker does; return the contents of the file, and the name of the processor."""
+    own = surroundings()
+    if own != about:
+        names = [name for name in {**about, **own} if own.get(name) != about.get(name)]
+        what = ", ".join(f"{name} is {about.get(name)} here and {own.get(name)} there" for name in names)
+        raise ClusterError(
+            f"a worker's environment is another than this one ({what}), so results might differ: install the "
+            "same in both."
+        )
+
+    def finish() -> tuple[bytes, str]:
+        make, write = pickle.loads(work)
+        with TemporaryDirectory(prefix="plausibly-") as folder:
+            path = Path(folder) / "shard"
+            write(make(), path)
+            return path.read_bytes(), _processor()
+
+    # In a thread that Dask knows nothing of: in one of its own, xarray connects to the cluster to lock the file.
+    with _one, ThreadPoolExecutor(1) as thread:
+        return thread.submit(finish).result()
+
+
+@cache
+def _processor() -> str:
+    """What computes here, in words."""
+    device = jax.local_devices()[0]
+    if device.platform != "cpu":
+        return device.device_kind
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    return platform.machine()

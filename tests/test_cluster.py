@@ -1,0 +1,287 @@
+"""Shards on a real Dask cluster: the bytes of one process, whatever happens to workers."""
+
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from functools import partial
+from types import ModuleType
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly import _cluster
+from plausibly._cluster import Cluster, surroundings
+from plausibly._shards import Shards
+from plausibly.cli import app
+from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
+
+distributed = pytest.importorskip("distributed")
+
+SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "shard": 4, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes, of two threads each: more than may work at a time."""
+    kept = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir), "JAX_PLATFORMS": "cpu"}
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, dashboard_address=None, silence_logs="CRITICAL", env=kept
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def annotations():
+    return pb.datasets.simulate_differentials(32, seed=0).annotations
+
+
+@pytest.fixture(scope="module")
+def whole(annotations, tmp_path_factory):
+    """What one process makes of them."""
+    path = tmp_path_factory.mktemp("whole") / "p.nc"
+    pb.aggregate(annotations, out=path, **SETTINGS)
+    return path
+
+
+def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations, whole, tmp_path):
+    before = client.run(os.getpid)
+    add = Shards.add
+
+    def kill(shards, number, write):
+        path = add(shards, number, write)
+        if len(killed) == 0:
+            busy = next(worker for worker, tasks in client.processing().items() if tasks)
+            killed.append(before[busy])
+            os.kill(before[busy], signal.SIGKILL)
+        return path
+
+    killed: list[int] = []
+    monkeypatch.setattr(Shards, "add", kill)
+    posterior = pb.aggregate(annotations, out=tmp_path / "p.nc", scheduler=client, **SETTINGS)
+    assert killed
+    assert not set(killed) & set(client.run(os.getpid).values())
+    assert (tmp_path / "p.nc").read_bytes() == whole.read_bytes()
+    assert os.listdir(tmp_path) == ["p.nc"]
+    assert posterior.attrs == pb.load(whole).attrs
+
+
+def test_without_a_file_the_draws_are_in_memory(cluster, annotations, whole):
+    posterior = pb.aggregate(annotations, scheduler=cluster.scheduler_address, **SETTINGS)
+    expected = pb.load(whole)
+    for group in ("posterior", "log_likelihood", "constant_data"):
+        for name, variable in expected[group].variables.items():
+            np.testing.assert_array_equal(posterior[group].variables[name].values, variable.values)
+
+
+def test_the_command_makes_the_same_file(cluster, annotations, whole, tmp_path):
+    pb.write_annotations(annotations, tmp_path / "a.json")
+    words = ["aggregate", tmp_path / "a.json", "--model", "prirn", "--draws", 20, "--chains", 2, "--shard", 4]
+    words += ["--out", tmp_path / "p.nc", "--dask", cluster.scheduler_address]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "p.nc").read_bytes() == whole.read_bytes()
+
+
+def squares(number):
+    """What computes the square of a number, for workers that cannot import this module."""
+    return lambda: number**2
+
+
+def write(made, path):
+    path.write_text(str(made))
+
+
+@pytest.fixture
+def by_value():
+    """Functions of this module are sent as they are, since workers cannot import it."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+def test_few_shards_are_with_the_cluster_at_a_time(client, by_value):
+    begun, ahead = [], []
+
+    def part(number):
+        begun.append(number)
+        return squares(number)
+
+    with Cluster(client) as cluster:
+        found = {}
+        for number, data in cluster.compute(part, write, range(30)):
+            found[number] = int(data)
+            ahead.append(len(begun) - len(found))
+    assert found == {number: number**2 for number in range(30)}
+    assert begun == list(range(30))
+    assert 1 <= max(ahead) <= 4
+
+
+def test_leaving_early_cancels_the_rest(client, by_value):
+    with Cluster(client) as cluster:
+        running = cluster.compute(squares, write, range(30))
+        next(running)
+        running.close()
+    assert client.status == "running"
+    assert not client.futures
+
+
+def test_interrupted_work_goes_on_with_what_is_finished(monkeypatch, client, annotations, whole, tmp_path):
+    add = Shards.add
+
+    def stop(shards, number, write):
+        if len(kept) == 3:
+            raise KeyboardInterrupt
+        kept.append(number)
+        return add(shards, number, write)
+
+    kept: list[int] = []
+    monkeypatch.setattr(Shards, "add", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pb.aggregate(annotations, out=tmp_path / "p.nc", scheduler=client, **SETTINGS)
+    monkeypatch.undo()
+    assert not client.futures
+    assert len(list((tmp_path / "p.nc.parts").glob("0*"))) == 3
+    asked = []
+    select = pb.Annotations.select
+    monkeypatch.setattr(pb.Annotations, "select", lambda self, cases: asked.append(cases) or select(self, cases))
+    pb.aggregate(annotations, out=tmp_path / "p.nc", scheduler=client, **SETTINGS)
+    assert len(asked) == 8 - 3
+    assert (tmp_path / "p.nc").read_bytes() == whole.read_bytes()
+
+
+def test_errors_are_those_of_one_process(client, by_value):
+    def part(number):
+        def make():
+            raise AnnotationError("case 'p1' has none: name one.")
+
+        return make
+
+    with Cluster(client) as cluster, pytest.raises(AnnotationError, match=r"^case 'p1' has none: name one\.$"):
+        list(cluster.compute(part, write, [0, 1]))
+
+
+def test_other_versions_are_refused(monkeypatch, client, annotations):
+    others = surroundings() | {"numpy": "1.0", "jax_enable_x64": "True"}
+    monkeypatch.setattr(_cluster, "surroundings", lambda: others)
+    with pytest.raises(
+        ClusterError, match=r"\(numpy is 1\.0 here and .* there, jax_enable_x64 is True here and False there\)"
+    ):
+        pb.aggregate(annotations, scheduler=client, **SETTINGS)
+
+
+def test_what_a_worker_cannot_import(monkeypatch, client, by_value):
+    module = ModuleType("nowhere")
+    exec("def make(): pass", module.__dict__)
+    monkeypatch.setitem(sys.modules, "nowhere", module)
+    with (
+        Cluster(client) as cluster,
+        pytest.raises(ClusterError, match=r"cannot load what it was sent \(No module named 'nowhere'\): install"),
+    ):
+        list(cluster.compute(lambda number: module.make, write, [0]))
+
+
+def test_different_processors_are_named_once(client, by_value):
+    def part(number):
+        def make():
+            _cluster._processor = lambda: f"processor {number % 2}"
+
+        return make
+
+    with warnings.catch_warnings(record=True) as found, Cluster(client) as cluster:
+        warnings.simplefilter("always", PlausiblyWarning)
+        list(cluster.compute(part, write, range(6)))
+        client.run(lambda: importlib.reload(_cluster) and None)
+    assert ["processor 0 and processor 1" in str(one.message) for one in found] == [True]
+
+
+def test_waiting_for_workers_is_said(monkeypatch, cluster, by_value):
+    monkeypatch.setattr(_cluster, "_LOOK", 0.1)
+    monkeypatch.setattr(_cluster, "_PATIENCE", 0.2)
+    address = cluster.scheduler_address
+    with distributed.Client(cluster) as client:
+        nobody = iter([{}] * 20)
+        monkeypatch.setattr(client, "nthreads", lambda: next(nobody, {"w": 1}))
+        with Cluster(client) as empty, pytest.warns(PlausiblyWarning, match=rf"no worker .* dask worker {address}"):
+            found = list(empty.compute(lambda number: partial(time.sleep, 1.5), write, [3]))
+    assert found == [(3, b"None")]
+
+
+def test_what_cannot_be_sent(client):
+    lock = threading.Lock()
+    with Cluster(client) as cluster, pytest.raises(ArgumentError, match=r"cannot be sent to other processes \(.*lock"):
+        list(cluster.compute(lambda number: lambda: lock, write, [0]))
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            "killed",
+            r"one shard ended the 4 workers that tried it, the last at tcp://w:1, for want of memory .*--fresh",
+        ),
+        (distributed.CancelledError("lost"), r"the Dask scheduler went away \(lost\): the same run again goes on"),
+        (OSError("closed"), r"the Dask scheduler went away \(closed\): the same run again goes on"),
+    ],
+)
+def test_what_dask_raises_is_said_in_a_sentence(client, error, sentence):
+    from types import SimpleNamespace
+
+    from distributed.scheduler import KilledWorker
+
+    if error == "killed":
+        error = KilledWorker("shard", SimpleNamespace(address="tcp://w:1"), 3)
+    with pytest.raises(ClusterError, match=sentence), Cluster(client)._told():
+        raise error
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9", "what://127.0.0.1:9"])
+def test_nobody_answers(monkeypatch, annotations, address):
+    monkeypatch.setattr(_cluster, "_ANSWER", 0.5)
+    with pytest.raises(ClusterError, match=rf"no Dask scheduler answers at '{address}' within 0\.5 seconds"):
+        pb.aggregate(annotations, scheduler=address, **SETTINGS)
+
+
+def test_what_is_no_scheduler(annotations, tmp_path):
+    with pytest.raises(ArgumentError, match=r"scheduler must be a dask\.distributed\.Client or .* but 3 was given"):
+        pb.aggregate(annotations, scheduler=3, **SETTINGS)
+    with pytest.raises(ArgumentError, match=r"one model of all cases, which comes in no shards, but scheduler was"):
+        pb.aggregate(annotations, reliability="infer", scheduler="tcp://127.0.0.1:9")
+    table = pd.DataFrame({"case": ["a", "a", "b"], "annotator": ["x", "y", "x"], "score": [1.0, 2.0, 3.0]})
+    scores = pb.Annotations.from_scores(table)
+    with pytest.raises(ArgumentError, match=r"one model of all scores, which comes in no shards, but scheduler was"):
+        pb.aggregate(scores, "normal-scores", threshold=0, scheduler="tcp://127.0.0.1:9")
+    words = ["aggregate", str(tmp_path / "a.json"), "--infer-reliability", "dataset", "--dask", "tcp://127.0.0.1:9"]
+    pb.write_annotations(annotations, tmp_path / "a.json")
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "--infer-reliability has no use for --dask tcp://127.0.0.1:9" in " ".join(result.output.split())
+
+
+def test_closed_clients_and_those_that_do_not_wait(cluster):
+    client = distributed.Client(cluster)
+    client.close()
+    with pytest.raises(ClusterError, match=r"the Dask client is closed: connect a new one"):
+        Cluster(client)
+
+
+def test_without_dask(monkeypatch, annotations):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"needs dask\.distributed, .* pip install 'plausibly\[dask\]'"):
+        pb.aggregate(annotations, scheduler="tcp://127.0.0.1:9", **SETTINGS)

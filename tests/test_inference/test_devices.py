@@ -1,0 +1,85 @@
+"""Several devices: the same bytes as one, and work for all of them."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import jax
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plausibly.inference._devices import devices, parted
+
+# Sixteen seats or fewer and eight cases to a chunk, so that two dozen cases are work for four devices.
+PROGRAM = """
+import hashlib, sys
+import jax
+import plausibly as pb
+from plausibly.inference import _chunks
+
+_chunks._seats = _chunks._chunk_size = lambda n: 8
+used = set()
+units = _chunks._units
+
+def noted(*arguments):
+    found = units(*arguments)
+    used.update(unit.device for unit in found)
+    return found
+
+_chunks._units = noted
+cases = [[[["a"], ["b"]], [["b"], ["c"]], [["c"], ["a"]]] for _ in range(26)]
+annotations = pb.Annotations.from_rankings(cases, classes=["a", "b", "c", "d"])
+settings = {"draws": 10, "chains": 2, "seed": 0, "progress": False}
+for model, engine in (("plackett-luce", "nuts"), ("plackett-luce", "gibbs"), ("prirn", "exact")):
+    adapted = {} if engine == "exact" else {"warmup": 20}
+    posterior = pb.aggregate(annotations, model, engine=engine, **adapted, **settings)
+    digest = hashlib.blake2b()
+    for group in ("posterior", "sample_stats", "log_likelihood", "convergence"):
+        if group != "sample_stats" or engine != "exact":
+            for name, variable in posterior[group].data_vars.items() if group in posterior else ():
+                digest.update(name.encode() + variable.values.tobytes())
+    print(engine, digest.hexdigest())
+print(len(jax.devices()), len(used), file=sys.stderr)
+"""
+
+
+def run(n, folder):
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={n}"
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_COMPILATION_CACHE_DIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    present, used = map(int, done.stderr.splitlines()[-1].split())
+    assert (present, used) == (n, n)
+    return done.stdout
+
+
+def test_four_devices_draw_what_one_draws(tmp_path):
+    one = run(1, tmp_path)
+    assert [line.split()[0] for line in one.splitlines()] == ["nuts", "gibbs", "exact"]
+    assert run(4, tmp_path) == one  # which finds the programs that one device has kept
+
+
+@given(st.lists(st.floats(0.1, 100), min_size=1, max_size=50), st.integers(1, 8))
+def test_every_device_gets_a_run_of_about_its_share(costs, n):
+    places = parted(costs, n)
+    assert places == sorted(places)
+    assert 0 <= places[0] <= places[-1] < n
+    load = Counter()
+    for cost, place in zip(costs, places, strict=True):
+        load[place] += cost
+    assert max(load.values()) <= sum(costs) / n + max(costs) * (1 + 1e-9)
+
+
+def test_a_device_of_ones_own_choice():
+    assert devices() == jax.local_devices()
+    with jax.default_device(jax.local_devices()[0]):
+        assert devices() == [jax.local_devices()[0]]
+    with jax.default_device("cpu"):
+        assert devices() == jax.local_devices(backend="cpu")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_no_work_is_no_trouble(n):
+    assert parted([], n) == []
