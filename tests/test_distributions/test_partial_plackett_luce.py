@@ -248,6 +248,43 @@ def test_expanded_annotations_are_independent():
     assert d.log_prob(values).shape == (20, 50)
 
 
+def test_one_ranking_counts_for_every_member_of_an_expanded_batch():
+    value = np.array([0, 1, 2, 2])
+    expected = literal(LOGS, value)
+    np.testing.assert_allclose(PartialPlackettLuce(LOGS).expand((3,)).log_prob(value), [expected] * 3, rtol=1e-5)
+    # Of distributions that are mapped over, only the leaves say what batch they have.
+    mapped = jax.vmap(lambda d: d.log_prob(value))(PartialPlackettLuce(jnp.stack([LOGS, LOGS])))
+    np.testing.assert_allclose(mapped, [expected] * 2, rtol=1e-5)
+
+
+def test_weights_may_be_whole_numbers():
+    weights, value = np.array([0, 1, 2, 0]), np.array([2, 1, 0, 2])
+    d = PartialPlackettLuce(weights)
+    assert sorted(d.sample(jax.random.key(0)).tolist()) == [0, 1, 2, 3]
+    np.testing.assert_allclose(d.log_prob(value), literal(weights, value), rtol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [[3, 2], [-1, 2]], ids=str)
+def test_sizes_that_no_ranking_has_are_refused(sizes):
+    with pytest.raises(ValueError, match=r"whole numbers of at least 0 that sum up to at most the 4 classes, got \["):
+        PartialPlackettLuce(LOGS, np.array(sizes))
+
+
+@pytest.mark.parametrize("value", [[0], [0, 1, 1]], ids=str)
+def test_rankings_of_other_classes_are_refused(value):
+    with pytest.raises(ValueError, match="the position of each of 4 classes on its last axis, got an array of shape"):
+        PartialPlackettLuce(LOGS).log_prob(np.array(value))
+
+
+def test_what_rankings_cost_grows_with_their_blocks_not_with_pairs_of_classes():
+    values = np.full((50, 400), 9)
+    values[:, :4] = [3, 1, 1, 2]
+    d = PartialPlackettLuce(jnp.zeros(400))
+    jaxpr = jax.make_jaxpr(lambda x: PartialPlackettLuce(x).log_prob(values))(d.log_weights)
+    assert max(v.aval.size for equation in jaxpr.eqns for v in equation.outvars) <= 50 * 400 * 3
+    np.testing.assert_allclose(d.log_prob(values[0]), np.log(2 / 400 / 399 / 398 / 397), rtol=1e-6)
+
+
 def test_it_passes_through_jit_and_vmap():
     d = PartialPlackettLuce(LOGS, np.array([1, 2]), max_block_size=2)
     values = d.sample(jax.random.key(0), (6,))

@@ -52,10 +52,27 @@ def _log_sum(x: Float[Array, "*#set class"], mask: Bool[Array, "*set class"]) ->
     return jnp.where(found, jnp.log(jnp.where(found, total, 1)) + greatest[..., 0], -jnp.inf)
 
 
-def _largest_drawn(value: Integer[np.ndarray, "*shape class"]) -> int:
-    """Size of the largest tied block of any ranking, last blocks apart; at least 1."""
-    sizes = (value[..., None, :] == value[..., :, None]).sum(-1)
-    return int(np.where(value < value.max(-1, keepdims=True), sizes, 1).max(initial=1))
+_FEW = 16  # classes: room for as many blocks costs less than programs for different numbers of them
+
+
+def _drawn(value: Integer[np.ndarray, "*shape class"]) -> tuple[int, int]:
+    """Of any ranking, last blocks apart: the most blocks, and the size of the largest; at least 1."""
+    value = np.sort(value.reshape(-1, value.shape[-1]))
+    begins = np.concatenate([np.ones((len(value), 1), bool), value[:, 1:] != value[:, :-1]], axis=1)
+    start = np.flatnonzero(begins)
+    sizes = np.diff(start, append=value.size)
+    row, column = np.divmod(start, value.shape[1])
+    last = value[row, column] == value[row, -1]
+    return max(int(begins.sum(1).max(initial=0)) - 1, 1), int(sizes[~last].max(initial=1))
+
+
+def _check_sizes(block_sizes: Int[ArrayLike, "*#batch block"], n_classes: int) -> None:
+    sizes = np.asarray(block_sizes)
+    if not np.issubdtype(sizes.dtype, np.integer) or (sizes < 0).any() or (sizes.sum(-1) > n_classes).any():
+        raise ValueError(
+            f"block_sizes must be whole numbers of at least 0 that sum up to at most the {n_classes} classes, "
+            f"got {sizes.tolist()}"
+        )
 
 
 class PartialPlackettLuce(Distribution):
@@ -68,11 +85,17 @@ class PartialPlackettLuce(Distribution):
     block_sizes
         How many classes each block holds, best first, the last (unranked) block left out. Sampling needs them, since
         the model says which classes come first, not how many an annotator names; without them, samples are full
-        rankings. ``log_prob`` reads the sizes off its value. Zeros at the end are allowed.
+        rankings. ``log_prob`` reads the sizes off its value. Zeros are allowed; more than all classes are an error.
     max_block_size
         The largest tied block that ``log_prob`` of integer vectors provides for under ``jit``, the last one apart; NaN
         is returned where a value exceeds it. By default there is no limit: a value that is known when ``log_prob`` is
         called is provided for exactly, and what is not for blocks of all classes.
+
+    Raises
+    ------
+    ValueError
+        If there are no classes on the last axis of the weights or of a ranking, the limit is below one, or the sizes of
+        blocks are no whole numbers or too large.
 
     Notes
     -----
@@ -92,7 +115,7 @@ class PartialPlackettLuce(Distribution):
 
     def __init__(
         self,
-        log_weights: Float[ArrayLike, "*#batch class"],
+        log_weights: Float[ArrayLike, "*#batch class"] | Int[ArrayLike, "*#batch class"],
         block_sizes: Int[ArrayLike, "*#batch block"] | None = None,
         *,
         max_block_size: int | None = None,
@@ -101,19 +124,24 @@ class PartialPlackettLuce(Distribution):
         if jnp.ndim(log_weights) < 1:
             raise ValueError("log_weights must have the classes on its last axis, got a scalar")
         self.log_weights = jnp.asarray(log_weights)
+        if not jnp.issubdtype(self.log_weights.dtype, jnp.floating):
+            self.log_weights = self.log_weights.astype(float)
         self.n_classes = self.log_weights.shape[-1]
         if max_block_size is not None and max_block_size < 1:
             raise ValueError(f"max_block_size must be at least 1, got {max_block_size}")
         self.max_block_size = max_block_size
+        if block_sizes is not None and not isinstance(block_sizes, Tracer):
+            _check_sizes(block_sizes, self.n_classes)
         self.block_sizes = None if block_sizes is None else jnp.asarray(block_sizes)
         batch = self.log_weights.shape[:-1]
         if self.block_sizes is not None:
             batch = jnp.broadcast_shapes(batch, self.block_sizes.shape[:-1])
+        self._expanded: tuple[int, ...] = ()  # of what has been expanded, the batch that its leaves do not show
         super().__init__(batch_shape=batch, event_shape=(self.n_classes,), validate_args=validate_args)
 
     def tree_flatten(self):
         """Leaves and static data, for ``jit`` and ``vmap``."""
-        static = (self.max_block_size, self._batch_shape, self._event_shape, self._validate_args)
+        static = (self.max_block_size, self._batch_shape, self._event_shape, self._validate_args, self._expanded)
         return (self.log_weights, self.block_sizes), static
 
     @classmethod
@@ -121,14 +149,14 @@ class PartialPlackettLuce(Distribution):
         """Rebuild from :meth:`tree_flatten`, without looking at the leaves, which may be anything."""
         self = cls.__new__(cls)
         self.log_weights, self.block_sizes = params
-        self.max_block_size, self._batch_shape, self._event_shape, self._validate_args = aux_data
+        self.max_block_size, self._batch_shape, self._event_shape, self._validate_args, self._expanded = aux_data
         self.n_classes = self._event_shape[0]
         return self
 
     def expand(self, batch_shape: tuple[int, ...]) -> "PartialPlackettLuce":
         """The same distribution over more independent annotations, the weights still held once."""
-        leaves, (size, _, event, validate) = self.tree_flatten()
-        return self.tree_unflatten((size, tuple(batch_shape), event, validate), leaves)
+        leaves, (size, _, event, validate, _) = self.tree_flatten()
+        return self.tree_unflatten((size, tuple(batch_shape), event, validate, tuple(batch_shape)), leaves)
 
     def sample(
         self, key: Key[Array, ""] | UInt32[Array, " 2"], sample_shape: tuple[int, ...] = ()
@@ -149,24 +177,37 @@ class PartialPlackettLuce(Distribution):
         """
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value) if self.log_weights.ndim == 1 else self._log_prob_by_annotation(value)
+        if jnp.ndim(value) < 1 or jnp.shape(value)[-1] != self.n_classes:
+            raise ValueError(
+                f"a partial ranking must hold the position of each of {self.n_classes} classes on its last axis, "
+                f"got an array of shape {jnp.shape(value)}"
+            )
         size = self.n_classes if self.max_block_size is None else min(self.max_block_size, self.n_classes)
+        blocks = max(self.n_classes - 1, 1)
         if not isinstance(value, Tracer):
-            size = min(size, _largest_drawn(np.asarray(value)))
+            drawn, largest = _drawn(np.asarray(value))
+            size = min(size, largest)
+            blocks = blocks if blocks < _FEW else drawn
         value = jnp.asarray(value)
         if self._validate_args:
             self._validate_sample(value)
-        value = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, self.log_weights.shape))
-        # Each block is drawn from all classes that are not in front of it; its first class stands for it.
-        in_block = value[..., None, :] == value[..., :, None]
-        later = value[..., None, :] > value[..., :, None]
-        drawn = jnp.where(later.any(-1), in_block.sum(-1), 0)
+        expanded = (*self._expanded, self.n_classes)
+        value = jnp.broadcast_to(value, jnp.broadcast_shapes(value.shape, self.log_weights.shape, expanded))
+        # The position of each block, as far as there are so many; those beyond repeat one.
+        ordered = jnp.sort(value, axis=-1)
+        again = jnp.concatenate([jnp.zeros_like(ordered[..., :1], bool), ordered[..., 1:] == ordered[..., :-1]], -1)
+        begins = jnp.argsort(again, axis=-1, stable=True)[..., :blocks]
+        position = jnp.take_along_axis(ordered, begins, -1)[..., None]
+        # Each block is drawn from all classes that are not in front of it.
+        in_block = value[..., None, :] == position
+        later = value[..., None, :] > position
+        counted = ~jnp.take_along_axis(again, begins, -1) & later.any(-1)
         first = jnp.argsort(~in_block, axis=-1, stable=True)[..., :size]
         log_weights = jnp.broadcast_to(self.log_weights[..., None, :], in_block.shape)
         members = jnp.take_along_axis(log_weights, first, -1)
         mask = jnp.take_along_axis(in_block, first, -1)
-        counted = (first[..., 0] == jnp.arange(self.n_classes)) & later.any(-1)
         terms = jnp.where(counted, block_log_prob(members, _log_sum(log_weights, later), mask), 0).sum(-1)
-        return jnp.where((drawn > size).any(-1), jnp.nan, terms)
+        return jnp.where((counted & (in_block.sum(-1) > size)).any(-1), jnp.nan, terms)
 
     def _log_prob_of_draws(self, value: PartialRankings) -> Float[Array, " annotation"]:
         x = self.log_weights
