@@ -32,7 +32,8 @@ def made():
 
 
 def run(ident, make):
-    return lower(ident, make).compile()(X)["twice"]
+    (program,) = lower(ident, make, devices=jax.devices()[:1])
+    return program.compile()(X)["twice"]
 
 
 def test_a_program_is_traced_once(folder, made):
