@@ -449,9 +449,7 @@ def aggregate(
     given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
-    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
-    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+    described = _described(name, engine, seed, arguments)
     if isinstance(annotations, Scores):
         static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
         keys = case_keys(int(seed), annotations.cases)
@@ -491,6 +489,39 @@ def aggregate(
     )
 
 
+def refit(
+    annotations: Annotations,
+    model: str | Callable[..., None],
+    *,
+    engine: str = "auto",
+    seed: int,
+    progress: bool,
+    **given: Any,
+) -> Posterior:
+    """As :func:`aggregate`, for draws alone: without log likelihoods, and with the mean of the draws as point estimate.
+
+    These take as long as sampling, and whoever samples thousands of copies of cases has no use for them.
+    """
+    name, known, used, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
+    return _infer(
+        annotations,
+        model,
+        known,
+        arguments,
+        _described(name, used, seed, arguments),
+        automatic=engine == "auto",
+        quantities=len(_lay_out(annotations, arguments)[0]),
+        progress=progress,
+        draws_alone=True,
+    )
+
+
+def _described(name: str, engine: str, seed: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
+    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+    return described | {"arguments": json.dumps(arguments, sort_keys=True), "versions": _versions()}
+
+
 def _infer(
     annotations: Annotations,
     model: str | Callable[..., None],
@@ -501,6 +532,7 @@ def _infer(
     automatic: bool,
     quantities: int,
     progress: bool,
+    draws_alone: bool = False,
 ) -> Posterior:
     """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together."""
     name, engine = described["model"], described["engine"]
@@ -556,7 +588,9 @@ def _infer(
                 progress=bars,
             )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        if isinstance(model, str):
+        if draws_alone:
+            point, likelihood = plausibility.mean((0, 1)), None
+        elif isinstance(model, str):
             point = _point(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
             release_memory()
             likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
