@@ -18,6 +18,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import bucket_cases
+from plausibly.inference._joint import _group, _trajectories
 from plausibly.models import tempered_plackett_luce
 from plausibly.reliabilities import simulated_coverage
 
@@ -132,6 +133,22 @@ def test_one_reliability_has_the_posterior_of_quadrature(small):
         ess = az.ess(np.asarray(values))
         error = np.asarray(values).std() / np.sqrt(ess)
         assert abs(float(values.mean()) - expected) < 5 * error + 1e-3, (expected, float(values.mean()), error)
+
+
+@pytest.mark.parametrize(("step", "diverges"), [(1e-3, False), (1e9, True)])
+def test_a_trajectory_that_is_lost_diverges_and_goes_nowhere(step, diverges):
+    bucket, _ = buckets("merged", True)
+    group = _group(bucket, None, 0)
+    dim, n = bucket.shape.slots - 1, len(group.real)
+    z = jnp.ones((dim, n))
+    identity = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, n))
+    moved, rate, diverging, energy = _trajectories(
+        jax.random.key(0), group, z, jnp.log(jnp.array([30.0])), jnp.full(n, step), identity
+    )
+    assert (np.asarray(diverging) == diverges).all()
+    assert (np.asarray(moved == z).all(0) == diverges).all()
+    np.testing.assert_allclose(rate, 0 if diverges else 1, atol=1e-3)
+    assert np.isfinite(energy).all()
 
 
 def moments(values):

@@ -172,7 +172,7 @@ def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
     assert [round(row.get_ydata().mean(), 1) for row in rows] == [2, 1, 0]
     assert [row.get_color() for row in rows] == [COLOURS[0], COLOURS[0], "#777777"]
     assert ax.get_title() == "case 7"
-    assert ax.get_xlabel() == "plausibility (| mean, ◇ point estimate)"
+    assert ax.get_xlabel() == "plausibility\n(| mean, ◇ point estimate)"
 
 
 def test_one_other_class_is_one_other(ax):

@@ -8,13 +8,15 @@ import numpyro
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
+import xarray as xr
 from numpyro.handlers import scale
 
 import plausibly as pb
-from plausibly._arviz import pareto_smoothed, to_groups
+from plausibly._arviz import from_groups, pareto_smoothed, to_groups
 from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.predictive import _compare as comparing
+from plausibly.predictive import _scores as scoring
 from plausibly.predictive._folds import Folds
 from plausibly.predictive._scores import K_HAT, _without_others
 
@@ -337,6 +339,42 @@ def test_many_folds_leave_out_one_annotation_at_a_time():
     models = {"prirn": (10, 30)}
     one, many = (pb.compare(rankings(), models, folds=folds, progress=False) for folds in (None, 9))
     np.testing.assert_allclose(one.pointwise["elpd"], many.pointwise["elpd"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("first", "again", "warned"), [(1, 0, False), (1, 1, True), (6, 0, True)])
+def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch, first, again, warned):
+    annotations = labels(n=10)
+    calls = []
+
+    def refit(some, model, **given):
+        calls.append((some.n_cases, given))
+        # Dirichlets in closed form stand for chains, of which the last some are said to have failed.
+        given = {name: given[name] for name in ("draws", "seed", "progress")}
+        posterior = pb.aggregate(some, "dirichlet-categorical", **given)
+        good = np.arange(some.n_cases) < some.n_cases - (first if len(calls) == 1 else again)
+        groups = to_groups(posterior)
+        groups["convergence"] = xr.Dataset({"converged": ("case", good), "ess_bulk": ("case", np.full(len(good), 1e3))})
+        return from_groups(groups, posterior.attrs)
+
+    monkeypatch.setattr(scoring, "refit", refit)
+    models = {"plackett-luce": {"reliability": 1, "unranked": "exact", "draws": 50}, "majority-vote": None}
+    compared = pb.compare(annotations, models, method="refit", progress=False)
+    assert compared.loc["plackett-luce", "warning"] == warned
+    (copies, given), *more = calls
+    assert given["draws"] == 50
+    assert copies > 20
+    if first == 6:
+        # A quarter of all: it is the chains that are too short.
+        assert more == []
+    else:
+        ((copies, given),) = more
+        assert copies == 1
+        assert given["draws"] == 200
+        assert given["warmup"] == 600
+    error = compared.loc["plackett-luce", "error"]
+    assert compared.loc["plackett-luce", "elpd"] == pytest.approx(
+        literal_labels(annotations, 1, 1.0).sum(), abs=5 * error + 0.2
+    )
 
 
 def test_tempered_annotators_choose_by_the_power():

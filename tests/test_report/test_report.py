@@ -521,3 +521,15 @@ def test_real_cases_stay_small(shared, tmp_path):
     )
     pb.report(swept, tmp_path / "report.html")
     assert 3e5 < (tmp_path / "report.html").stat().st_size < 5e6
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_annotators_are_counted_only_if_it_is_known_who_they_are(named):
+    """Those of one place in every case are not one person."""
+    labels = [["a", "b", "a"], ["b"]]
+    cases = {str(i): {f"p{j}": [[label]] for j, label in enumerate(case)} for i, case in enumerate(labels)}
+    annotations = pb.Annotations.from_rankings({"cases": cases}) if named else pb.Annotations.from_labels(labels)
+    swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
+    facts = dict(row for row in Page(render(swept, {})).tables["facts"] if len(row) == 2)
+    found = {name.lower(): value for name, value in facts.items()}["annotators"]
+    assert found == "3" if named else found.startswith("not known")

@@ -7,6 +7,7 @@ judges its convergence. ``_aggregate`` is the front door, which divides the work
 """
 
 from plausibly.aggregation._aggregate import aggregate as aggregate
+from plausibly.aggregation._aggregate import refit as refit
 from plausibly.aggregation._catalogue import CHOICES as CHOICES
 from plausibly.aggregation._catalogue import MODELS as MODELS
 from plausibly.aggregation._catalogue import SETTINGS as SETTINGS

@@ -1,7 +1,7 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from os import PathLike
@@ -158,9 +158,7 @@ def aggregate(
     given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
     automatic = engine == "auto"
     name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
-    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
-    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-    described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions()}
+    described = _described(name, engine, seed, arguments)
     if isinstance(annotations, Scores):
         if scheduler is not None:
             raise ArgumentError(
@@ -219,3 +217,35 @@ def aggregate(
             path = Path(folder) / "posterior.nc"
             in_shards(path, cluster=cluster)
             return load(path)
+
+
+def refit(
+    annotations: Annotations,
+    model: str | Callable[..., None],
+    *,
+    engine: str = "auto",
+    seed: int,
+    progress: bool,
+    **given: Any,
+) -> Posterior:
+    """As :func:`aggregate`, for draws alone: without log likelihoods, and with the mean of the draws as point estimate.
+
+    These take as long as sampling, and whoever samples thousands of copies of cases has no use for them.
+    """
+    name, _, used, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
+    return infer_cases(
+        annotations,
+        model=model,
+        arguments=arguments,
+        described=_described(name, used, seed, arguments),
+        automatic=engine == "auto",
+        quantities=len(lay_out(annotations, arguments)[0]),
+        progress=progress,
+        draws_alone=True,
+    )
+
+
+def _described(name: str, engine: str, seed: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
+    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+    return described | {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions()}

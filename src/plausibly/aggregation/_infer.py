@@ -41,6 +41,7 @@ def infer_cases(
     automatic: bool,
     quantities: int,
     progress: bool,
+    draws_alone: bool = False,
 ) -> Posterior:
     """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together.
 
@@ -100,7 +101,9 @@ def infer_cases(
                 progress=bars,
             )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        if isinstance(model, str):
+        if draws_alone:
+            point, likelihood = plausibility.mean((0, 1)), None
+        elif isinstance(model, str):
             point = point_estimate(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
             release_memory()
             likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)

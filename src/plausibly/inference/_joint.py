@@ -9,6 +9,16 @@ factor, which leaves all weights as they are (the interweaving of Yu & Meng 2011
 With annotators, a round has four more moves along lines: deviations one by one; the mean and the spread with deviations
 held, which suits few annotations; and with reliabilities held, which suits many.
 
+What diverges
+-------------
+The slopes of log densities in log ratios are bounded by a multiple of the reliability, so leapfrog steps cannot run
+away: one that is too long lands somewhere on a slope, and is rejected. The usual bound on the error of the energy,
+1,000, would count such rejections where reliabilities are large: of thirty cases whose annotators all rank at a
+reliability of 30, about ten times in each during a thousand draws, although the posterior of the reliability is that of
+quadrature (mean of the logarithm 3.330 ± 0.008 against 3.310, standard deviation 0.521 ± 0.005 against 0.524). So the
+bound is 1,000 per unit of :func:`_stiffness`, and what exceeds it is a mistake of arithmetic or scale. A chain that is
+rejected again and again is found out by its effective sample size.
+
 All densities are those of the program in ``models/tempered_plackett_luce.py``, one case at a time.
 """
 

@@ -61,7 +61,7 @@ def plausibilities(
         for at in order
     ]
     name = plain(annotations.cases[position])
-    ax = new_axes(ax, height=1.0 + 0.45 * len(order))
+    ax = new_axes(ax, height=1.2 + 0.45 * len(order))
     jitter = (np.arange(1, len(shown) + 1) * _GOLDEN % 1 - 0.5) * 0.6
     for row, at in enumerate(order):
         base = len(order) - 1 - row
@@ -74,7 +74,7 @@ def plausibilities(
     ax.set(
         xlim=(0, min(1.0, 1.05 * max(shown[:, order].max(), point[order].max()))),
         ylim=(-0.6, len(order) - 0.4),
-        xlabel="plausibility (| mean, ◇ point estimate)",
+        xlabel="plausibility\n(| mean, ◇ point estimate)",
         title=name if any(letter.isalpha() for letter in name) else f"case {name}",
     )
     ax.grid(axis="x", color="0.9")

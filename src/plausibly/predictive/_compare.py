@@ -173,6 +173,10 @@ def compare(
     annotation only, the posterior without it is the prior, under which all classes are alike, and the score is that of
     a guess, :math:`\log |b_1| / K`, for every model: such cases change no difference.
 
+    Scores rest on chains that converged, if they can: a case whose chains given all annotations did not is sampled anew
+    without each of them, and where no more than a tenth of what is sampled anew fails the rule, that is repeated with
+    four times the draws and twice the warm-up. What fails again, or more than a tenth, is marked by ``warning``.
+
     Under ``mode="temper"`` annotators choose by :math:`\lambda^\gamma`, and the score takes this for :math:`\lambda`.
     By ``"power"`` the posterior counts every annotation :math:`\gamma` times, which at :math:`\gamma \ne 1` is no
     probability of the data; what it predicts of an annotation left out still is one.

@@ -1,7 +1,7 @@
 """How probable a model finds each annotation, given the others of its case."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,16 @@ from plausibly._keys import case_keys
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly._streams import Stream, generator, stream_words
-from plausibly.aggregation import aggregate, expected_plausibility
+from plausibly.aggregation import aggregate, expected_plausibility, refit
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference import Program, log_likelihood
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.predictive._folds import Folds, first_block_shares, slots_or_remainder
 
 K_HAT = 0.7  #: above it, importance sampling is not to be trusted (Vehtari et al. 2024)
+
+LONGER = {"draws": 4, "warmup": 2}  #: by what factors, if chains of a refit did not converge
+FEW = 0.1  #: share of refits; if more of them did not converge, all chains are too short, and the user's to lengthen
 
 _COPIES = 4000  # fitted at a time
 _RANKING = Program(models.plackett_luce, (("mode", "power"),))
@@ -175,12 +178,12 @@ def _by_draws(
     annotations = folds.annotations
     posterior = aggregate(annotations, candidate.model, seed=seed, progress=progress, **candidate.given)
     slots, weight = slots_of(posterior), _choice_weights(posterior, candidate.sharpness)
-    refit = folds.copy >= 0
-    tried = refit & ~folds.alone() if importance and candidate.is_plackett_luce else np.zeros_like(refit)
+    anew = folds.copy >= 0
+    tried = anew & ~folds.alone() if importance and candidate.is_plackett_luce else np.zeros_like(anew)
     likelihood = np.empty((0, 0))
     if candidate.is_plackett_luce:
         likelihood = to_groups(posterior)["log_likelihood"]["ranking"].values.reshape(len(weight), -1)
-    effective = _effective(posterior)
+    effective, converged = _effective(posterior), _converged(posterior)
     for part in np.array_split(np.arange(annotations.n_annotations), max(1, annotations.n_annotations // 2000)):
         if of_rankings:
             log_value = likelihood[:, part].astype(float)
@@ -196,20 +199,30 @@ def _by_draws(
             -candidate.repeats * likelihood[:, at].T.astype(float), float(np.median(share))
         )
         out.k_hat[at] = k_hat
-        good = k_hat <= K_HAT
+        good = (k_hat <= K_HAT) & converged[annotations.annotation_case[at]]
         terms = log_weight + log_value[:, mine].T
         total = logsumexp(terms, axis=1)
         spread = np.exp(log_weight) * np.expm1(np.minimum(log_value[:, mine].T - total[:, None], 700))
         error = np.sqrt((spread**2).sum(1) / share)
         out.log_score[at[good]], out.error[at[good]] = total[good], error[good]
-        out.converged[at[good]] = _converged(posterior)[annotations.annotation_case[at[good]]]
-        refit[at[good]] = False
+        anew[at[good]] = False
     del posterior, weight, likelihood
     release_memory()
-    out.refitted[refit] = True
-    wanted = np.unique(folds.copy[refit])
-    for part in np.array_split(wanted, max(1, -(-len(wanted) // _COPIES))) if len(wanted) else []:
-        _refit(candidate, folds, part, refit & np.isin(folds.copy, part), out, of_rankings, seed, progress)
+    out.refitted[anew] = True
+
+    def score_anew(scored: Bool[np.ndarray, " annotation"], given: Mapping[str, Any]) -> None:
+        wanted = np.unique(folds.copy[scored])
+        for part in np.array_split(wanted, max(1, -(-len(wanted) // _COPIES))) if len(wanted) else []:
+            own = scored & np.isin(folds.copy, part)
+            _refit(replace(candidate, given=given), folds, part, own, out, of_rankings, seed, progress)
+
+    score_anew(anew, candidate.given)
+    failed = anew & ~out.converged
+    if 0 < failed.sum() <= max(1, FEW * anew.sum()):
+        longer = {
+            name: factor * candidate.arguments[name] for name, factor in LONGER.items() if name in candidate.arguments
+        }
+        score_anew(failed, {**candidate.given, **longer})
 
 
 def _refit(
@@ -223,7 +236,7 @@ def _refit(
     progress: bool,
 ) -> None:
     """Sample some copies as cases of their own, and score what is left out of them."""
-    posterior = aggregate(folds.train(copies), candidate.model, seed=seed, progress=progress, **candidate.given)
+    posterior = refit(folds.train(copies), candidate.model, seed=seed, progress=progress, **candidate.given)
     slots = slots_of(posterior)
     place = np.full(len(folds), -1)
     place[copies] = np.arange(len(copies))

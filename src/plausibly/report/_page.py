@@ -198,8 +198,9 @@ def _data(swept: Sweep) -> dict[str, str]:
         "cases": f"{annotations.n_cases:,}",
         "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
         f"{per_case.mean():.1f}",
-        "annotators": f"{len(annotations.annotators):,}"
-        + (", whose names are not known" if annotations.anonymous else ""),
+        "annotators": "not known: the file does not say who gave which annotation"
+        if annotations.anonymous
+        else f"{len(annotations.annotators):,}",
         "cases with a single annotation": f"{int((per_case == 1).sum()):,} ({_percent((per_case == 1).mean())})",
         "classes": f"{annotations.n_classes:,}, of which {named:,} are named by somebody",
         "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}, the largest of {blocks.max()} classes",
