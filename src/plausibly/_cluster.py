@@ -213,7 +213,6 @@ class _Told:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
-        from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
         again = "the same run again goes on with what is finished"
@@ -228,9 +227,7 @@ class _Told:
                 f"a worker cannot load what it was sent ({error}): install plausibly, and what your program imports, "
                 "where workers run."
             ) from error
-        if isinstance(error, FutureCancelledError | self._dask.CancelledError | self._dask.comm.CommClosedError) or (
-            isinstance(error, OSError) and not isinstance(error, self._dask.TimeoutError)
-        ):
+        if isinstance(error, self._dask.CancelledError | self._dask.comm.CommClosedError | ConnectionError):
             raise ClusterError(f"the Dask scheduler went away ({' '.join(str(error).split())}): {again}.") from error
 
 
