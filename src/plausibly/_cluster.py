@@ -6,6 +6,7 @@ depends on nothing but what is sent with it, and is computed again where it was 
 """
 
 import asyncio
+import logging
 import pickle
 import platform
 import threading
@@ -37,6 +38,8 @@ _AHEAD = 2  # shards with the cluster at a time, for each worker: one in work an
 # What the bytes of a shard depend on.
 _PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz", "xarray", "h5netcdf", "h5py")
 _SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
+
+_log = logging.getLogger("distributed.client")
 
 # XLA uses all cores and tracing is not for several threads, so a process computes one shard at a time, however many
 # threads its worker has.
@@ -88,12 +91,17 @@ class Cluster:
             # A client that fails to connect goes on trying in the background.
             with ThreadPoolExecutor(1) as thread:
                 thread.submit(asyncio.run, _greet(address)).result()
-            return self._dask.Client(address, timeout=_ANSWER, set_as_default=False)
+            client = self._dask.Client(address, timeout=_ANSWER, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise ClusterError(
                 f"no Dask scheduler answers at {address!r} within {_ANSWER} seconds ({error}): start one with dask "
                 "scheduler, and give the address that it prints, such as tcp://10.0.0.1:8786."
             ) from error
+
+        # What it logs with a traceback, such as a lost connection, is raised as a sentence, too.
+        self._level = _log.level
+        _log.setLevel(logging.CRITICAL)
+        return client
 
     def __enter__(self) -> "Cluster":
         return self
@@ -101,6 +109,7 @@ class Cluster:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
         if self._own:
             self._client.close()
+            _log.setLevel(self._level)
 
     def compute(
         self,
@@ -213,7 +222,6 @@ class _Told:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
-        from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
 
         again = "the same run again goes on with what is finished"
@@ -228,10 +236,8 @@ class _Told:
                 f"a worker cannot load what it was sent ({error}): install plausibly, and what your program imports, "
                 "where workers run."
             ) from error
-        if isinstance(error, FutureCancelledError | self._dask.CancelledError | self._dask.comm.CommClosedError) or (
-            isinstance(error, OSError) and not isinstance(error, self._dask.TimeoutError)
-        ):
-            raise ClusterError(f"the Dask scheduler went away ({' '.join(str(error).split())}): {again}.") from error
+        if isinstance(error, self._dask.CancelledError | self._dask.comm.CommClosedError | ConnectionError):
+            raise ClusterError(f"the Dask scheduler went away, or dropped the work: {again}.") from error
 
 
 async def _greet(address: str) -> None:

@@ -47,6 +47,7 @@ def evaluate(
     format: options.Format = options.TableFormat.csv,
     shard: options.Shard = 2000,
     fresh: options.Fresh = False,
+    dask: options.Dask = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -72,6 +73,7 @@ def evaluate(
         suffix=f".{format.value}",
         shard=shard,
         fresh=fresh,
+        dask=dask,
         k=options.parse_top(top),
         break_ties=break_ties.value,
         ties=options.value(ties),
@@ -100,6 +102,7 @@ def run(
     suffix: str = ".csv",
     shard: int = 2000,
     fresh: bool = False,
+    dask: str | None = None,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
@@ -126,7 +129,7 @@ def run(
             say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
 
     runs = []
-    for done, made in plan.runs_in(work, progress=not quiet, before=before):
+    for done, made in plan.runs_in(work, progress=not quiet, before=before, scheduler=dask):
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         made.give(out / posterior_name(done.label))

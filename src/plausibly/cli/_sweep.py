@@ -49,6 +49,7 @@ def sweep(
     seed: options.Seed = 0,
     shard: options.Shard = 2000,
     fresh: options.Fresh = False,
+    dask: options.Dask = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
         "results"
     ),
@@ -92,6 +93,7 @@ def sweep(
     for done, _ in plan.runs_in(
         work,
         progress=not quiet,
+        scheduler=dask,
         before=lambda number, label: (
             None if quiet else say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
         ),

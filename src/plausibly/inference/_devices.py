@@ -6,13 +6,18 @@ one shape as fill it everywhere, and devices would wait for each other at the en
 """
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
+Device: TypeAlias = Any  #: a ``jax.Device``, of which type checkers know nothing
 
-def devices() -> list[jax.Device]:
+_CHOICE = "jax_default_device"
+
+
+def devices() -> list[Device]:
     """Those to compute on: all that JAX has here, or the one that ``jax.default_device`` names.
 
     Examples
@@ -21,7 +26,7 @@ def devices() -> list[jax.Device]:
     ...     len(devices())
     1
     """
-    chosen = jax.config.jax_default_device
+    chosen = getattr(jax.config, _CHOICE)
     if chosen is None or isinstance(chosen, str):
         return jax.local_devices(backend=chosen)
     return [chosen]

@@ -24,6 +24,7 @@ from jax import export
 from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
+from plausibly.inference._devices import Device
 from plausibly.inference._program import Program
 
 # The loops are long and simple: LLVM's higher levels take a third of the compilation and gain nothing.
@@ -49,7 +50,7 @@ def lower(
     make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]],
     donated: tuple[int, ...] = (),
     *,
-    devices: Sequence[jax.Device],
+    devices: Sequence[Device],
 ) -> list[jax.stages.Lowered]:
     """Trace a program, or find it traced on disk, and lower it for each of some devices.
 
@@ -82,7 +83,7 @@ def lower(
         arguments, _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
     jitted = jax.jit(function, donate_argnums=donated)
 
-    def on(device: jax.Device, array: Any) -> jax.ShapeDtypeStruct:
+    def on(device: Device, array: Any) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=SingleDeviceSharding(device))
 
     return [jitted.lower(*jax.tree.map(partial(on, device), arguments)) for device in devices]

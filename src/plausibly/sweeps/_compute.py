@@ -43,14 +43,15 @@ DEPTH = 3  #: of the lists of the least certain cases
 class InMemory:
     """What is made is handed on."""
 
-    def __init__(self, plan: "Plan", number: int, progress: bool):
-        self._plan, self._number, self._progress = plan, number, progress
+    def __init__(self, plan: "Plan", number: int, progress: bool, scheduler: Any = None):
+        self._plan, self._number, self._progress, self._scheduler = plan, number, progress, scheduler
 
     @cached_property
     def posterior(self) -> Posterior:
         """Of this run."""
         plan, (model, _, _, arguments) = self._plan, self._plan.steps[self._number]
-        return aggregate(plan.observed, model, seed=plan.seed, progress=self._progress, **arguments)
+        options = {"seed": plan.seed, "progress": self._progress, "scheduler": self._scheduler}
+        return aggregate(plan.observed, model, **options, **arguments)
 
     def evaluate(self, what: str, **options: Any) -> xr.Dataset:
         """Evaluate the posterior."""
@@ -73,8 +74,8 @@ class InMemory:
 class InFolder:
     """What is made is a file first, which is found again."""
 
-    def __init__(self, plan: "Plan", number: int, progress: bool, work: Shards):
-        self._plan, self._number, self._progress = plan, number, progress
+    def __init__(self, plan: "Plan", number: int, progress: bool, work: Shards, scheduler: Any = None):
+        self._plan, self._number, self._progress, self._scheduler = plan, number, progress, scheduler
         self._work, self._shard = work, work.manifest["shard"]
 
     def _file(self, what: str, make: Callable[[Path], Any], in_shards: bool = False) -> Path:
@@ -92,7 +93,7 @@ class InFolder:
     def path(self) -> Path:
         """The file of the posterior, made if need be."""
         plan, (model, _, _, arguments) = self._plan, self._plan.steps[self._number]
-        options = {"seed": plan.seed, "progress": self._progress, "shard": self._shard}
+        options = {"seed": plan.seed, "progress": self._progress, "shard": self._shard, "scheduler": self._scheduler}
 
         def make(place: Path) -> None:
             aggregate(plan.observed, model, out=place, **options, **arguments)

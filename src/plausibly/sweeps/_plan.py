@@ -135,7 +135,11 @@ class Plan:
         return [run_label(name, reliability) for _, name, reliability, _ in self.steps]
 
     def runs(
-        self, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
+        self,
+        *,
+        progress: bool = True,
+        before: Callable[[int, str], None] = lambda number, label: None,
+        scheduler: Any = None,
     ) -> Iterator[tuple[Run, Posterior]]:
         """Compute one run after the other; the posterior is the caller's to keep or drop.
 
@@ -145,10 +149,12 @@ class Plan:
             Show bars.
         before
             Called with the number and the label of each run when it begins.
+        scheduler
+            As for :func:`plausibly.aggregate`.
         """
         for number, label in enumerate(self.labels):
             before(number, label)
-            made = InMemory(self, number, progress)
+            made = InMemory(self, number, progress, scheduler)
             run = compute(self, number, made)
             posterior = made.posterior
             del made
@@ -171,7 +177,12 @@ class Plan:
         return Shards(folder, self.manifest() | {"shard": int(shard), "keep": keep}, fresh=fresh)
 
     def runs_in(
-        self, work: Shards, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
+        self,
+        work: Shards,
+        *,
+        progress: bool = True,
+        before: Callable[[int, str], None] = lambda number, label: None,
+        scheduler: Any = None,
     ) -> Iterator[tuple[Run, InFolder]]:
         """Compute one run after the other in a folder, or find it there.
 
@@ -179,12 +190,12 @@ class Plan:
         ----------
         work
             From :meth:`work_in`.
-        progress, before
+        progress, before, scheduler
             As for :meth:`runs`.
         """
         for number, label in enumerate(self.labels):
             before(number, label)
-            made = InFolder(self, number, progress, work)
+            made = InFolder(self, number, progress, work, scheduler)
             run = compute(self, number, made)
             if not work.manifest["keep"]:
                 made.drop()

@@ -41,6 +41,7 @@ def sweep(
     out: str | PathLike[str] | None = None,
     shard: int = 2000,
     fresh: bool = False,
+    scheduler: Any = None,
 ) -> Sweep:
     """Aggregate and evaluate with every model at each of its reliabilities.
 
@@ -83,6 +84,9 @@ def sweep(
         Cases in a shard, as for :func:`plausibly.aggregate`.
     fresh
         Start over, and forget what an interrupted call has finished.
+    scheduler
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample the shards, as for
+        :func:`plausibly.aggregate`; they are evaluated here. Not for scores.
 
     Returns
     -------
@@ -97,6 +101,8 @@ def sweep(
         argument.
     FileError
         If ``out`` cannot be written.
+    ClusterError
+        If the cluster cannot be reached or fails, or its workers have other versions than this process.
     PlausiblyError
         If annotations, predictions or risks break a rule.
 
@@ -117,11 +123,11 @@ def sweep(
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     if out is None:
-        return plan.sweep([run for run, _ in plan.runs(progress=progress)])
+        return plan.sweep([run for run, _ in plan.runs(progress=progress, scheduler=scheduler)])
     check_path(out)
     work = plan.work_in(Path(out) / "sweep.parts", shard=shard, fresh=fresh, keep=True)
     runs = []
-    for run, made in plan.runs_in(work, progress=progress):
+    for run, made in plan.runs_in(work, progress=progress, scheduler=scheduler):
         made.give(Path(out) / posterior_name(run.label))
         runs.append(run)
     work.remove()
