@@ -16,7 +16,7 @@ from plausibly._cluster import Cluster
 from plausibly._progress import Progress
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
-from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, save, save_groups
+from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, room_for, save, save_groups
 
 _KEPT = {"coordinates", "dtype", "units", "calendar"}  #: attributes by which xarray knows what a variable is
 
@@ -66,8 +66,11 @@ def aggregate_in_shards(
     elsewhere = None if cluster is None else partial(cluster.compute, part, save)
     with Progress(progress and (len(parts) > 1 or cluster is not None)) as bars:
         advance = bars.task("Aggregating", n, "cases")
-        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance, elsewhere)
-    whole = paths[0] if len(paths) == 1 else shards.add(len(paths), partial(_join, paths, annotations, slots))
+        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance, elsewhere, room_for)
+    whole = paths[0]
+    if len(paths) > 1:
+        room = sum(path.stat().st_size for path in paths)
+        whole = shards.add(len(paths), partial(_join, paths, annotations, slots), room)
     shards.hand_over(whole, out)
     return load(out, lazy=True)
 

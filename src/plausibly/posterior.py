@@ -441,6 +441,11 @@ def save(posterior: Posterior, path: str | Path) -> None:
     save_groups(to_groups(posterior), posterior.attrs, path)
 
 
+def room_for(posterior: Posterior) -> int:
+    """Bytes that the file of a posterior takes at most."""
+    return 2**16 + sum(data.nbytes for data in to_groups(posterior).values())
+
+
 def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path: str | Path) -> None:
     """Write the groups of a posterior, or as much of them as there is; see :func:`save`."""
     tree = xr.DataTree.from_dict(dict(groups))
