@@ -102,7 +102,7 @@ def test_a_killed_process_leaves_no_trace(command, whole, start, tmp_path):
         names, further = divmod(rng.uniform(0, total), 1)
         process, seen = start(command, folder)
         while process.is_alive() and seen.count() < names:
-            time.sleep(0.0005)
+            time.sleep(0.002)
         time.sleep(0.05 * further)
         process.kill()
         process.join()
