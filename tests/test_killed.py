@@ -27,10 +27,8 @@ def command(tmp_path_factory):
     rng = np.random.default_rng(0)
     for name in "ab":
         np.save(folder / f"{name}.npy", rng.random((N, K)))
-    (folder / "risks.txt").write_text("\n".join("0121"))
     return {
         "annotations": folder / "annotations.json",
-        "risks": folder / "risks.txt",
         "predictions": [f"A={folder / 'a.npy'}", f"B={folder / 'b.npy'}"],
         "model": ["prirn@10", "irn"],
         "draws": 5,
