@@ -11,5 +11,6 @@ that peak memory is its own; compilation is timed apart.
 * ``metrics``: evaluating classifiers, against an array of draws × cases × classes;
 * ``discrepancy``: the discrepancy ratio of a million labels with its bootstrap, against pairs in a loop, anew in
   every replicate.
-* ``agreement``: distances, KS and sigma of all pairs of boxes and of categories, against loops over pairs.
+* ``agreement``: distances, KS and sigma of all pairs of boxes and of categories, against loops over pairs;
+* ``scale``: what a thousand cases cost, and the peak memory, among ten thousand to a million of them.
 """

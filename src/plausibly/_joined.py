@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import h5netcdf
+import h5py
 import numpy as np
 import xarray as xr
 
@@ -16,7 +16,9 @@ from plausibly._cluster import Cluster
 from plausibly._progress import Progress
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
-from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, save, save_groups
+from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, room_for, save, save_groups
+
+_KEPT = {"coordinates", "dtype", "units", "calendar"}  #: attributes by which xarray knows what a variable is
 
 
 def aggregate_in_shards(
@@ -64,85 +66,130 @@ def aggregate_in_shards(
     elsewhere = None if cluster is None else partial(cluster.compute, part, save)
     with Progress(progress and (len(parts) > 1 or cluster is not None)) as bars:
         advance = bars.task("Aggregating", n, "cases")
-        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance, elsewhere)
-    whole = paths[0] if len(paths) == 1 else shards.add(len(paths), partial(_join, paths, annotations, slots))
+        paths = work_through(shards, [len(cases) for cases in parts], make, save, advance, elsewhere, room_for)
+    whole = paths[0]
+    if len(paths) > 1:
+        room = sum(path.stat().st_size for path in paths)
+        whole = shards.add(len(paths), partial(_join, paths, annotations, slots), room)
     shards.hand_over(whole, out)
     return load(out, lazy=True)
 
 
 def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Path) -> None:
-    """Write what the parts are together. All that differs between parts has the case, or what belongs to one, last."""
-    with ExitStack() as stack:
-        parts = [stack.enter_context(h5netcdf.File(path, "r")) for path in paths]
-        with opened(paths[0]) as first:
-            attributes = {name: np.asarray(value).item() for name, value in first.attrs.items()}
-            groups = to_groups(first)
-            kept = {group: {str(n): v.shape[:-1] for n, v in data.data_vars.items()} for group, data in groups.items()}
-            point, rule = (_whole(parts, groups, group) for group in ("constant_data", "convergence"))
-        for name in ("converged", "exact"):
-            if name in attributes:
-                total = sum(int(str(part.attrs[name]).split()[0]) for part in parts)
-                attributes[name] = f"{total} of {annotations.n_cases} cases"
-        concentration = attributes.pop("concentration")
-        del attributes["n_classes"]
+    """Write what the parts are together. All that differs between parts has the case, or what belongs to one, last.
 
-        def size(group: str, name: str, n: int) -> np.ndarray:
-            return np.broadcast_to(np.float32(0), (*kept[group][name], n))
-
-        # Everything but the draws, which take no room here and are left out.
-        posterior = build_posterior(
-            size("posterior", "plausibility", len(slots)),
-            annotations,
-            slots,
-            point=point["point_plausibility"],
-            concentration=concentration,
-            sample_stats={
-                name: size("sample_stats", name, annotations.n_cases) for name in kept.get("sample_stats", ())
-            },
-            log_likelihood=size("log_likelihood", "ranking", annotations.n_annotations)
-            if "log_likelihood" in kept
-            else None,
-            convergence=xr.Dataset({name: ("case", values) for name, values in rule.items()}) if rule else None,
-            attrs=attributes,
+    One part is open at a time, and draws, and the names that every slot and every annotation carries, go from file to
+    file, so that of them no more than a part is in memory.
+    """
+    with opened(paths[0]) as first:
+        attributes = {name: np.asarray(value).item() for name, value in first.attrs.items()}
+        groups = to_groups(first)
+        rule = (
+            {str(name): v.dtype for name, v in groups["convergence"].data_vars.items()}
+            if "convergence" in groups
+            else {}
         )
-        drawn = [
-            (group, name) for group in ("posterior", "sample_stats", "log_likelihood") for name in kept.get(group, ())
-        ]
-        whole = {
-            group: data.drop_vars([n for g, n in drawn if g == group]) for group, data in to_groups(posterior).items()
+        sizes = {"slot": len(slots), "case": annotations.n_cases, "annotation": annotations.n_annotations}
+        kinds = {
+            (group, str(name)): (variable.dims, variable.shape)
+            for group, data in groups.items()
+            for name, variable in data.variables.items()
         }
-        save_groups(whole, posterior.attrs, out)
-        with h5netcdf.File(out, "r+") as file:
-            for group, name in drawn:
-                _copy([part[group][name] for part in parts], file[group], name)
+        drawn = [
+            (g, str(n))
+            for g in ("posterior", "sample_stats", "log_likelihood")
+            if g in groups
+            for n in groups[g].data_vars
+        ]
+    point, found, counts = _small(paths, rule, [name for name in ("converged", "exact") if name in attributes])
+    attributes |= {name: f"{count} of {annotations.n_cases} cases" for name, count in counts.items()}
+    concentration = attributes.pop("concentration")
+    del attributes["n_classes"]
 
+    def left_out(group: str) -> dict[str, np.ndarray]:
+        """Arrays of the right shape, which take no room."""
+        shapes = {name: kinds[g, name] for g, name in drawn if g == group}
+        return {
+            name: np.broadcast_to(np.float32(0), (*shape[:-1], sizes[dims[-1]]))
+            for name, (dims, shape) in shapes.items()
+        }
 
-def _whole(parts: Sequence[h5netcdf.File], groups: Mapping[str, xr.Dataset], group: str) -> dict[str, np.ndarray]:
-    """Join the variables of a group that fit into memory, but for what is the same in every part."""
-    variables = groups[group].data_vars if group in groups else {}
-    return {
-        str(name): np.concatenate([part[group][name][...] for part in parts]).astype(variable.dtype)
-        for name, variable in variables.items()
-        if name != "class_names"
-    }
-
-
-def _copy(parts: Sequence[h5netcdf.Variable], group: h5netcdf.Group, name: str) -> None:
-    """Append the parts of a variable to each other."""
-    one = parts[0]
-    n = group.dimensions[one.dimensions[-1]].size
-    to = group.create_variable(
-        name,
-        one.dimensions,
-        one.dtype,
-        chunks=chunks((*one.shape[:-1], n)),
-        fillvalue=one.attrs.get("_FillValue"),
-        **COMPRESSION,
+    posterior = build_posterior(
+        left_out("posterior")["plausibility"],
+        annotations,
+        slots,
+        point=point,
+        concentration=concentration,
+        sample_stats=left_out("sample_stats"),
+        log_likelihood=left_out("log_likelihood").get("ranking"),
+        convergence=xr.Dataset(
+            {name: ("case", values) for name, values in found.items()},
+            attrs={"chains": kinds["posterior", "plausibility"][1][0], "quantities": len(slots)},
+        )
+        if rule
+        else None,
+        attrs=attributes,
+        named=False,
     )
-    for key, value in one.attrs.items():
-        if key != "_FillValue":
-            to.attrs[key] = value
-    at = 0
-    for part in parts:
-        to[..., at : at + part.shape[-1]] = part[...]
-        at += part.shape[-1]
+    names = [
+        ("posterior", "case"),
+        ("posterior", "class_name"),
+        ("constant_data", "case"),
+        ("constant_data", "class_name"),
+    ]
+    names += [("log_likelihood", name) for name in ("case", "annotator") if "log_likelihood" in groups]
+    rest = {group: data.drop_vars([n for g, n in drawn if g == group]) for group, data in to_groups(posterior).items()}
+    save_groups(rest, posterior.attrs, out)
+    with h5netcdf.File(out, "r+") as file:
+        _copy(paths, file, {(group, name): (kinds[group, name][0], sizes) for group, name in names + drawn})
+
+
+def _small(
+    paths: Sequence[Path], rule: Mapping[str, np.dtype], counted: Sequence[str]
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
+    """Join what fits into memory: the point estimate, the convergence of each case, and numbers of cases."""
+    point: list[np.ndarray] = []
+    found: dict[str, list[np.ndarray]] = {name: [] for name in rule}
+    counts = dict.fromkeys(counted, 0)
+    for path in paths:
+        with h5py.File(path) as part:
+            point.append(part["constant_data"]["point_plausibility"][...])
+            for name, values in found.items():
+                values.append(part["convergence"][name][...].astype(rule[name]))
+            for name in counts:
+                counts[name] += int(str(part.attrs[name]).split()[0])
+    return np.concatenate(point), {name: np.concatenate(values) for name, values in found.items()}, counts
+
+
+def _copy(
+    paths: Sequence[Path],
+    file: h5netcdf.File,
+    wanted: Mapping[tuple[str, str], tuple[tuple[str, ...], Mapping[str, int]]],
+) -> None:
+    """Append the variables of parts to each other, given their dimensions and the sizes of these."""
+    made, at = {}, dict.fromkeys(wanted, 0)
+    with h5py.File(paths[0]) as one:
+        for (group, name), (dims, sizes) in wanted.items():
+            part, n = one[group][name], sizes[dims[-1]]
+            if dims[-1] not in file[group].dimensions:
+                file[group].dimensions[dims[-1]] = n
+            text = h5py.check_string_dtype(part.dtype) is not None
+            made[group, name] = file[group].create_variable(
+                name,
+                dims,
+                h5py.string_dtype() if text else part.dtype,
+                chunks=chunks((*part.shape[:-1], n)),
+                fillvalue=part.attrs["_FillValue"][0] if "_FillValue" in part.attrs else None,
+                **({} if text else COMPRESSION),
+            )
+        for group in file.groups:
+            for name, variable in file[group].variables.items():
+                for key in _KEPT & one[group][name].attrs.keys():
+                    variable.attrs[key] = one[group][name].attrs[key]
+    for path in paths:
+        with h5py.File(path) as part:
+            for (group, name), to in made.items():
+                values = part[group][name][...]
+                first = at[group, name]
+                at[group, name] = last = first + values.shape[-1]
+                to[..., first:last] = values

@@ -101,8 +101,8 @@ class Shards:
                 return path
         return None
 
-    def add(self, number: int, write: Callable[[Path], Any]) -> Path:
-        """Let ``write`` write the file of a shard, and keep it.
+    def add(self, number: int, write: Callable[[Path], Any], room: int = 0) -> Path:
+        """Let ``write`` write the file of a shard, and keep it; ``room`` is how many bytes it may take at most.
 
         Raises
         ------
@@ -110,6 +110,7 @@ class Shards:
             If it cannot be written, for example because the disk is full; what is finished stays.
         """
         try:
+            _reserve(self.folder, room)
             return self._put(write, partial(self._name, number))
         except (OSError, FileError) as error:
             cause = error.__cause__ if isinstance(error, FileError) and error.__cause__ else error
@@ -160,6 +161,13 @@ def write_whole(write: Callable[[Path], Any], place: Callable[[Path], Path], fol
         return path.replace(place(path))
 
 
+def _reserve(folder: Path, room: int) -> None:
+    """Make sure that there is room: HDF5 takes the process down with it where it cannot finish a file."""
+    if room and hasattr(os, "posix_fallocate"):
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, room)
+
+
 def _delete(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
@@ -186,6 +194,7 @@ def work_through(
     write: Callable[[Made, Path], Any],
     advance: Callable[[int], None],
     elsewhere: Callable[[Sequence[int]], Generator[tuple[int, bytes], None, None]] | None = None,
+    room: Callable[[Made], int] = lambda made: 0,
 ) -> list[Path]:
     """Find or make every shard, one after the other or elsewhere.
 
@@ -202,6 +211,8 @@ def work_through(
     elsewhere
         In place of ``make`` and ``write``: takes the numbers of all shards to be made, and yields them in any order,
         each with the contents of its file.
+    room
+        How many bytes a file may take at most.
 
     Returns
     -------
@@ -216,7 +227,7 @@ def work_through(
             continue
         if path is None:
             made = make(number)
-            path = shards.add(number, partial(write, made))
+            path = shards.add(number, partial(write, made), room(made))
             del made
         paths[number] = path
         advance(size)

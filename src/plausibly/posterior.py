@@ -31,7 +31,7 @@ from plausibly._manifest import data_digest
 from plausibly._ranking import rank_slots
 from plausibly._remainder import dirichlet
 from plausibly._streams import Stream, Words, generator, stream_words
-from plausibly.annotations import REMAINDER, Annotations, Scores, Slots
+from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.metrics._inputs import check_size, check_ties
@@ -59,6 +59,7 @@ def build_posterior(
     scores: Scores | None = None,
     certainty: Float[np.ndarray, " case"] | None = None,
     attrs: Mapping[str, Any] | None = None,
+    named: bool = True,
 ) -> Posterior:
     """Join draws and annotations into an ArviZ container.
 
@@ -88,6 +89,8 @@ def build_posterior(
         Of cases of scores: the greater of the posterior-averaged probabilities below and above the threshold.
     attrs
         Of the whole: strings and numbers as they are, everything else as JSON.
+    named
+        Whether every slot and every annotation carries its names: of millions of them, a gigabyte.
 
     Raises
     ------
@@ -107,14 +110,16 @@ def build_posterior(
     point = np.asarray(point, np.float32)
     _check_shape("point", point, (len(slots.case),))
     chain_draw = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
-    named = slots.class_index != REMAINDER
-    slot_coords = {
-        "slot": np.arange(len(slots.case)),  # without an index, ArviZ 1 does not rank
-        "case": ("slot", annotations.cases[slots.case]),
-        "class_name": ("slot", np.where(named, annotations.classes[slots.class_index], REMAINDER_NAME)),
-        "class_index": ("slot", slots.class_index),
-        "n_classes": ("slot", slots.n_classes),
-    }
+    slot_coords = {"slot": np.arange(len(slots.case))}  # without an index, ArviZ 1 does not rank
+    annotation_coords = {}
+    if named:
+        class_names = np.where(slots.is_remainder, REMAINDER_NAME, annotations.classes[slots.class_index])
+        slot_coords |= {"case": ("slot", annotations.cases[slots.case]), "class_name": ("slot", class_names)}
+        annotation_coords = {
+            "case": ("annotation", annotations.cases[annotations.annotation_case]),
+            "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
+        }
+    slot_coords |= {"class_index": ("slot", slots.class_index), "n_classes": ("slot", slots.n_classes)}
     groups = {
         "posterior": xr.Dataset(
             {"plausibility": (("chain", "draw", "slot"), plausibility)}, coords=chain_draw | slot_coords
@@ -139,11 +144,7 @@ def build_posterior(
         _check_shape("log_likelihood", log_likelihood, (n_chains, n_draws, annotations.n_annotations))
         groups["log_likelihood"] = xr.Dataset(
             {"ranking" if scores is None else "score": (("chain", "draw", "annotation"), log_likelihood)},
-            coords=chain_draw
-            | {
-                "case": ("annotation", annotations.cases[annotations.annotation_case]),
-                "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
-            },
+            coords=chain_draw | annotation_coords,
         )
     if convergence is not None:
         groups["convergence"] = convergence.assign_coords(case=annotations.cases)
@@ -438,6 +439,11 @@ def save(posterior: Posterior, path: str | Path) -> None:
     check_posterior(posterior, of_plausibilities=False)
     check_path(path)
     save_groups(to_groups(posterior), posterior.attrs, path)
+
+
+def room_for(posterior: Posterior) -> int:
+    """Bytes that the file of a posterior takes at most."""
+    return 2**16 + sum(data.nbytes for data in to_groups(posterior).values())
 
 
 def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path: str | Path) -> None:

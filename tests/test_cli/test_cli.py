@@ -213,11 +213,13 @@ def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch)
             raise pb.PlausiblyError("out of luck: try again.")
         return aggregate(annotations, model, **arguments)
 
-    monkeypatch.setattr("plausibly.sweeps.aggregate", failing)
+    monkeypatch.setattr("plausibly.sweeps._compute.aggregate", failing)
     words = ["--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
-    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("metrics.csv", "certainty.csv", "posterior-prirn-10.nc", "evaluate.parts")
+    }
     assert pd.read_csv(tmp_path / "certainty.csv")["reliability"].tolist() == [10] * 12
 
 
@@ -225,7 +227,7 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plausibly.sweeps.aggregate", interrupted)
+    monkeypatch.setattr("plausibly.sweeps._compute.aggregate", interrupted)
     result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Stopped: interrupted; what was written before is kept."

@@ -63,6 +63,8 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     """
     if isinstance(cases, str):
         raise AnnotationError(f"a list of cases is needed, got the text {cases!r}; write [{cases!r}]")
+    if _ascending(cases, annotations.n_cases):
+        return cases.astype(np.int64)  # which is what shards are, thousands of cases at a time
     wanted = list(cases)
     if wanted and all(isinstance(case, bool | np.bool_) for case in wanted):
         if len(wanted) != annotations.n_cases:
@@ -80,12 +82,21 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     return chosen
 
 
+def _ascending(cases: Iterable[str] | np.ndarray, n_cases: int) -> bool:
+    """Whether these are positions that nothing is wrong with."""
+    if not (isinstance(cases, np.ndarray) and cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases)):
+        return False
+    return bool((cases[1:] > cases[:-1]).all() and cases[0] >= 0 and cases[-1] < n_cases)
+
+
 def selected_rows(annotations: "Annotations", chosen: Int[np.ndarray, " chosen"]) -> Rows:
     """Return the rows of the cases at these positions, renumbered from 0."""
-    lengths = np.diff(annotations.case_start)[chosen]
-    annotation = _ranges(annotations.case_start[chosen], lengths)
-    sizes = np.diff(annotations.annotation_start)[annotation]
-    entry = _ranges(annotations.annotation_start[annotation], sizes)
+    begin = annotations.case_start[chosen]
+    lengths = annotations.case_start[chosen + 1] - begin
+    annotation = _ranges(begin, lengths)
+    begin = annotations.annotation_start[annotation]
+    sizes = annotations.annotation_start[annotation + 1] - begin
+    entry = _ranges(begin, sizes)
     return Rows(
         cases=annotations.cases[chosen],
         classes=annotations.classes,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -119,6 +120,12 @@ def write_figure(ax: Axes, path: Path) -> None:
     with writing(path):
         figure.savefig(path, dpi=150)
     pyplot.close(figure)
+
+
+def write_svg(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG, the same figure always with the same bytes."""
+    with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
+        figure.savefig(path, metadata={"Date": None})
 
 
 def main_table(swept: Sweep, width: int) -> Table:

@@ -11,7 +11,7 @@ from rich.text import Text
 from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, make_folder, say, write_table, writing
+from plausibly.cli._output import console, make_folder, say, write_svg, write_table
 from plausibly.plots import prior_sensitivities
 from plausibly.plots._style import metric_name
 from plausibly.sensitivity import prior_sensitivity
@@ -74,8 +74,7 @@ def sensitivity(
     largest = found.largest(metric)
     if out is not None:
         write_table(found.table, out / TABLE)
-        with writing(out / FIGURE):
-            prior_sensitivities(found).savefig(out / FIGURE, metadata={"Date": None})
+        write_svg(prior_sensitivities(found), out / FIGURE)
     if not quiet:
         _print(found.table[found.table["metric"] == metric], metric)
         if out is not None:

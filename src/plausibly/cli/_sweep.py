@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, main_table, make_folder, say, write_table, writing
+from plausibly.cli._output import console, main_table, make_folder, say, write_svg, write_table, writing
 from plausibly.errors import ArgumentError
 from plausibly.plots import ranking_by_reliability
 from plausibly.sweeps import Plan, Sweep
@@ -105,8 +105,7 @@ def sweep(
     write_table(table.assign(metric=metric), out / RANKINGS)
     with writing(out / ARRAYS):
         swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
-    with writing(out / FIGURE):
-        figure(swept, metric).savefig(out / FIGURE, metadata={"Date": None})
+    write_svg(figure(swept, metric), out / FIGURE)
     work.remove()
     if not quiet:
         terminal = console()

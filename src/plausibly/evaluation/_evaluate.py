@@ -222,7 +222,7 @@ def evaluate(
             advance,
         )
         whole = results(join(paths, draws.n_cases))
-        shards.hand_over(shards.add(len(paths), partial(write_results, whole)), Path(out))
+        shards.hand_over(shards.add(len(paths), partial(write_results, whole), 2**16 + whole.nbytes), Path(out))
         return whole
 
 
