@@ -2,13 +2,14 @@
 
 PrIRN with few draws, so that files, names and bookkeeping weigh as much as they can beside the arithmetic. The ratio is
 to the cost of a thousand among the fewest: 1 means that the work grows in proportion. Peak memory is that of a process
-that simulates the cases, aggregates them and evaluates a classifier, and nothing else. For a million cases alone:
+that simulates the cases and does one of the two, as the commands would. For a million cases alone:
 ``python -m benchmarks.scale 1000000``.
 """
 
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +23,11 @@ FEW = {"model": "prirn", "reliability": 30, "draws": 10, "chains": 2}
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock and of all cores together, of each of the two steps, and bytes."""
+    """Of a step: seconds by the clock and of all cores together, and bytes of what it wrote."""
 
-    aggregate: tuple[float, float]
-    evaluate: tuple[float, float]
-    posterior: int
+    seconds: float
+    cores: float
+    written: int
 
 
 def measure(quick: bool = False) -> list[Row]:
@@ -35,18 +36,18 @@ def measure(quick: bool = False) -> list[Row]:
 
 def rows(numbers) -> list[Row]:
     """A row for each step and number of cases."""
-    found = {n: apart(_cost, n) for n in numbers}
-    first = found[numbers[0]][0]
-    made = []
-    for n, (cost, peak) in found.items():
-        for what in ("aggregate", "evaluate"):
-            seconds, cores = getattr(cost, what)
-            baseline = getattr(first, what)[0] / numbers[0] * 1000
-            remark = f"{seconds:.0f} s, {cores:.0f} s of cores"
-            made.append(Row(f"{what}, {n:,} cases: per thousand", seconds / n * 1000, "s", baseline, remark=remark))
-        made.append(
-            Row("  peak memory", peak / 2**20, "MiB", remark=f"the posterior's file {cost.posterior / 2**20:,.0f}")
-        )
+    made, first = [], {}
+    for n in numbers:
+        with tempfile.TemporaryDirectory() as folder:
+            for step in (aggregate, evaluate):
+                cost, peak = apart(_cost, step, n, folder)
+                per_thousand = cost.seconds / n * 1000
+                name = f"{step.__name__}, {n:,} cases: per thousand"
+                remark = f"{cost.seconds:.0f} s, {cost.cores:.0f} s of cores; {cost.written / 2**20:,.0f} MiB written"
+                made += [
+                    Row(name, per_thousand, "s", first.setdefault(step, per_thousand), remark=remark),
+                    Row("  peak memory", peak / 2**20, "MiB"),
+                ]
     return made
 
 
@@ -62,30 +63,33 @@ def simulate(n: int):
     return annotations, scores
 
 
-def run(annotations, scores, folder: Path) -> Cost:
-    """Aggregate into a file, evaluate into another."""
+def aggregate(annotations, scores, folder: Path) -> Path:
+    """Aggregate into a file."""
     import plausibly as pb
 
-    took = []
-    for step in (
-        lambda: pb.aggregate(annotations, **FEW, out=folder / "posterior.nc", shard=SHARD),
-        lambda: pb.evaluate(
-            folder / "posterior.nc", {"A": scores}, out=folder / "results.nc", shard=SHARD, progress=True
-        ),
-    ):
-        begin = time.perf_counter(), time.process_time()
-        step()
-        took.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
-    return Cost(took[0], took[1], (folder / "posterior.nc").stat().st_size)
+    pb.aggregate(annotations, **FEW, out=folder / "posterior.nc", shard=SHARD)
+    return folder / "posterior.nc"
 
 
-def _cost(n: int) -> Cost:
+def evaluate(annotations, scores, folder: Path) -> Path:
+    """Evaluate what is in that file into another."""
+    import plausibly as pb
+
+    files = folder / "posterior.nc", folder / "results.nc"
+    pb.evaluate(files[0], {"A": scores}, out=files[1], shard=SHARD, progress=True)
+    return files[1]
+
+
+def _cost(step: Callable, n: int, folder: str) -> Cost:
     annotations, scores = simulate(n)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as other:
         # Two shards first, after which nothing is left to compile.
-        few = annotations.select(annotations.cases[: 2 * SHARD])
-        run(few, scores[: 2 * SHARD], Path(folder))
-        return run(annotations, scores, Path(folder))
+        few = annotations.select(annotations.cases[: 2 * SHARD]), scores[: 2 * SHARD], Path(other)
+        aggregate(*few)
+        step(*few)
+    begin = time.perf_counter(), time.process_time()
+    written = step(annotations, scores, Path(folder))
+    return Cost(time.perf_counter() - begin[0], time.process_time() - begin[1], written.stat().st_size)
 
 
 if __name__ == "__main__":
