@@ -73,7 +73,7 @@ class Cluster:
         self._dask = distributed
         self._own = isinstance(scheduler, str)
         if isinstance(scheduler, str):
-            self._client = self._connect(scheduler)
+            self._client: Any = self._connect(scheduler)
         elif not isinstance(scheduler, distributed.Client):
             raise ArgumentError(
                 "scheduler must be a dask.distributed.Client or the address of a Dask scheduler, but "
@@ -175,7 +175,7 @@ class Cluster:
 
     def _submit(self, number: int, make: Callable[[], Made], write: Callable, about: Mapping[str, str]) -> Any:
         import cloudpickle
-        import dask
+        import dask.config
 
         try:
             work = cloudpickle.dumps((make, write))
@@ -195,7 +195,8 @@ class Cluster:
         while True:
             try:
                 with self._told(), self._client.as_current():
-                    return self._dask.wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done.pop()
+                    waited: Any = self._dask.wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED")
+                    return waited.done.pop()
             except self._dask.TimeoutError:
                 if self._workers():
                     since = monotonic()
@@ -241,7 +242,7 @@ class _Told:
 
 
 async def _greet(address: str) -> None:
-    from distributed.comm import connect
+    from distributed.comm.core import connect
     from distributed.security import Security
 
     comm = await connect(address, timeout=_ANSWER, **Security().get_connection_args("client"))

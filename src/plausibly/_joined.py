@@ -144,6 +144,11 @@ def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Pa
         _copy(paths, file, {(group, name): (kinds[group, name][0], sizes) for group, name in names + drawn})
 
 
+def _open(path: Path) -> Any:
+    """A part; h5py does not tell types of what is in a file."""
+    return h5py.File(path)
+
+
 def _small(
     paths: Sequence[Path], rule: Mapping[str, np.dtype], counted: Sequence[str]
 ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
@@ -152,7 +157,7 @@ def _small(
     found: dict[str, list[np.ndarray]] = {name: [] for name in rule}
     counts = dict.fromkeys(counted, 0)
     for path in paths:
-        with h5py.File(path) as part:
+        with _open(path) as part:
             point.append(part["constant_data"]["point_plausibility"][...])
             for name, values in found.items():
                 values.append(part["convergence"][name][...].astype(rule[name]))
@@ -168,7 +173,7 @@ def _copy(
 ) -> None:
     """Append the variables of parts to each other, given their dimensions and the sizes of these."""
     made, at = {}, dict.fromkeys(wanted, 0)
-    with h5py.File(paths[0]) as one:
+    with _open(paths[0]) as one:
         for (group, name), (dims, sizes) in wanted.items():
             part, n = one[group][name], sizes[dims[-1]]
             if dims[-1] not in file[group].dimensions:
@@ -187,7 +192,7 @@ def _copy(
                 for key in _KEPT & one[group][name].attrs.keys():
                     variable.attrs[key] = one[group][name].attrs[key]
     for path in paths:
-        with h5py.File(path) as part:
+        with _open(path) as part:
             for (group, name), to in made.items():
                 values = part[group][name][...]
                 first = at[group, name]

@@ -63,7 +63,7 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     """
     if isinstance(cases, str):
         raise AnnotationError(f"a list of cases is needed, got the text {cases!r}; write [{cases!r}]")
-    if _ascending(cases, annotations.n_cases):
+    if isinstance(cases, np.ndarray) and _ascending(cases, annotations.n_cases):
         return cases.astype(np.int64)  # which is what shards are, thousands of cases at a time
     wanted = list(cases)
     if wanted and all(isinstance(case, bool | np.bool_) for case in wanted):
@@ -82,9 +82,9 @@ def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarr
     return chosen
 
 
-def _ascending(cases: Iterable[str] | np.ndarray, n_cases: int) -> bool:
+def _ascending(cases: np.ndarray, n_cases: int) -> bool:
     """Whether these are positions that nothing is wrong with."""
-    if not (isinstance(cases, np.ndarray) and cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases)):
+    if not (cases.ndim == 1 and cases.dtype.kind in "iu" and len(cases)):
         return False
     return bool((cases[1:] > cases[:-1]).all() and cases[0] >= 0 and cases[-1] < n_cases)
 

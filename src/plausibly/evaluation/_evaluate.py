@@ -162,8 +162,10 @@ def evaluate(
         own = check_metrics({} if metrics is None else metrics, n_classes)
         levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
         draws = Source(source, seed, PAIRS)
-        if weights is not None and not isinstance(weights, RiskWeights):
-            weights = check_weights(weights, draws.n_draws, annotations.cases)
+        if weights is None or isinstance(weights, RiskWeights):
+            weighting = weights
+        else:
+            weighting = check_weights(weights, draws.n_draws, annotations.cases)
         scores = [read_predictions(given, annotations) for given in named.values()]
         constants = source["constant_data"]
         evaluation = Evaluation(
@@ -176,7 +178,7 @@ def evaluate(
             own=own,
             ties=ties,
             risks=levels,
-            weights=weights,
+            weights=weighting,
         )
         advance = bars.task("Evaluating", draws.n_cases, "cases")
         attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
@@ -205,7 +207,7 @@ def evaluate(
                 f"metric {name}": f"{code_digest(m.function, f'metric {name!r}')}, {m.better}"
                 for name, m in own.items()
             },
-            "weights": None if weights is None else weights.digest(),
+            "weights": None if weighting is None else weighting.digest(),
             "ties": ties,
             "seed": int(seed),
             "shard": int(shard),

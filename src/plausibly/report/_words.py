@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
 from plausibly.comparison import probability_better
 from plausibly.plots._style import metric_name
@@ -98,7 +99,7 @@ def _order(swept: Sweep, run, metric: str, rows: list[dict]) -> str:
         return told.strip()
     rankings = swept.rankings(metric)
     rankings = rankings[~np.isinf(rankings["reliability"])] if np.isfinite(rankings["reliability"]).any() else rankings
-    orders = rankings["ranking"].unique()
+    orders = pd.unique(rankings["ranking"])
     what = metric_name(metric)
     if len(orders) == 1:
         told += f"The order of the classifiers by {what} is the same under every model and reliability tried."
