@@ -1,6 +1,7 @@
 """Files made to do harm: nothing in them is run, neither on reading nor in what is written."""
 
 import io
+import json
 import os
 import pickle
 import shutil
@@ -290,3 +291,10 @@ def test_times_that_python_cannot_say(tmp_path, column):
         pq.write_table(pa.table(columns).drop_columns("label"), path)
         with pytest.raises(AnnotationError, match=r"duration\[s\]"):
             read_annotations(path)
+
+
+def test_a_file_of_labels_names_no_other_file(tmp_path):
+    (tmp_path / "secret.csv").write_text("case,annotator,label\np,ann,x\n")
+    (tmp_path / "labels.json").write_text(json.dumps(str(tmp_path / "secret.csv")))
+    with pytest.raises(AnnotationError, match="labels are a list or a mapping, but the file holds the text"):
+        read_labels(tmp_path / "labels.json")

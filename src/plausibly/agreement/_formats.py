@@ -121,6 +121,8 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
         content = load_json(path)
         if isinstance(content, Mapping) and "annotations" in content:
             return coco_labels(content, kind)
+        if isinstance(content, str):  # which would be taken for the name of a file
+            raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {_show(content)}")
         if not (isinstance(content, list) and all(isinstance(row, Mapping) for row in content)):
             labels = Labels.of(content)
             values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
