@@ -146,9 +146,9 @@ def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path):
     assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
 
-def spoilt(posterior):
+def spoilt(path):
     """The convergence of a posterior as if two cases had failed."""
-    cases = posterior["observed_data"]["case"].values
+    cases = pb.load(path)["observed_data"]["case"].values
     columns = {"r_hat": 1.3, "ess_bulk": 9.0, "ess_tail": 9.0, "n_diverging": 2}
     variables = {name: ("case", np.full(len(cases), value)) for name, value in columns.items()}
     return xr.Dataset(variables | {"converged": ("case", np.arange(len(cases)) >= 2)}, {"case": cases})
@@ -156,7 +156,7 @@ def spoilt(posterior):
 
 @pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
 def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code):
-    monkeypatch.setattr("plausibly.sweeps.diagnose", spoilt)
+    monkeypatch.setattr("plausibly.sweeps._compute.diagnose", spoilt)
     words = ["--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.exit_code == code
