@@ -63,8 +63,8 @@ def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations
     before = client.run(os.getpid)
     add = Shards.add
 
-    def kill(shards, number, write):
-        path = add(shards, number, write)
+    def kill(shards, number, write, *room):
+        path = add(shards, number, write, *room)
         if len(killed) == 0:
             busy = next(worker for worker, tasks in client.processing().items() if tasks)
             killed.append(before[busy])

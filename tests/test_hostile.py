@@ -298,3 +298,10 @@ def test_a_file_of_labels_names_no_other_file(tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps(str(tmp_path / "secret.csv")))
     with pytest.raises(AnnotationError, match="labels are a list or a mapping, but the file holds the text"):
         read_labels(tmp_path / "labels.json")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.mrg", " "), ("a.json", '{" p": 1}')])
+def test_what_is_wrong_with_one_annotators_labels_is_said_of_her_file(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(PlausiblyError, match=name):
+        read_labels({"ann": tmp_path / name}, "trees" if name == "a.mrg" else "literal")

@@ -13,7 +13,7 @@ from plausibly.agreement._labels import Labels
 from plausibly.agreement._read import is_missing
 from plausibly.annotations._files import lines_of, naming, read_grid, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import grid_columns
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, some
 from plausibly.annotations._rankings import load_json, parse_json
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
@@ -99,7 +99,9 @@ def read_labels(
         path = Path(one)
         with naming(path):
             rows += [(found, str(who), value) for found, value in _of_one(path, kind, names)]
-    return Labels.of(_records(rows))
+    files = [str(one) for one in source.values()]
+    with naming(files[0] if len(files) == 1 else some(files)):
+        return Labels.of(_records(rows))
 
 
 def _records(rows: list[Row]) -> dict[str, list[Any]]:
