@@ -305,3 +305,16 @@ def test_what_is_wrong_with_one_annotators_labels_is_said_of_her_file(tmp_path, 
     (tmp_path / name).write_text(content)
     with pytest.raises(PlausiblyError, match=name):
         read_labels({"ann": tmp_path / name}, "trees" if name == "a.mrg" else "literal")
+
+
+def test_half_a_character_in_a_label_file(tmp_path):
+    (tmp_path / "labels.json").write_text('{"\\ud800": 1}')
+    with pytest.raises(AnnotationError, match=r"row 1: the case is named '\\ud800', with a null character or half"):
+        read_labels({"ann": tmp_path / "labels.json"})
+
+
+def test_a_count_that_signals_that_it_is_no_number(tmp_path):
+    signalling = np.array([0x3FF0000000000000, 0xFFF0000000000010], np.uint64).view(float)[None]
+    np.save(tmp_path / "counts.npy", signalling)
+    with pytest.raises(AnnotationError, match="is not finite; give a whole number"):
+        read_annotations(tmp_path / "counts.npy")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from plausibly.annotations._files import naming, read_grid, read_parquet, suffix_of
 from plausibly.annotations._frames import grid_columns, is_frame, to_columns
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, is_storable
 from plausibly.annotations._rankings import load_json
 from plausibly.errors import AnnotationError, PlausiblyError
 
@@ -250,6 +250,12 @@ def _names(column: Any, name: str, error: type[PlausiblyError]) -> pa.ChunkedArr
         if not is_missing(cell) and (not isinstance(cell, str | Integral) or isinstance(cell, bool)):
             raise error(f"row {row}: the {name} is named {_show(cell)}; names are text or whole numbers, so convert it")
     cells = [None if is_missing(cell) else str(cell) for cell in column]
+    for row, cell in enumerate(cells, 1):
+        if cell is not None and not is_storable(cell):
+            raise error(
+                f"row {row}: the {name} is named {_show(cell)}, with a null character or half a character in it; "
+                "write it without"
+            )
     return pa.chunked_array([pa.array(cells, pa.large_string())])
 
 

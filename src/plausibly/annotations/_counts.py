@@ -33,10 +33,12 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
         cases = to_names(range(n_cases) if matrix.cases is None else matrix.cases, "case")
     if len(cases) != n_cases:
         raise AnnotationError(f"there are {n_cases} rows of counts for {len(cases)} case names; give a name per row")
+    with np.errstate(invalid="ignore"):  # of a NaN that signals
+        fraction = values != np.floor(values)
     rules = (
         (~np.isfinite(values), "is not finite", "give a whole number"),
         (values < 0, "is negative", "give how many annotators chose the class, 0 or more"),
-        (values != np.floor(values), "is a fraction", "give how many annotators chose the class, not their share"),
+        (fraction, "is a fraction", "give how many annotators chose the class, not their share"),
     )
     for broken, what, mend in rules:
         if broken.any():

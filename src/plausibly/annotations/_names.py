@@ -41,8 +41,8 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
         for number, value in enumerate(values):
             if not isinstance(value, str | Integral) or isinstance(value, bool):
                 raise AnnotationError(f"{what} {number} is named {_show(value)}; a name is text, so give it one")
-    if not _is_storable("".join(map(str, values))):
-        number, value = next((i, value) for i, value in enumerate(values) if not _is_storable(str(value)))
+    if not is_storable("".join(map(str, values))):
+        number, value = next((i, value) for i, value in enumerate(values) if not is_storable(str(value)))
         raise AnnotationError(
             f"{what} {number} (counted from 0) is named {_show(str(value))}, with a null character or half a "
             "character in it; write it without"
@@ -67,7 +67,7 @@ def numbered(n: int) -> np.ndarray:
     return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each
 
 
-def _is_storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether text survives arrays, which drop null characters at its end, and files, which are UTF-8."""
     try:
         text.encode()
