@@ -101,15 +101,14 @@ def infer_cases(
                 progress=bars,
             )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        if draws_alone:
-            point, likelihood = plausibility.mean((0, 1)), None
-        elif isinstance(model, str):
+        if isinstance(model, str) and not draws_alone:
             point = point_estimate(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
             release_memory()
             likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
         else:
-            check_shares(name, annotations, slots, plausibility)
-            # Of a program nothing is known but its draws.
+            if not isinstance(model, str):
+                check_shares(name, annotations, slots, plausibility)
+            # Of a program nothing is known but its draws, and of others nothing else may be wanted.
             point, likelihood = plausibility.mean((0, 1)), None
     return build_posterior(
         plausibility,

@@ -1,9 +1,8 @@
 """The container: cases × annotators × partial rankings in columns, with names for all three."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -328,24 +327,6 @@ class Annotations(ByCase):
         Annotations(1 case, 3 annotations by anonymous annotators, 2 classes)
         """
         return self._from_rows(selected_rows(self, chosen_positions(self, cases)))
-
-    def digest(self) -> str:
-        """Return a checksum of all that is in here.
-
-        Examples
-        --------
-        >>> a, b = (Annotations.from_labels([[label]], classes=["x", "y"]) for label in "xy")
-        >>> a.digest() == a.digest(), a.digest() == b.digest()
-        (True, False)
-        """
-        total = blake2b(digest_size=16)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray) and value.dtype.kind == "U":
-                value = "\0".join(value.tolist()).encode()
-            total.update(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else repr(value).encode())
-            total.update(b"|")
-        return total.hexdigest()
 
     def to_table(self) -> pd.DataFrame:
         """Return a row per named class: ``case``, ``annotator``, ``class`` and ``rank`` (1 = best, equal ranks tie).

@@ -12,13 +12,13 @@ import xarray as xr
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
-from plausibly._manifest import code_digest, data_digest, file_digest, versions
+from plausibly._manifest import data_digest, file_digest, versions
 from plausibly._progress import Progress
 from plausibly._shards import Shards, check_shard, work_through
 from plausibly._slices import PAIRS, Source
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._metrics import check_metrics
+from plausibly.evaluation._metrics import check_metrics, metric_digests
 from plausibly.evaluation._ranges import Evaluation, Found, join
 from plausibly.evaluation._weights import RiskWeights, check_weights
 from plausibly.metrics import Metric
@@ -203,10 +203,7 @@ def evaluate(
             "k": ks,
             "sizes": sizes,
             "risks": None if levels is None else data_digest(levels),
-            **{
-                f"metric {name}": f"{code_digest(m.function, f'metric {name!r}')}, {m.better}"
-                for name, m in own.items()
-            },
+            **metric_digests(own),
             "weights": None if weighting is None else weighting.digest(),
             "ties": ties,
             "seed": int(seed),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from plausibly._manifest import code_digest
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.metrics import Metric
@@ -42,3 +43,11 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         found[name] = as_metric(given)
         check_function(found[name].function, n_classes, f"metric {name!r}")
     return found
+
+
+def metric_digests(metrics: Mapping[str, Metric]) -> dict[str, str]:
+    """What a manifest says of the user's own metrics."""
+    return {
+        f"metric {name}": f"{code_digest(metric.function, f'metric {name!r}')}, {metric.better}"
+        for name, metric in metrics.items()
+    }

@@ -19,7 +19,6 @@ import xarray as xr
 
 from plausibly._arviz import Posterior
 from plausibly._shards import Shards, write_whole
-from plausibly._verdict import verdict as verdict
 from plausibly._verdict import worst
 from plausibly.aggregation import aggregate
 from plausibly.annotations import Annotations, Slots

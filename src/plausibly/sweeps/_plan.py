@@ -13,12 +13,11 @@ from plausibly._arviz import Posterior
 from plausibly._manifest import code_digest, data_digest, versions
 from plausibly._memory import release_memory
 from plausibly._shards import Shards, check_shard
-from plausibly._verdict import verdict as verdict
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import METRICS, check_metrics, evaluate
+from plausibly.evaluation import METRICS, check_metrics, evaluate, metric_digests
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function
@@ -205,11 +204,11 @@ class Plan:
     def manifest(self) -> dict[str, Any]:
         """Everything that the runs depend on, in texts and numbers."""
         options = self.options
-        own, weights = options["metrics"], options["weights"]
+        weights = options["weights"]
         programs = {name: model for model, name, _, _ in self.steps if not isinstance(model, str)}
         return {
             "work": "sweep",
-            "annotations": data_digest(self.observed),
+            "annotations": self.observed.digest(),
             **{f"predictions of {name}": data_digest(values) for name, values in self.predictions.items()},
             **{
                 label: json.dumps({key: value for key, value in arguments.items() if value is not None}, sort_keys=True)
@@ -219,10 +218,7 @@ class Plan:
             "k": options["k"],
             "sizes": options["sizes"],
             "risks": None if options["risks"] is None else data_digest(np.asarray(options["risks"])),
-            **{
-                f"metric {name}": f"{code_digest(m.function, f'metric {name!r}')}, {m.better}"
-                for name, m in own.items()
-            },
+            **metric_digests(options["metrics"]),
             "weights": None if weights is None else data_digest(np.asarray(weights)),
             "break_ties": options["ties"],
             "seed": int(self.seed),

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly._arviz import Posterior
-from plausibly._verdict import verdict as verdict
+from plausibly._verdict import verdict
 from plausibly.annotations import Annotations
 from plausibly.comparison import rankings
 from plausibly.evaluation import summary

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from jax.typing import ArrayLike
 
-from plausibly._verdict import verdict as verdict
 from plausibly.annotations import Annotations, Scores
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
