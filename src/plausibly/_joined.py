@@ -16,7 +16,19 @@ from plausibly._cluster import Cluster
 from plausibly._progress import Progress
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
-from plausibly.posterior import COMPRESSION, build_posterior, chunks, load, opened, room_for, save, save_groups
+from plausibly.posterior import (
+    COMPRESSION,
+    REMAINDER_NAME,
+    build_posterior,
+    chunks,
+    encoded,
+    load,
+    opened,
+    room_for,
+    save,
+    save_groups,
+    text_chunks,
+)
 
 _KEPT = {"coordinates", "dtype", "units", "calendar"}  #: attributes by which xarray knows what a variable is
 
@@ -78,8 +90,8 @@ def aggregate_in_shards(
 def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Path) -> None:
     """Write what the parts are together. All that differs between parts has the case, or what belongs to one, last.
 
-    One part is open at a time, and draws, and the names that every slot and every annotation carries, go from file to
-    file, so that of them no more than a part is in memory.
+    One part is open at a time, and draws go from file to file, so that of them no more than a part is in memory; nor of
+    the names that every slot and every annotation carries.
     """
     with opened(paths[0]) as first:
         attributes = {name: np.asarray(value).item() for name, value in first.attrs.items()}
@@ -131,17 +143,19 @@ def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Pa
         attrs=attributes,
         named=False,
     )
-    names = [
-        ("posterior", "case"),
-        ("posterior", "class_name"),
-        ("constant_data", "case"),
-        ("constant_data", "class_name"),
-    ]
-    names += [("log_likelihood", name) for name in ("case", "annotator") if "log_likelihood" in groups]
     rest = {group: data.drop_vars([n for g, n in drawn if g == group]) for group, data in to_groups(posterior).items()}
     save_groups(rest, posterior.attrs, out)
     with h5netcdf.File(out, "r+") as file:
-        _copy(paths, file, {(group, name): (kinds[group, name][0], sizes) for group, name in names + drawn})
+        cases = encoded(annotations.cases)
+        classes = encoded(np.append(annotations.classes, REMAINDER_NAME))  # last, where the index -1 finds it
+        for group in ("posterior", "constant_data"):
+            _name(file[group], "case", "slot", cases, slots.case)
+            _name(file[group], "class_name", "slot", classes, slots.class_index)
+        if "log_likelihood" in groups:
+            group = file["log_likelihood"]
+            _name(group, "case", "annotation", cases, annotations.annotation_case)
+            _name(group, "annotator", "annotation", encoded(annotations.annotators), annotations.annotation_annotator)
+        _copy(paths, file, {(group, name): (kinds[group, name][0], sizes) for group, name in drawn})
 
 
 def _open(path: Path) -> Any:
@@ -166,6 +180,23 @@ def _small(
     return np.concatenate(point), {name: np.concatenate(values) for name, values in found.items()}, counts
 
 
+def _name(group: h5netcdf.Group, name: str, dim: str, names: np.ndarray, index: np.ndarray) -> None:
+    """Write the names that a coordinate has along a dimension, as many at a time as lie together in the file."""
+    width = int(np.char.str_len(names[np.unique(index)]).max())
+    names = names.astype(f"S{width}")
+    if dim not in group.dimensions:
+        group.dimensions[dim] = len(index)
+    characters = f"string{width}"
+    if characters not in group.dimensions:
+        group.dimensions[characters] = width
+    shape = text_chunks((len(index), width))
+    to = group.create_variable(name, (dim, characters), "S1", chunks=shape, **COMPRESSION)
+    to.attrs["_Encoding"] = "utf-8"
+    for first in range(0, len(index), shape[0]):
+        some = names[index[first : first + shape[0]]]
+        to[first : first + len(some)] = some.view("S1").reshape(-1, width)
+
+
 def _copy(
     paths: Sequence[Path],
     file: h5netcdf.File,
@@ -178,14 +209,13 @@ def _copy(
             part, n = one[group][name], sizes[dims[-1]]
             if dims[-1] not in file[group].dimensions:
                 file[group].dimensions[dims[-1]] = n
-            text = h5py.check_string_dtype(part.dtype) is not None
             made[group, name] = file[group].create_variable(
                 name,
                 dims,
-                h5py.string_dtype() if text else part.dtype,
+                part.dtype,
                 chunks=chunks((*part.shape[:-1], n)),
                 fillvalue=part.attrs["_FillValue"][0] if "_FillValue" in part.attrs else None,
-                **({} if text else COMPRESSION),
+                **COMPRESSION,
             )
         for group in file.groups:
             for name, variable in file[group].variables.items():

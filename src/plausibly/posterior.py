@@ -451,17 +451,45 @@ def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path
     tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs.update(attrs)
     encoding = {
-        node.path: {
-            str(name): {**COMPRESSION, "chunksizes": chunks(variable.shape)}
-            for name, variable in node.variables.items()
-            if variable.dtype.kind in "fiub" and variable.size
-        }
+        node.path: {str(name): found for name, variable in node.variables.items() if (found := _encoding(variable))}
         for node in tree.children.values()
     }
     try:
         tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
     except (OSError, RuntimeError) as error:
         raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
+
+
+def _encoding(variable: xr.Variable) -> dict[str, Any]:
+    """How a variable is stored: compressed; names as characters, which unlike HDF5's strings can stay in the file."""
+    if not variable.size:
+        return {}
+    if variable.dtype.kind in "fiub":
+        return {**COMPRESSION, "chunksizes": chunks(variable.shape)}
+    width = encoded(variable.values).dtype.itemsize if variable.ndim and _is_text(variable) else 0
+    return {**COMPRESSION, "dtype": "S1", "chunksizes": text_chunks((*variable.shape, width))} if width else {}
+
+
+def _is_text(variable: xr.Variable) -> bool:
+    kind = variable.dtype.kind
+    return kind == "U" or (kind == "O" and all(isinstance(value, str) for value in variable.values.flat))
+
+
+def encoded(names: np.ndarray) -> np.ndarray:
+    """Names in UTF-8, as they lie in a file.
+
+    Examples
+    --------
+    >>> encoded(np.array(["a", "é"])).dtype.itemsize
+    2
+    """
+    return np.char.encode(names.astype(str), "utf-8")
+
+
+def text_chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of characters, the last dimension, whole names lie together."""
+    *others, n, width = shape
+    return (*(1 for _ in others), max(1, min(n, _CHUNK // width)), width)
 
 
 def load(path: str | Path, *, lazy: bool = False) -> Posterior:
@@ -484,7 +512,7 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     """
     tree = _open_tree(path)
     try:
-        return _check_groups(tree if lazy else tree.load(), path)
+        return _check_groups(tree if lazy else _with_plain_names(tree.load()), path)
     except PlausiblyError:
         raise
     except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError
@@ -548,6 +576,16 @@ def check_path(path: object) -> None:
     """
     if not isinstance(path, str | PathLike):
         raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")
+
+
+def _with_plain_names(tree):
+    """Names come out of a file as Python's texts, one object each."""
+    for node in tree.children.values():
+        data = node.to_dataset()
+        for name in [name for name, v in data.variables.items() if v.dtype == object and _is_text(v)]:
+            data[name] = data[name].astype(str)
+        node.dataset = data
+    return tree
 
 
 def _check_groups(tree, path):
