@@ -86,7 +86,9 @@ class Annotations(ByCase):
                 raise AnnotationError(
                     f"{name} has dtype {column.dtype} and shape {column.shape}; give a vector of integers"
                 )
-            self._freeze(name, column.astype(np.int16 if name == "entry_block" else np.int32))
+            # Copied, unless nobody can change it anyway.
+            kind = np.int16 if name == "entry_block" else np.int32
+            self._freeze(name, column.astype(kind, copy=column.flags.writeable))
         check_columns(self)
 
     @classmethod
@@ -267,7 +269,7 @@ class Annotations(ByCase):
     @cached_property
     def annotation_start(self) -> Int[np.ndarray, " annotation+1"]:
         """Offsets: the entries of annotation r are ``annotation_start[r]`` up to ``annotation_start[r + 1]``."""
-        return np.searchsorted(self.entry_annotation, np.arange(self.n_annotations + 1))
+        return np.append(np.flatnonzero(np.diff(self.entry_annotation, prepend=-1)), len(self.entry_annotation))
 
     @property
     def entry_case(self) -> Int[np.ndarray, " entry"]:
