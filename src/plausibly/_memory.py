@@ -5,6 +5,8 @@ import gc
 import sys
 import time
 
+import pyarrow as pa
+
 _SHARE = 0.02  # of the time, at most, goes into this
 _due = 0.0
 
@@ -24,6 +26,7 @@ def release_memory() -> None:
     if begin < _due:
         return
     gc.collect()
+    pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
         if trim is not None:

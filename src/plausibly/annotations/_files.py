@@ -84,6 +84,27 @@ def check_path(path: object, what: str = "the name of a file") -> None:
         raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
 
 
+@contextmanager
+def readable() -> Iterator[None]:
+    """Say in a sentence why a file cannot be opened.
+
+    Raises
+    ------
+    FileError
+        If it does not exist, is a folder or may not be read.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileError("the file does not exist; check the path") from error
+    except IsADirectoryError as error:
+        raise FileError("this is a folder; name a file in it") from error
+    except PlausiblyError:
+        raise
+    except OSError as error:
+        raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
+
+
 def read_bytes(path: Path) -> bytes:
     """Read a whole file that has at least one byte.
 
@@ -92,17 +113,36 @@ def read_bytes(path: Path) -> bytes:
     FileError
         If it does not exist, is a folder, may not be read or is empty.
     """
-    try:
+    with readable():
         content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise FileError("the file does not exist; check the path") from error
-    except IsADirectoryError as error:
-        raise FileError("this is a folder; name a file in it") from error
-    except OSError as error:
-        raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
     if not content or content.isspace():
         raise FileError("the file is empty; write it again")
     return content
+
+
+def check_utf8(path: Path) -> None:
+    """Go through a file of any length, which has to be UTF-8 text and not empty.
+
+    Raises
+    ------
+    FileError
+        As :func:`read_text` does.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    done, blank, last = 0, True, False
+    with readable(), path.open("rb") as file:
+        while not last:
+            block = file.read(2**22)
+            last = not block
+            before = done - len(decoder.getstate()[0])  # of a character that was cut
+            try:
+                decoder.decode(block, final=last)
+            except UnicodeDecodeError as error:
+                raise _not_utf8(before + error.start) from error
+            done += len(block)
+            blank = blank and (last or block.isspace())
+    if blank:
+        raise FileError("the file is empty; write it again")
 
 
 def _utf8(path: Path) -> bytes:
@@ -112,11 +152,16 @@ def _utf8(path: Path) -> bytes:
     return content.removeprefix(codecs.BOM_UTF8)
 
 
-def _first_row(content: bytes) -> str:
-    """Return text that begins with the first row of a table; more of it than the row only where quotes span lines."""
-    content = content.lstrip(b"\r\n")
+def first_row(content: bytes, whole: bool = True) -> str | None:
+    """Return text that begins with the first row of a table; more of it than the row only where quotes span lines.
+
+    Nothing where `content` is not the whole file, and may lack the end of the row.
+    """
+    content = content.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     end = content.find(b"\n")
     line = content if end < 0 else content[:end]
+    if not whole and (end < 0 or line.count(b'"') % 2):
+        return None
     return (content if line.count(b'"') % 2 else line).decode()
 
 
@@ -135,7 +180,11 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
+        raise _not_utf8(error.start) from error
+
+
+def _not_utf8(byte: int) -> FileError:
+    return FileError(f"the file is not UTF-8 text (byte {byte}); save it as UTF-8 text")
 
 
 def lines_of(text: str) -> list[str]:
@@ -177,12 +226,74 @@ def read_parquet(path: Path) -> pa.Table:
         If the file is not Parquet or is truncated.
     """
     content = read_bytes(path)
-    try:
+    with no_parquet():
         table = pyarrow.parquet.read_table(pa.BufferReader(content))
         table.validate(full=True)  # text that is not UTF-8 would only fail later
         return table
+
+
+@contextmanager
+def no_parquet() -> Iterator[None]:
+    """Say in a sentence that a file is no Parquet table.
+
+    Raises
+    ------
+    FileError
+        If Arrow says so.
+    """
+    try:
+        yield
+    except PlausiblyError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileError(f"the file is no Parquet table or truncated ({_first_line(error)}); write it again") from error
+
+
+@contextmanager
+def no_table() -> Iterator[None]:
+    """Say in a sentence that a file of text is no table.
+
+    Raises
+    ------
+    FileError
+        If Arrow or Python says so.
+    """
+    try:
+        yield
+    except (pa.ArrowException, csv.Error) as error:
+        raise FileError(
+            f"the file is no table of equally long rows ({_first_line(error)}); mend that row, or write the file again"
+        ) from error
+
+
+def first_cells(row: str, delimiter: str = ",") -> list[str]:
+    """Return the cells of the first row, which have to be parted by `delimiter`.
+
+    Raises
+    ------
+    FileError
+        If they are parted by something else.
+    """
+    first = next(csv.reader(io.StringIO(row), delimiter=delimiter))
+    for other in (";", "\t"):
+        if len(first) == 1 and other in first[0]:
+            raise FileError(f"the cells are parted by {other!r}; part them by commas")
+    return first
+
+
+def check_width(first: list[str], n_columns: int) -> None:
+    """Refuse a first row that reads as more cells or fewer to Arrow.
+
+    Raises
+    ------
+    FileError
+        If it does.
+    """
+    if n_columns != len(first):
+        raise FileError(
+            f"the first row is {len(first)} cells or {n_columns}, depending on what its quotes mean; put whole "
+            "cells in quotes, and write a quote within them twice"
+        )
 
 
 def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.Table:
@@ -205,11 +316,8 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
         If the rows differ in length, or the file cannot be read.
     """
     content = _utf8(path) if text is None else text.encode()
-    try:
-        first = next(csv.reader(io.StringIO(_first_row(content)), delimiter=delimiter))
-        for other in (";", "\t"):
-            if len(first) == 1 and other in first[0]:
-                raise FileError(f"the cells are parted by {other!r}; part them by commas")
+    with no_table():
+        first = first_cells(first_row(content) or "", delimiter)
         grid = pyarrow.csv.read_csv(
             pa.BufferReader(content),
             # One thread, so that the error can count rows; one block, so that a long line always fits.
@@ -221,15 +329,7 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
                 column_types={f"f{i}": pa.large_string() for i in range(len(first))}, strings_can_be_null=False
             ),
         )
-    except (pa.ArrowException, csv.Error) as error:
-        raise FileError(
-            f"the file is no table of equally long rows ({_first_line(error)}); mend that row, or write the file again"
-        ) from error
-    if grid.num_columns != len(first):
-        raise FileError(
-            f"the first row is {len(first)} cells or {grid.num_columns}, depending on what its quotes mean; put whole "
-            "cells in quotes, and write a quote within them twice"
-        )
+    check_width(first, grid.num_columns)
     return grid
 
 

@@ -1,9 +1,11 @@
 """Data frames of any make, and files of text cells, as Arrow columns: text to codes, numbers to float64."""
 
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -88,8 +90,62 @@ def is_whole(column: pa.ChunkedArray) -> bool:
     return pa.types.is_integer(column.type)
 
 
+def in_codes(
+    column: pa.ChunkedArray, change: Callable[[pa.ChunkedArray], pa.ChunkedArray] = lambda texts: texts
+) -> pa.ChunkedArray:
+    """Put text that is in codes, in pieces, into one piece, whose different texts are all in use.
+
+    Columns of text may be given so to all functions below. Other columns come out as :func:`to_columns` has them.
+
+    Parameters
+    ----------
+    column
+        Any column.
+    change
+        Applied to the different texts.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()])
+    >>> in_codes(column.slice(1)).chunk(0).dictionary.to_pylist()
+    ['b', 'c']
+    """
+    kind = column.type
+    if not (pa.types.is_dictionary(kind) and _is_text(kind.value_type)):
+        return _plain(column)
+    parts = column.unify_dictionaries().combine_chunks()
+    parts = parts.combine_chunks() if isinstance(parts, pa.ChunkedArray) else parts
+    code = parts.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    used = np.zeros(len(parts.dictionary) + 1, bool)
+    used[code] = True
+    new = np.cumsum(used, dtype=np.int32) - 1
+    texts = parts.dictionary.filter(pa.array(used[:-1])).cast(pa.large_string())
+    texts = change(pa.chunked_array([texts])).combine_chunks()
+    codes = pa.array(new[code], mask=code < 0)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, texts)])
+
+
+def _of_texts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray] | None:
+    """The different texts of a column in codes, and the codes, -1 where a cell is absent; of other columns nothing."""
+    if not pa.types.is_dictionary(column.type):
+        return None
+    parts = column.combine_chunks()
+    parts = parts.chunk(0) if isinstance(parts, pa.ChunkedArray) else parts
+    return pa.chunked_array([parts.dictionary]), parts.indices.fill_null(-1).to_numpy()
+
+
+def _row_of(code: np.ndarray, number: int | None) -> int | None:
+    """The first row of the text of a number."""
+    return None if number is None else int(np.flatnonzero(code == number)[0])
+
+
 def missing(column: pa.ChunkedArray) -> np.ndarray:
     """Find the cells that are absent or blank; return their rows."""
+    if coded := _of_texts(column):
+        texts, code = coded
+        blank = np.zeros(len(texts) + 1, bool)
+        blank[missing(texts)] = blank[-1] = True
+        return np.flatnonzero(blank[code])
     blank = column.is_null().to_numpy()
     if pa.types.is_large_string(column.type):
         blank = blank | (pc.call_function("utf8_length", [_trim(column)]).fill_null(0).to_numpy() == 0)
@@ -120,6 +176,13 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
     PlausiblyError
         If the column holds anything else, such as fractions.
     """
+    if coded := _of_texts(column):
+        texts, code = coded
+        names, same = to_codes(texts, name, error)  # two may be the same
+        order = pd.unique(same[code])
+        rank = np.empty(len(names), np.int32)
+        rank[order] = np.arange(len(order))
+        return names[order], rank[same][code]
     if not (pa.types.is_large_string(column.type) or pa.types.is_integer(column.type)):
         raise error(
             f"the column {name!r} holds {column.type}, such as {_show(cell(column, 0))}; "
@@ -129,7 +192,7 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     names = np.array(encoded.dictionary.to_pylist(), dtype=str)
-    return names, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return names, encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
@@ -142,6 +205,10 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     bad
         Index of the first cell that is no number; None if all are.
     """
+    if coded := _of_texts(column):
+        texts, code = coded
+        values, bad = to_floats(texts)
+        return values[code], _row_of(code, bad)
     if pa.types.is_large_string(column.type):
         column = _trim(column)
     elif not (
@@ -162,6 +229,9 @@ def rounded(column: pa.ChunkedArray) -> int | None:
     >>> rounded(pa.chunked_array([[2**53, 2**53 + 1]])), rounded(pa.chunked_array([[1.5, 2.5]]))
     (1, None)
     """
+    if coded := _of_texts(column):
+        texts, code = coded
+        return _row_of(code, rounded(texts))
     if pa.types.is_integer(column.type):
         numbers = column.drop_null().to_numpy()
         if not len(numbers) or max(abs(int(numbers.min())), abs(int(numbers.max()))) <= _EXACT:
@@ -200,9 +270,11 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Turn categories into what they stand for, and the three Arrow types of text into one."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
-        column = column.cast(pa.large_string())
-    return column
+    return column.cast(pa.large_string()) if _is_text(column.type) else column
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind)
 
 
 def _with_index(frame: Any, error: type[PlausiblyError]) -> Any:

@@ -15,7 +15,7 @@ file does not mix the two.
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import TypeGuard
@@ -50,7 +50,7 @@ def parse_json(text: str, what: str) -> object:
         As :func:`load_json`.
     """
     try:
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        return DECODER.decode(text)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         fault = "truncated" if cut else "not JSON"
@@ -81,12 +81,24 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
     AnnotationError
         On any departure from the form, naming the case and the annotator.
     """
-    cases, classes = _top_level(rankings, classes)
+    return collect(*_top_level(rankings, classes))
+
+
+def collect(cases: Iterable[tuple[str, object]], classes: np.ndarray | None) -> Rows:
+    """Read cases, each by its name and its annotations; see :func:`parse_rankings`.
+
+    Raises
+    ------
+    AnnotationError
+        As :func:`parse_rankings`.
+    """
+    names: list[str] = []
     codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}
     collected = _Collector(codes, None if classes is None else len(classes))
     annotators: dict[str, int] = {}
     anonymous: bool | None = None
     for position, (case, annotations) in enumerate(cases):
+        names.append(case)
         named = isinstance(annotations, Mapping)
         if not named and not _is_list(annotations):
             raise AnnotationError(
@@ -100,7 +112,9 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
             raise AnnotationError(
                 f"case {case!r}: some cases name their annotators and others do not; name them in every case or in none"
             )
-        numbered = annotations.items() if named else ((str(i), a) for i, a in enumerate(annotations, 1))
+        numbered: Iterable[tuple[str, object]] = (
+            annotations.items() if named else ((str(i), a) for i, a in enumerate(annotations, 1))
+        )
         for annotator, blocks in numbered:
             collected.add(position, case, annotators.setdefault(annotator, len(annotators)), annotator, blocks)
     if classes is None:
@@ -108,9 +122,9 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
         rename = np.searchsorted(classes, np.array(list(codes), dtype=str))
     else:
         rename = np.arange(len(classes))
-    columns = np.frombuffer(collected.rows, dtype=np.int64).reshape(-1, 4)
+    columns = np.frombuffer(collected.rows, dtype=np.int32).reshape(-1, 4)
     return Rows(
-        cases=to_names([case for case, _ in cases], "case"),
+        cases=to_names(once(names), "case"),
         classes=classes,
         annotators=to_names(annotators, "annotator"),
         anonymous=bool(anonymous),
@@ -127,7 +141,7 @@ class _Collector:
     def __init__(self, codes: dict[str, int], n_classes: int | None):
         self.codes = codes
         self.n_classes = n_classes
-        self.rows = array("q")  # four numbers each; a list of tuples would take ten times the memory
+        self.rows = array("i")  # four numbers each; a list of tuples would take twenty times the memory
 
     def add(self, position: int, case: str, code: int, annotator: str, blocks: object) -> None:
         where = f"case {case!r}, annotator {annotator!r}"
@@ -179,15 +193,7 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
                 'write {"classes": [name, …], "cases": {case: {annotator: [[class, …], …]}}}'
             )
         if "classes" in rankings:
-            if not _is_list(rankings["classes"]):
-                raise AnnotationError(f"'classes' is {_show(rankings['classes'])}; write a list of class names")
-            own = to_names(rankings["classes"], "class")
-            if classes is not None and not np.array_equal(own, classes):
-                raise AnnotationError(
-                    f"the {len(own)} classes listed beside the rankings are not the {len(classes)} given; "
-                    "give only one of the two lists"
-                )
-            classes = own
+            classes = own_classes(rankings["classes"], classes)
         if not isinstance(rankings["cases"], Mapping):
             raise AnnotationError(
                 f"'cases' is {_show(rankings['cases'])}; write an object, {{case: {{annotator: [[class, …], …]}}}}"
@@ -202,21 +208,56 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
     return cases, classes
 
 
+def own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
+    """Return the classes listed beside the rankings; those given, if any, have to be the same.
+
+    Raises
+    ------
+    AnnotationError
+        If they are others, or no list of names.
+    """
+    if not _is_list(listed):
+        raise AnnotationError(f"'classes' is {_show(listed)}; write a list of class names")
+    own = to_names(listed, "class")
+    if classes is not None and not np.array_equal(own, classes):
+        raise AnnotationError(
+            f"the {len(own)} classes listed beside the rankings are not the {len(classes)} given; "
+            "give only one of the two lists"
+        )
+    return own
+
+
 def _is_list(value: object) -> TypeGuard[Sequence]:
     """Whether a value is a sequence of things; text is not."""
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        again = repeated(key for key, _ in pairs)
+def once(names: list[str]) -> list[str]:
+    """Return names that are there once.
+
+    Raises
+    ------
+    AnnotationError
+        If one is there twice.
+    """
+    if len(set(names)) < len(names):
+        again = repeated(names)
         assert again is not None
         raise AnnotationError(
             f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
         )
+    return names
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        once([key for key, _ in pairs])
     return found
 
 
 def _no_constant(constant: str) -> Iterator[None]:
     raise FileError(f"the JSON holds {constant}, which is no class; write an index or a name")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)  #: strict

@@ -2,33 +2,52 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from plausibly._memory import release_memory
+from plausibly._progress import Progress
 from plausibly.annotations._classes import read_classes
+from plausibly.annotations._columns import csv_columns, csv_header, parquet_columns, parquet_header
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._counts import parse_counts
-from plausibly.annotations._files import check_path, many_objects, naming, read_grid, read_npy, read_parquet, suffix_of
+from plausibly.annotations._files import (
+    check_path,
+    many_objects,
+    naming,
+    read_grid,
+    read_npy,
+    read_parquet,
+    readable,
+    suffix_of,
+)
 from plausibly.annotations._formulas import with_formulas
-from plausibly.annotations._frames import first_row, grid_columns, to_columns
+from plausibly.annotations._frames import to_columns
 from plausibly.annotations._label_studio import as_rankings, is_label_studio
 from plausibly.annotations._matrix import from_array, from_columns, from_grid
 from plausibly.annotations._names import to_names
 from plausibly.annotations._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations._preflib import read_preflib
-from plausibly.annotations._rankings import load_json, parse_rankings
+from plausibly.annotations._rankings import collect, load_json, own_classes, parse_rankings
 from plausibly.annotations._rows import Rows
 from plausibly.annotations._scores import Scores, parse_scores
-from plausibly.annotations._table import MARKS, parse_table
+from plausibly.annotations._stream import NotPlain, Stream
+from plausibly.annotations._table import MARKS, READ, SCORED, parse_table
 from plausibly.errors import AnnotationError, ArgumentError
 
 SUFFIXES = (".json", ".csv", ".parquet", ".npy", *PREFLIB)
+_MANY = 2**20  # rows
 
 
 def read_annotations(
-    path: str | os.PathLike, classes: str | os.PathLike | Iterable[str] | None = None, control: str | None = None
+    path: str | os.PathLike,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+    control: str | None = None,
+    *,
+    progress: bool = False,
 ) -> Annotations | Scores:
     r"""Read annotations from a file, in the format that its suffix and its first line tell.
 
@@ -52,6 +71,8 @@ def read_annotations(
         and wherever classes that nobody named are to count. For scores the names of two, up to a threshold and above.
     control
         Of Label Studio: which control of the labelling interface to read, if there are several.
+    progress
+        Show bars.
 
     Returns
     -------
@@ -82,42 +103,68 @@ def read_annotations(
     with naming(path):
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
-        with many_objects():
-            content = load_json(path) if suffix == ".json" else None
+        if suffix == ".json":
+            return _json(path, classes, control, progress)
+        if control is not None:
+            raise _no_control(control)
+        if suffix in PREFLIB:
+            return Annotations._from_rows(read_preflib(path, classes))
+        if suffix == ".npy":
+            return Annotations._from_rows(parse_counts(from_array(read_npy(path), AnnotationError), classes, None))
+        with Progress(progress) as bars:
+            rows = _tabular(path, suffix, classes, bars)
+        return rows if isinstance(rows, Scores) else _settled(rows)
+
+
+def _json(path: Path, classes: np.ndarray | None, control: str | None, progress: bool) -> Annotations:
+    """Read rankings or an export of Label Studio."""
+    with readable(), Progress(progress) as bars, suppress(NotPlain):
+        advance = bars.task(f"Reading {path.name}", path.stat().st_size, "bytes")
+        with Stream(path, advance) as stream:
+            if control is not None:
+                raise _no_control(control)
+            given = classes if stream.classes is None else own_classes(stream.classes, classes)
+            try:
+                return _settled(collect(stream.cases(), given))
+            except AnnotationError:
+                if given is not None:
+                    raise
+                # Classes may stand behind the cases.
+    with many_objects():
+        content = load_json(path)
         if is_label_studio(content):
             found = as_rankings(content, control, path)
             given = to_names(found["stars"], "class") if classes is None and "stars" in found else classes
             return Annotations._from_rows(parse_rankings({"cases": found["cases"]}, given))
         if control is not None:
-            raise ArgumentError(f"a control is for exports of Label Studio, but {control!r} was given: leave it out.")
-        if suffix == ".json":
-            with many_objects():
-                rows = parse_rankings(content, classes)
-            del content  # a gigabyte, of a million cases
-            return Annotations._from_rows(rows)
-        if suffix in PREFLIB:
-            return Annotations._from_rows(read_preflib(path, classes))
-        if suffix == ".npy":
-            return Annotations._from_rows(parse_counts(from_array(read_npy(path), AnnotationError), classes, None))
-        found = _tabular(path, suffix, classes)
-        return found if isinstance(found, Scores) else Annotations._from_rows(found)
+            raise _no_control(control)
+        return Annotations._from_rows(parse_rankings(content, classes))
 
 
-def _tabular(path: Path, suffix: str, classes: np.ndarray | None) -> Rows | Scores:
+def _no_control(control: str) -> ArgumentError:
+    return ArgumentError(f"a control is for exports of Label Studio, but {control!r} was given: leave it out.")
+
+
+def _settled(rows: Rows) -> Annotations:
+    """Annotations from rows; what reading many took is given back first."""
+    if len(rows.case) > _MANY:
+        release_memory()
+    return Annotations._from_rows(rows)
+
+
+def _tabular(path: Path, suffix: str, classes: np.ndarray | None, progress: Progress) -> Rows | Scores:
     """Tell a long table from a matrix of counts by its columns, and read it."""
-    if suffix == ".parquet":
-        columns: dict[str, pa.ChunkedArray] = to_columns(read_parquet(path))
-        if _is_of_scores(columns.keys()):
-            return parse_scores(columns, classes, anonymous=False)
-        if is_long(columns.keys()):
-            return parse_table(columns, classes, anonymous=False)
-        return parse_counts(from_columns(columns, AnnotationError, classes), classes, None)
+    parquet = suffix == ".parquet"
+    header = parquet_header(path) if parquet else csv_header(path)
+    columns = parquet_columns if parquet else csv_columns
+    if _is_of_scores(header):
+        return parse_scores(columns(path, header, SCORED, progress), classes, anonymous=False)
+    if is_long(header):
+        return parse_table(columns(path, header, READ, progress), classes, anonymous=False)
+    if parquet:
+        return parse_counts(from_columns(to_columns(read_parquet(path)), AnnotationError, classes), classes, None)
     grid = read_grid(path)
     grid = pa.table([with_formulas(column) for column in grid.columns], names=grid.column_names)
-    if _is_of_scores(first_row(grid)):
-        return parse_scores(grid_columns(grid), classes, anonymous=False)
-    if is_long(first_row(grid)):
-        return parse_table(grid_columns(grid), classes, anonymous=False)
     return parse_counts(from_grid(grid, AnnotationError, classes), classes, None)
 
 

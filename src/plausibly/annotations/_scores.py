@@ -241,7 +241,7 @@ def parse_scores(columns: dict[str, pa.ChunkedArray], classes: Iterable[str] | N
             f"row {row + 1}{_where(columns, row)}: the score is {score[row]:g}; write a finite number of a size of at "
             f"most {GREATEST:g}, or remove the row"
         )
-    pair = case * len(annotators) + annotator
+    pair = case.astype(np.int64) * len(annotators) + annotator
     _, first, times = np.unique(pair, return_index=True, return_counts=True)
     for row in np.sort(first[times > 1])[:1].tolist():
         raise AnnotationError(

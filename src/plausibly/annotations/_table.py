@@ -14,6 +14,9 @@ ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where
 ORDERINGS = ("rank", "confidence")
 #: A header with one of these belongs to a long table and not to a matrix of counts.
 MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
+#: All that is read of a long table, and of one of scores.
+READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
+SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
 
 
 def parse_table(columns: dict[str, pa.ChunkedArray], classes: np.ndarray | None, anonymous: bool) -> Rows:
