@@ -44,7 +44,7 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
         self._bars.stop()
 
-    def task(self, description: str, total: int, unit: str) -> Callable[[int], None]:
+    def task(self, description: str, total: float, unit: str) -> Callable[[float], None]:
         """Open a bar; the function returned moves it on. Work of no parts gets no bar."""
         if not total:
             return lambda n: None

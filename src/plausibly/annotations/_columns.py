@@ -60,7 +60,7 @@ def csv_columns(path: Path, header: list[str], wanted: Collection[str], progress
     numbers = [number for number, name in enumerate(header) if name in wanted]
     kind = pa.dictionary(pa.int32(), pa.large_string())
     with no_table():
-        advance = progress.task(f"Reading {path.name}", os.path.getsize(path), "bytes")
+        advance = progress.task(f"Reading {path.name}", os.path.getsize(path) / 1e6, "MB")
         blocks = _in_blocks(path, lambda size: list(_blocks(path, size, kind, numbers, numbers, advance)))
     columns = {name: pa.chunked_array([], pa.null()) for name in header}
     for at, number in enumerate(numbers):
@@ -133,7 +133,7 @@ def _blocks(
     kind: pa.DataType,
     numbers: Iterable[int],
     only: Iterable[int] = (),
-    advance: Callable[[int], Any] = lambda n: None,
+    advance: Callable[[float], Any] = lambda n: None,
 ) -> Iterator[pa.RecordBatch]:
     """Take a CSV file apart, the first row with the others: columns of one kind, of all or of only some."""
     with path.open("rb") as file:
@@ -151,5 +151,5 @@ def _blocks(
         before = 0
         for block in reader:
             yield block
-            advance(file.tell() - before)
+            advance((file.tell() - before) / 1e6)
             before = file.tell()

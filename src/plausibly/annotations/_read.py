@@ -40,6 +40,7 @@ from plausibly.errors import AnnotationError, ArgumentError
 
 SUFFIXES = (".json", ".csv", ".parquet", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
+_LARGE = 2**23  # bytes
 
 
 def read_annotations(
@@ -72,7 +73,7 @@ def read_annotations(
     control
         Of Label Studio: which control of the labelling interface to read, if there are several.
     progress
-        Show bars.
+        Show bars, of a file that is not read at once.
 
     Returns
     -------
@@ -111,15 +112,15 @@ def read_annotations(
             return Annotations._from_rows(read_preflib(path, classes))
         if suffix == ".npy":
             return Annotations._from_rows(parse_counts(from_array(read_npy(path), AnnotationError), classes, None))
-        with Progress(progress) as bars:
+        with readable(), _bars(path, progress) as bars:
             rows = _tabular(path, suffix, classes, bars)
         return rows if isinstance(rows, Scores) else _settled(rows)
 
 
 def _json(path: Path, classes: np.ndarray | None, control: str | None, progress: bool) -> Annotations:
     """Read rankings or an export of Label Studio."""
-    with readable(), Progress(progress) as bars, suppress(NotPlain):
-        advance = bars.task(f"Reading {path.name}", path.stat().st_size, "bytes")
+    with readable(), suppress(NotPlain), _bars(path, progress) as bars:
+        advance = bars.task(f"Reading {path.name}", path.stat().st_size / 1e6, "MB")
         with Stream(path, advance) as stream:
             if control is not None:
                 raise _no_control(control)
@@ -139,6 +140,10 @@ def _json(path: Path, classes: np.ndarray | None, control: str | None, progress:
         if control is not None:
             raise _no_control(control)
         return Annotations._from_rows(parse_rankings(content, classes))
+
+
+def _bars(path: Path, progress: bool) -> Progress:
+    return Progress(progress and path.stat().st_size > _LARGE)
 
 
 def _no_control(control: str) -> ArgumentError:

@@ -28,7 +28,7 @@ class Stream:
     path
         The file.
     advance
-        Told how many bytes more are read.
+        Told how many megabytes more are read.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Stream:
     (['a', 'b'], [('p', [[['a']]]), ('q', [[['b']], [['a']]])])
     """
 
-    def __init__(self, path: Path, advance: Callable[[int], Any]):
+    def __init__(self, path: Path, advance: Callable[[float], Any]):
         self._path, self._advance = path, advance
         self._text, self._at = "", 0
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")()
@@ -112,7 +112,7 @@ class Stream:
         """Read as much again as there is, so that a long value is not looked at too often."""
         self._text, self._at = self._text[self._at :], 0
         block = self._file.read(max(_BLOCK, len(self._text)))
-        self._advance(len(block))
+        self._advance(len(block) / 1e6)
         try:
             self._text += self._utf8.decode(block, final=not block)
         except UnicodeDecodeError as error:

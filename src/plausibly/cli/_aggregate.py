@@ -80,7 +80,7 @@ def aggregate(
         )
     if out.is_dir():
         raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
-    read = annotated.read_annotations(annotations, classes)
+    read = annotated.read_annotations(annotations, classes, progress=not quiet)
     if name is None:
         name, reliabilities = options.parse_model(options.usual_models(read)[0])
     make_folder(out.parent)

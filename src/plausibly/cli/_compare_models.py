@@ -30,7 +30,7 @@ def compare_models(
     **given: Any,
 ) -> Comparison:
     """Read, compare, write and print."""
-    read = annotated.read_annotations(source, classes)
+    read = annotated.read_annotations(source, classes, progress=not quiet)
     plan = Comparing.of(read, options.parse_models(models), **given)
     if out is not None:
         make_folder(out)

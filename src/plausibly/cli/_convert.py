@@ -67,7 +67,7 @@ def convert(
     classes that nobody named, so they are read with --classes.
     """
     found = find_form(target, None if form is None else form.value)
-    read = annotated.read_annotations(source, classes, control)
+    read = annotated.read_annotations(source, classes, control, progress=not quiet)
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
             f"{source} holds scores, which are no annotations by classes and have one format only: convert files of "

@@ -106,7 +106,7 @@ def run(
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
-    read = annotated.read_annotations(annotations, classes)
+    read = annotated.read_annotations(annotations, classes, progress=not quiet)
     plan = Plan.of(
         read,
         predictions,

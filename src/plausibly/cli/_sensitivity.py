@@ -52,7 +52,7 @@ def sensitivity(
 
     With --out writes sensitivity.csv and sensitivity.svg.
     """
-    read = annotated.read_annotations(annotations, classes)
+    read = annotated.read_annotations(annotations, classes, progress=not quiet)
     tried = None
     if concentration is not None:
         tried = options.parse_numbers(concentration, "--concentration", "0.1,1,10")

@@ -63,7 +63,7 @@ def sweep(
     changes) and rankings.svg (the same as a figure). Posteriors are not kept. What is finished is kept in
     FOLDER/sweep.parts until everything is: after an interruption, the same command goes on.
     """
-    read = annotated.read_annotations(annotations, classes)
+    read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions or ())
     if not named:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
