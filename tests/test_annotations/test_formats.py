@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from plausibly.annotations import Annotations, read_annotations, write_annotations
+from plausibly.annotations import Annotations, _formats, read_annotations, write_annotations
 from plausibly.annotations._formats import without_names
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, FileError
@@ -271,3 +271,13 @@ def test_convert_refuses_in_a_sentence(tmp_path):
 def test_what_is_no_annotations_or_no_path(tmp_path, call, message):
     with pytest.raises(ArgumentError, match=message):
         call(tmp_path)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_table_in_pieces(tmp_path, monkeypatch, ending):
+    whole, pieces = tmp_path / f"whole{ending}", tmp_path / f"pieces{ending}"
+    annotations = Annotations.from_rankings([[[["=a"], ["b", "c\rd"]], [["b"]]], [[["c\rd"]]]])
+    write_annotations(annotations, whole)
+    monkeypatch.setattr(_formats, "_TOGETHER", 2)
+    write_annotations(annotations, pieces)
+    assert read_annotations(pieces) == read_annotations(whole) == annotations

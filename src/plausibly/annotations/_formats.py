@@ -3,12 +3,16 @@
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._files import check_path
@@ -17,8 +21,8 @@ from plausibly.annotations._matrix import CASE_COLUMNS
 from plausibly.annotations._names import _show, numbered, some
 from plausibly.annotations._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations._preflib import case_name
-from plausibly.annotations._table import MARKS
-from plausibly.annotations._views import rankings_of
+from plausibly.annotations._table import ANONYMOUS, MARKS
+from plausibly.annotations._views import as_table, rankings_of
 from plausibly.annotations._write import write_rankings
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
@@ -31,6 +35,8 @@ FORMS: dict[str, tuple[str, ...]] = {
     ".npy": ("counts",),
     **{suffix: (suffix[1:],) for suffix in PREFLIB},
 }
+
+_TOGETHER = 2**18  #: rows of a table that are written at a time
 
 
 def write_annotations(
@@ -85,10 +91,7 @@ def write_annotations(
         return write_rankings(annotations, path)
     try:
         if form == "table":
-            table = annotations.to_table()
-            if annotations.anonymous:
-                table = table.rename(columns={"annotator": "annotation"})
-            _write_table(table, path)
+            _write_table(_long(annotations), path)
         elif form == "counts":
             _write_counts(annotations, path)
         else:
@@ -153,12 +156,24 @@ def classes_from_form(annotations: Annotations, form: str) -> bool:
     return not digits and np.array_equal(named, annotations.classes)
 
 
-def _write_table(table: pd.DataFrame, path: Path) -> None:
+def _long(annotations: Annotations) -> Iterator[pd.DataFrame]:
+    """Return the long table in pieces: a cell of text takes a hundred bytes."""
+    for first in range(0, len(annotations.entry_class), _TOGETHER):
+        table = as_table(annotations, slice(first, first + _TOGETHER))
+        yield table.rename(columns={"annotator": ANONYMOUS}) if annotations.anonymous else table
+
+
+def _write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:
     if path.suffix.lower() == ".parquet":
-        table.to_parquet(path, index=False)
+        tables = (pa.Table.from_pandas(piece, preserve_index=False) for piece in pieces)
+        first = next(tables)
+        with pyarrow.parquet.ParquetWriter(path, first.schema) as file:
+            for table in chain([first], tables):
+                file.write_table(table)
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
-            write_csv(table, file)
+            for number, piece in enumerate(pieces):
+                write_csv(piece, file, header=not number)
 
 
 def _refuse_names(annotations: Annotations, what: str) -> None:
@@ -194,7 +209,7 @@ def _write_counts(annotations: Annotations, path: Path) -> None:
             raise AnnotationError(f"a class is named {name!r}, which in a header means something else; write rankings")
     table = pd.DataFrame(counts, columns=annotations.classes.astype(object))
     table.insert(0, "case", annotations.cases.astype(object))
-    _write_table(table, path)
+    _write_table([table], path)
 
 
 def _write_preflib(annotations: Annotations, path: Path, form: str) -> None:

@@ -1,6 +1,6 @@
 """What comes out of annotations again: one case's rankings, all of them as lists or as a table, or a selection."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,24 +33,27 @@ def rankings_of(
 
 def as_rankings(annotations: "Annotations") -> dict:
     """Return the object form of rankings."""
+    return {"classes": annotations.classes.tolist(), "cases": dict(rankings_by_case(annotations))}
+
+
+def rankings_by_case(annotations: "Annotations") -> Iterator[tuple[str, dict | list]]:
+    """Yield the name of every case and what it is in the object form of rankings."""
     annotators, classes = annotations.annotators.tolist(), annotations.classes.tolist()
-    cases: dict[str, dict | list] = {}
     for position, name in enumerate(annotations.cases.tolist()):
         rankings = rankings_of(annotations, position, annotators, classes)
-        cases[name] = list(rankings.values()) if annotations.anonymous else rankings
-    return {"classes": classes, "cases": cases}
+        yield name, list(rankings.values()) if annotations.anonymous else rankings
 
 
-def as_table(annotations: "Annotations") -> pd.DataFrame:
-    """Return the long table, ranks counted from 1."""
-    annotator = annotations.annotation_annotator[annotations.entry_annotation]
+def as_table(annotations: "Annotations", entries: slice = slice(None)) -> pd.DataFrame:
+    """Return the long table, ranks counted from 1; of some entries, or of all."""
+    annotation = annotations.entry_annotation[entries]
     columns = {
-        "case": annotations.cases[annotations.entry_case],
-        "annotator": annotations.annotators[annotator],
-        "class": annotations.classes[annotations.entry_class],
+        "case": annotations.cases[annotations.annotation_case[annotation]],
+        "annotator": annotations.annotators[annotations.annotation_annotator[annotation]],
+        "class": annotations.classes[annotations.entry_class[entries]],
     }
     table = pd.DataFrame({name: column.astype(object) for name, column in columns.items()})
-    return table.assign(rank=annotations.entry_block.astype(np.int64) + 1)
+    return table.assign(rank=annotations.entry_block[entries].astype(np.int64) + 1)
 
 
 def chosen_positions(annotations: "Annotations", cases: Iterable[str] | np.ndarray) -> Int[np.ndarray, " chosen"]:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from plausibly.annotations._container import Annotations
+from plausibly.annotations._views import rankings_by_case
 from plausibly.errors import AnnotationError, FileError
 
 
@@ -41,11 +42,12 @@ def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
             f"rankings can be written, but a {type(annotations).__name__} was given; write scores as a table, by "
             "Scores.to_table().to_csv"
         )
-    content = annotations.to_rankings()
-    lines = (f"    {_json(case)}: {_json(ranking)}" for case, ranking in content["cases"].items())
-    text = f'{{\n  "classes": {_json(content["classes"])},\n  "cases": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        with Path(path).open("w", encoding="utf-8") as file:
+            file.write(f'{{\n  "classes": {_json(annotations.classes.tolist())},\n  "cases": {{')
+            for number, (case, ranking) in enumerate(rankings_by_case(annotations)):
+                file.write(f"{',' if number else ''}\n    {_json(case)}: {_json(ranking)}")
+            file.write("\n  }\n}\n")
     except OSError as error:
         raise FileError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
 
