@@ -1,14 +1,16 @@
 """Seeds, and random keys by case name, so that no case's randomness depends on which other cases are present."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from hashlib import blake2b
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Int, Key, UInt32
 
 from plausibly.errors import ArgumentError
+
+_ROWS = 2**12  # keys that are made at a time
 
 
 def check_seed(seed: object) -> int:
@@ -40,6 +42,55 @@ def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
     True
     """
     digests = b"".join(blake2b(str(name).encode(), digest_size=8).digest() for name in names)
-    words = jnp.asarray(np.frombuffer(digests, dtype="<u4").reshape(-1, 2))
+    words = np.frombuffer(digests, dtype="<u4").astype(np.uint32).reshape(-1, 2)
     base = jax.random.key(check_seed(seed), impl="threefry2x32")
-    return jax.vmap(lambda word: jax.random.fold_in(jax.random.fold_in(base, word[0]), word[1]))(words)
+    return as_key(in_blocks(partial(_of_hashes, jax.random.key_data(base)), words))
+
+
+def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array, " n"]:
+    """Fold into each key a number of its own.
+
+    Examples
+    --------
+    >>> keys = case_keys(0, ["p1", "p2"])
+    >>> bool(fold_in(keys, np.array([3, 4]))[1] == jax.random.fold_in(keys[1], 4))
+    True
+    """
+    return as_key(in_blocks(_fold_in, np.asarray(jax.random.key_data(keys)), np.asarray(numbers, np.uint32)))
+
+
+def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
+    """Make keys of plain data again, of the kind that :func:`case_keys` makes."""
+    return jax.random.wrap_key_data(words, impl="threefry2x32")
+
+
+def in_blocks(function: Callable[..., Array], *columns: np.ndarray) -> np.ndarray:
+    """Apply a compiled function to rows, in blocks of few sizes, so that nothing is compiled for a number of rows.
+
+    Parameters
+    ----------
+    function
+        From rows to as many rows.
+    columns
+        Its arguments; rows come first.
+    """
+    n = len(columns[0])
+    size = min(_ROWS, 1 << max(n - 1, 0).bit_length())
+    found = []
+    for first in range(0, max(n, 1), size):
+        rows = np.minimum(np.arange(first, first + size), max(n - 1, 0)) if n else np.zeros(0, np.int64)
+        found.append(np.asarray(function(*(column[rows] for column in columns)))[: n - first])
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+@jax.jit
+def _of_hashes(base, words):
+    def one(word):
+        return jax.random.fold_in(jax.random.fold_in(as_key(base), word[0]), word[1])
+
+    return jax.random.key_data(jax.vmap(one)(words))
+
+
+@jax.jit
+def _fold_in(words, numbers):
+    return jax.random.key_data(jax.vmap(jax.random.fold_in)(as_key(words), numbers))

@@ -18,8 +18,9 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly._keys import as_key
 from plausibly._remainder import largest_share, pieces_above
-from plausibly._streams import Stream, Words, as_key, select
+from plausibly._streams import Stream, Words, select
 from plausibly.annotations import Slots
 
 _PAIRS = 2**16  # Pairs of a case and a draw at a time, so that the processor's cache holds them.

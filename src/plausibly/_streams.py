@@ -7,6 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int, Key, UInt32
 
+from plausibly._keys import as_key, in_blocks
+
 
 class Stream(IntEnum):
     """What random numbers are for; folded into the key of a case.
@@ -38,18 +40,13 @@ def stream_words(keys: Key[Array, " case"]) -> Words:
     >>> stream_words(jax.random.split(jax.random.key(0), 3))[Stream.TIES].shape
     (3, 2)
     """
-    words = np.asarray(_fold_in(keys, np.array(list(Stream), np.uint32)))
-    return dict(zip(Stream, words, strict=True))
+    words = in_blocks(_fold_in, np.asarray(jax.random.key_data(keys)))
+    return {stream: np.ascontiguousarray(words[:, number]) for number, stream in enumerate(Stream)}
 
 
 def select(words: Words, cases: Int[np.ndarray, " chosen"] | slice) -> Words:
     """Keep the keys of some cases."""
     return {stream: data[cases] for stream, data in words.items()}
-
-
-def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
-    """Make keys of plain data again, of the kind that :func:`plausibly._keys.case_keys` makes."""
-    return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
 def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Generator:
@@ -65,6 +62,6 @@ def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Gene
 
 
 @jax.jit
-def _fold_in(keys, streams):
-    fold_in = jax.vmap(jax.vmap(jax.random.fold_in, (0, None)), (None, 0))
-    return jax.random.key_data(fold_in(keys, streams))
+def _fold_in(words):
+    streams = np.array(list(Stream), np.uint32)
+    return jax.random.key_data(jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(as_key(words), streams))

@@ -10,10 +10,11 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly._keys import as_key
 from plausibly._risk import RiskTotals, level_plausibility
 from plausibly._sets import mode_share
 from plausibly._slices import Part, Source
-from plausibly._streams import Stream, as_key
+from plausibly._streams import Stream
 from plausibly._totals import CoverageTotals, ListTotals, UserTotals, list_metric, list_rows
 from plausibly.annotations import Annotations
 from plausibly.annotators import annotator_agreement

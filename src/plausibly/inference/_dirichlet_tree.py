@@ -13,10 +13,10 @@ together (Dennis 1991, On the hyper-Dirichlet type 1 and hyper-Liouville distrib
 class, :math:`S_0` is the only set, and this is Dirichlet(α + γ n).
 """
 
-import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from plausibly._keys import fold_in
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference._exact import dirichlet
 
@@ -104,7 +104,7 @@ def dirichlet_tree(
     order = np.argsort(parts, kind="stable")
     one = np.ones(len(parts), int)
     nodes = Slots(parts[order], one, one, np.searchsorted(parts[order], np.arange(len(level_case) + 1)))
-    node_keys = jax.vmap(jax.random.fold_in)(keys[level_case], level)
+    node_keys = fold_in(keys[level_case], level)
     shares = np.empty((chains, draws, len(parts)), np.float32)
     shares[..., order] = dirichlet(values[order], nodes, node_keys, chains=chains, draws=draws)
 

@@ -1,20 +1,28 @@
 """Exact draws from independent Dirichlet posteriors over ragged slots."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from os import cpu_count
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key, UInt32
 
+from plausibly._keys import as_key
 from plausibly.annotations import Slots
 
-_NUMBERS = 2**22  # numbers per compiled call
+_NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
+_ON_GPU = 2**22
 
 
-@partial(jax.jit, static_argnums=2)
-def _log_gammas(keys: Key[Array, " slot"], shape: Float[Array, " slot"], n: int) -> Float[Array, "draw slot"]:
-    return jax.vmap(lambda key, a: jax.random.loggamma(key, a, (n,)), out_axes=1)(keys, shape)
+@partial(jax.jit, static_argnums=3)
+def _log_gammas(
+    words: UInt32[Array, "slot 2"], place: Int[Array, " slot"], shape: Float[Array, " slot"], n: int
+) -> Float[Array, "draw slot"]:
+    def of_slot(key, number, a):
+        return jax.random.loggamma(jax.random.fold_in(key, number), a, (n,))
+
+    return jax.vmap(of_slot, out_axes=1)(as_key(words), place, shape)
 
 
 def dirichlet(
@@ -37,15 +45,22 @@ def dirichlet(
     -----
     Gamma variables are drawn and normalised as logarithms, so that shapes far below one do not underflow to 0/0.
     """
-    place = np.arange(len(slots)) - slots.start[slots.case]
-    out = np.empty((chains * draws, len(slots)), np.float32)
-    size = 2 ** min(max(int(np.log2(_NUMBERS / (chains * draws))), 0), int(np.ceil(np.log2(len(slots)))))
-    for a in range(0, len(slots), size):
+    place = np.arange(len(slots), dtype=np.int32) - slots.start[slots.case].astype(np.int32)
+    words, shape = np.asarray(jax.random.key_data(keys)), concentration.astype(np.float32)
+    total = chains * draws
+    out = np.empty((total, len(slots)), np.float32)
+    numbers = _NUMBERS if jax.default_backend() == "cpu" else _ON_GPU
+    size = min(1 << max(numbers // total, 1).bit_length() - 1, 1 << (len(slots) - 1).bit_length())
+
+    def draw(first: int) -> None:
         # The last part is filled up to the common length, so that nothing is compiled for it.
-        part = np.minimum(np.arange(a, a + size), len(slots) - 1)
-        slot_keys = jax.vmap(jax.random.fold_in)(keys[slots.case[part]], place[part])
-        n = min(size, len(slots) - a)
-        out[:, a : a + n] = _log_gammas(slot_keys, jnp.asarray(concentration[part], jnp.float32), chains * draws)[:, :n]
+        part = np.minimum(np.arange(first, first + size), len(slots) - 1)
+        own = slice(first, min(first + size, len(slots)))
+        found = _log_gammas(words[slots.case[part]], place[part], shape[part], total)
+        out[:, own] = np.asarray(found)[:, : own.stop - own.start]
+
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        list(pool.map(draw, range(0, len(slots), size)))
     start = slots.start[:-1]
     out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
     np.exp(out, out=out)

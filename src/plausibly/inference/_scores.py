@@ -5,16 +5,17 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, UInt32
 from scipy.optimize import minimize
 from scipy.special import digamma, ndtr
 
+from plausibly._keys import as_key
 from plausibly.annotations import Scores, Slots
 from plausibly.case import NormalInverseGamma, ScoredCase
 from plausibly.inference._batching import Bucket, Shape
 from plausibly.models.normal_scores import log_marginal
 
-_NUMBERS = 2**21  # numbers per compiled call
+_NUMBERS = 2**15  # numbers per compiled call
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
 _CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
@@ -107,7 +108,7 @@ def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarra
 
 @partial(jax.jit, static_argnums=2)
 def _noise(
-    keys: Key[Array, " case"], shape: Float[Array, " case"], n: int
+    words: UInt32[Array, "case 2"], shape: Float[Array, " case"], n: int
 ) -> tuple[Float[Array, "case draw"], Float[Array, "case draw"]]:
     """Logarithms of gamma variables, and normal variables."""
 
@@ -115,7 +116,7 @@ def _noise(
         first, second = jax.random.split(key)
         return jax.random.loggamma(first, a, (n,)), jax.random.normal(second, (n,))
 
-    return jax.vmap(of_case)(keys, shape)
+    return jax.vmap(of_case)(as_key(words), shape)
 
 
 def draw_scores(
@@ -142,11 +143,12 @@ def draw_scores(
     n_cases, total = len(keys), chains * draws
     out = {name: np.empty((total, n_cases), np.float32) for name in ("mean", "variance")}
     plausibility = np.empty((total, 2 * n_cases), np.float32)
+    words = np.asarray(jax.random.key_data(keys))
     size = min(max(_NUMBERS // total, 1), 2 ** int(np.ceil(np.log2(n_cases))))
     for first in range(0, n_cases, size):
         # The last part is filled up to the common length, so that nothing is compiled for it.
         part = np.minimum(np.arange(first, first + size), n_cases - 1)
-        noise = _noise(keys[part], np.asarray(posterior.shape[part], np.float32), total)
+        noise = _noise(words[part], np.asarray(posterior.shape[part], np.float32), total)
         last = min(first + size, n_cases)
         part = part[: last - first]
         log_gamma, normal = (np.asarray(values, np.float64)[: len(part)].T for values in noise)
