@@ -14,6 +14,7 @@ import xarray as xr
 from plausibly._arviz import Posterior, to_groups
 from plausibly._cluster import Cluster
 from plausibly._progress import Progress
+from plausibly._seal import seal
 from plausibly._shards import Shards, work_through
 from plausibly.annotations import Annotations, Slots
 from plausibly.posterior import (
@@ -156,6 +157,7 @@ def _join(paths: Sequence[Path], annotations: Annotations, slots: Slots, out: Pa
             _name(group, "case", "annotation", cases, annotations.annotation_case)
             _name(group, "annotator", "annotation", encoded(annotations.annotators), annotations.annotation_annotator)
         _copy(paths, file, {(group, name): (kinds[group, name][0], sizes) for group, name in drawn})
+    seal(out)
 
 
 def _open(path: Path) -> Any:

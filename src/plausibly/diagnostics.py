@@ -26,7 +26,6 @@ has no part in the verdict.
 """
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from os import PathLike
 
 import numpy as np
@@ -38,7 +37,7 @@ from plausibly._arviz import Posterior, az, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
 from plausibly.inference import MAX_TREE_DEPTH
-from plausibly.posterior import check_posterior, opened, slots_of
+from plausibly.posterior import check_posterior, opened, reading, slots_of
 
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
@@ -289,7 +288,7 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     [True, True]
     """
     from_file = isinstance(posterior, str | PathLike)
-    with opened(posterior) if from_file else nullcontext(posterior) as source:
+    with opened(posterior) if from_file else reading(posterior) as source:
         # Models of labels, such as Rasch's, carry the verdict, too, and are no posteriors of plausibilities.
         if isinstance(source, Posterior) and "convergence" in to_groups(source):
             return to_groups(source)["convergence"].load()

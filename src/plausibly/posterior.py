@@ -30,7 +30,9 @@ from plausibly._keys import case_keys
 from plausibly._manifest import data_digest
 from plausibly._ranking import rank_slots
 from plausibly._remainder import dirichlet
+from plausibly._seal import is_sealed, seal
 from plausibly._streams import Stream, Words, generator, stream_words
+from plausibly._trial import try_out
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
@@ -287,7 +289,8 @@ def case_names(posterior: Posterior) -> np.ndarray:
 
 def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
     """Plausibilities of all slots, one chain after the other."""
-    plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
+    with reading(posterior):
+        plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
     return plausibility.reshape(-1, plausibility.shape[-1])
 
 
@@ -438,7 +441,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
     """
     check_posterior(posterior, of_plausibilities=False)
     check_path(path)
-    save_groups(to_groups(posterior), posterior.attrs, path)
+    with reading(posterior):
+        save_groups(to_groups(posterior), posterior.attrs, path)
 
 
 def room_for(posterior: Posterior) -> int:
@@ -456,7 +460,10 @@ def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path
     }
     try:
         tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+        seal(path)
     except (OSError, RuntimeError) as error:
+        if _of_reading(error):
+            raise
         raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
 
 
@@ -539,9 +546,34 @@ def opened(path: str | Path) -> Iterator[Posterior]:
             raise
         except Exception as error:
             raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
-        yield posterior
+        with reading(posterior):
+            yield posterior
     finally:
         tree.close()
+
+
+@contextmanager
+def reading(posterior: Posterior) -> Iterator[Posterior]:
+    """Work with a posterior whose draws may still lie in a file, where damage may come to light.
+
+    Raises
+    ------
+    FileError
+        If what is asked for cannot be read.
+    """
+    try:
+        yield posterior
+    except OSError as error:
+        if not _of_reading(error):
+            raise
+        variables = to_groups(posterior)["posterior"].variables.values()
+        path = next((v.encoding["source"] for v in variables if "source" in v.encoding), "the posterior's file")
+        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
+
+
+def _of_reading(error):
+    """Whether this is HDF5's, which like no other gives no number of the error."""
+    return isinstance(error, OSError) and error.errno is None and "read data" in str(error)
 
 
 def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -559,9 +591,13 @@ def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _open_tree(path):
     check_path(path)
     try:
+        if not is_sealed(path):
+            try_out(path)
         return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist: check the path.") from error
+    except PlausiblyError:
+        raise
     except Exception as error:
         raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
 

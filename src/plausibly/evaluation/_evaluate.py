@@ -1,7 +1,6 @@
 """``evaluate``: arguments checked, the work divided, and the result named."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,7 @@ from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
-from plausibly.posterior import COMPRESSION, annotations_of, check_path, opened, posterior_digest
+from plausibly.posterior import COMPRESSION, annotations_of, check_path, opened, posterior_digest, reading
 from plausibly.predictions import named_predictions, read_predictions
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
@@ -149,7 +148,7 @@ def evaluate(
     if out is not None:
         check_path(out)
         check_shard(shard)
-    with opened(posterior) if from_file else nullcontext(posterior) as source, Progress(progress) as bars:
+    with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
         k = [size for size in SIZES if size <= n_classes] if k is None else _several(k)
