@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 
@@ -16,8 +17,10 @@ from fuzz.trees import tree
 from plausibly.agreement import Labels, read_labels
 from plausibly.annotations import Annotations, read_annotations, read_classes, read_risks, write_annotations
 from plausibly.audit import audit
+from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning
-from plausibly.posterior import annotations_of, build_posterior, load, save
+from plausibly.evaluation import evaluate
+from plausibly.posterior import annotations_of, build_posterior, load, opened, save
 from plausibly.predictions import read_predictions
 
 CLASSES = ["corn", "melanoma", "wart"]
@@ -101,10 +104,25 @@ def scores(found: np.ndarray) -> None:
 
 def posterior(found: Any) -> None:
     """Use what was loaded: a damaged file may still load, but not end in another error when used."""
-    try:
-        annotations_of(found)
-    except PlausiblyError as error:
-        refused(error)
+    for use in (annotations_of, diagnose, evaluation):
+        try:
+            use(found)
+        except PlausiblyError as error:
+            refused(error)
+
+
+def from_file(path: Path) -> None:
+    """Use what is in a file, while it is there and in memory."""
+    with opened(path) as found:
+        posterior(found)
+    posterior(load(path))
+
+
+def evaluation(found: Any) -> None:
+    """Evaluate classifiers, of which one says nothing."""
+    shape = found["observed_data"].sizes["case"], found["constant_data"].sizes["class_id"]
+    if max(shape) <= 1000:
+        evaluate(found, {"A": np.eye(*shape), "B": np.ones(shape)}, k=1, sizes=1, progress=False)
 
 
 def table_bytes(frame: pd.DataFrame) -> bytes:
@@ -128,6 +146,14 @@ def posterior_bytes() -> bytes:
     slots = Slots.of(KNOWN)
     draws = np.full((1, 2, len(slots)), 0.5, np.float32)
     save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), FOLDER / "seed.nc")
+    return (FOLDER / "seed.nc").read_bytes()
+
+
+def unsealed_bytes() -> bytes:
+    """Write a posterior without the seal, which whoever opens a file to change it takes off."""
+    posterior_bytes()
+    with h5py.File(FOLDER / "seed.nc", "a"):
+        pass
     return (FOLDER / "seed.nc").read_bytes()
 
 
@@ -256,5 +282,6 @@ HARNESSES: dict[str, Harness] = {
     "labels-trees": Harness(reading("l.mrg", labels_of_one("trees")), [b"(S (NP cat)\n (VP sat))\n(S x)\n"]),
     "labels-offsets": Harness(reading("l.ann", labels_of_one("spans")), [b"T1\tX 0 3;5 7\tcat\nR1\tx\n"]),
     "labels-parquet": Harness(reading("l.parquet", labels("literal")), [table_bytes(pd.DataFrame(RECORDS))]),
-    "posterior": Harness(reading("p.nc", load, posterior), [posterior_bytes()]),
+    "posterior": Harness(reading("p.nc", from_file), [posterior_bytes()]),
+    "posterior-without-seal": Harness(reading("p.nc", from_file), [unsealed_bytes()]),
 }

@@ -11,7 +11,7 @@ from fuzz.harness import HARNESSES, Finding, reading, refused
 from plausibly.errors import PlausiblyError
 
 # Arrow and HDF5 are not asked what they make of damage: that is for the long form, which a crash does not take along.
-BINARY = ("annotations-parquet", "predictions-parquet", "labels-parquet", "posterior")
+BINARY = ("annotations-parquet", "predictions-parquet", "labels-parquet", "posterior-without-seal")
 
 
 def damaged(seeds: list[bytes], words: tuple[str, ...], random: Random) -> bytes:

@@ -72,8 +72,11 @@ def is_sealed(path: str | Path) -> bool:
         file.seek(max(0, whole - _END.size))
         last = file.read()
         if not last.endswith(_MARK) or len(last) < _END.size:
-            if (end := _end_of_hdf5(file)) is not None and end < whole:
+            end = _end_of_hdf5(file)
+            if end is not None and end < whole:
                 raise _damaged(path, f"{whole - end} bytes follow its end, which are no seal")
+            if end is not None and end > whole:
+                raise _damaged(path, f"it is cut off after {whole} of {end} bytes")
             return False
         size, n_places, checksum, _ = _END.unpack(last)
         if size + n_places * 16 + _END.size != whole:

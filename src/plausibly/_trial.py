@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
+
 from plausibly import _walk
 from plausibly.errors import FileError
 
@@ -16,6 +18,8 @@ def try_out(path: str | Path) -> None:
     FileError
         If it does not come back within its time, crashes, or needs more memory than such a file can fill.
     """
+    if not h5py.is_hdf5(path):
+        return
     if not sys.executable or not Path(_walk.__file__).exists():  # inside of another program
         return
     command = [sys.executable, "-P", _walk.__file__, str(path)]
