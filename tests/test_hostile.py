@@ -258,7 +258,6 @@ def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
     assert "add it to the classes" in result.output
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of h5netcdf, closing what never opened
 def test_a_damaged_posterior_is_refused_in_a_sentence(tmp_path):
     slots = Slots.of(KNOWN)
     draws = np.full((1, 2, len(slots)), 0.5, np.float32)
@@ -318,3 +317,9 @@ def test_a_count_that_signals_that_it_is_no_number(tmp_path):
     np.save(tmp_path / "counts.npy", signalling)
     with pytest.raises(AnnotationError, match="is not finite; give a whole number"):
         read_annotations(tmp_path / "counts.npy")
+
+
+def test_times_that_numpy_has_no_text_for(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3).astype("M8"))
+    with pytest.raises(AnnotationError, match=r"a\.npy: an array of numbers is needed, got datetime64 \(a value of the"):
+        read_annotations(tmp_path / "a.npy")

@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import h5py
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
@@ -593,6 +594,8 @@ def _open_tree(path):
     try:
         if not is_sealed(path):
             try_out(path)
+        with h5py.File(path):  # h5netcdf complains where it stands, and once more when it is forgotten
+            pass
         return xr.open_datatree(path, engine="h5netcdf")
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist: check the path.") from error

@@ -133,5 +133,8 @@ def _plural(what: str) -> str:
 
 def _show(value: object) -> str:
     """Show a value as received, on one line and not too long."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # NumPy has no text for some of the times that an array can hold, and objects have their own
+        return f"a value of the type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."
