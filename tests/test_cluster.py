@@ -15,17 +15,21 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly import _cluster
-from plausibly._cluster import Cluster, surroundings
+from plausibly._cluster import Cluster, Once, surroundings
 from plausibly._shards import Shards
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
+from plausibly.evaluation import _ranges
 
+cloudpickle = pytest.importorskip("cloudpickle")
 distributed = pytest.importorskip("distributed")
 
+N, K = 32, 12
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "shard": 4, "progress": False}
 
 
@@ -48,7 +52,7 @@ def client(cluster):
 
 @pytest.fixture(scope="module")
 def annotations():
-    return pb.datasets.simulate_differentials(32, seed=0).annotations
+    return pb.datasets.simulate_differentials(N, n_classes=K, seed=0).annotations
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,9 @@ def whole(annotations, tmp_path_factory):
     return path
 
 
-def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations, whole, tmp_path):
+@pytest.fixture
+def killing(monkeypatch, client):
+    """Kill a worker that is at work when the first shard is finished; what is killed is in this list."""
     before = client.run(os.getpid)
     add = Shards.add
 
@@ -73,9 +79,13 @@ def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations
 
     killed: list[int] = []
     monkeypatch.setattr(Shards, "add", kill)
+    return killed
+
+
+def test_a_worker_killed_midway_leaves_no_trace(killing, client, annotations, whole, tmp_path):
     posterior = pb.aggregate(annotations, out=tmp_path / "p.nc", scheduler=client, **SETTINGS)
-    assert killed
-    assert not set(killed) & set(client.run(os.getpid).values())
+    assert killing
+    assert not set(killing) & set(client.run(os.getpid).values())
     assert (tmp_path / "p.nc").read_bytes() == whole.read_bytes()
     assert os.listdir(tmp_path) == ["p.nc"]
     assert posterior.attrs == pb.load(whole).attrs
@@ -98,14 +108,103 @@ def test_the_command_makes_the_same_file(cluster, annotations, whole, tmp_path):
     assert (tmp_path / "p.nc").read_bytes() == whole.read_bytes()
 
 
+def brier(scores, plausibility):
+    return ((scores - plausibility) ** 2).sum()
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """All that an evaluation may depend on."""
+    rng = np.random.default_rng(1)
+    return {
+        "predictions": {"A": rng.random((N, K), np.float32), "B": rng.integers(0, 3, (N, K))},
+        "risks": np.arange(K) % 3,
+        "metrics": {"brier": pb.metrics.Metric(brier, better="smaller")},
+        "weights": rng.random((2 * 20, N)),
+        "ties": "random",
+        "seed": 3,
+        "shard": 4,
+    }
+
+
+@pytest.fixture(scope="module")
+def evaluated(asked, whole, tmp_path_factory):
+    """What one process makes of it."""
+    path = tmp_path_factory.mktemp("evaluated") / "r.nc"
+    pb.evaluate(whole, **asked, out=path)
+    return path
+
+
+def test_an_evaluation_is_that_of_one_process(killing, by_value, client, asked, whole, evaluated, tmp_path):
+    found = pb.evaluate(whole, **asked, out=tmp_path / "r.nc", scheduler=client)
+    assert killing
+    assert not set(killing) & set(client.run(os.getpid).values())
+    assert (tmp_path / "r.nc").read_bytes() == evaluated.read_bytes()
+    assert os.listdir(tmp_path) == ["r.nc"]
+    xr.testing.assert_identical(xr.load_dataset(evaluated, engine="h5netcdf"), found)
+
+
+def test_an_evaluation_without_a_file(by_value, cluster, asked, whole, evaluated):
+    found = pb.evaluate(pb.load(whole), **asked, scheduler=cluster.scheduler_address)
+    xr.testing.assert_identical(found, xr.load_dataset(evaluated, engine="h5netcdf"))
+    xr.testing.assert_identical(found, pb.evaluate(whole, **asked))
+
+
+def test_what_is_sent_belongs_to_the_shard(monkeypatch, annotations, asked, whole):
+    sent = []
+
+    def compute(self, part, write, numbers):
+        sent.append([len(cloudpickle.dumps(part(number))) for number in numbers])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Cluster, "compute", compute)
+    monkeypatch.setattr(Cluster, "__init__", lambda self, scheduler: None)
+    monkeypatch.setattr(Cluster, "__exit__", lambda self, *error: None)
+    few = pb.aggregate(annotations.select(np.arange(4)), **SETTINGS)
+    less = asked | {name: values[:, :4] for name, values in {"weights": asked["weights"]}.items()}
+    less |= {"predictions": {name: values[:4] for name, values in asked["predictions"].items()}}
+    for posterior, given in ((whole, asked), (few, less)):
+        with pytest.raises(KeyboardInterrupt):
+            pb.evaluate(posterior, **given, scheduler=True)
+    (first, *rest), (alone,) = sent
+    assert first == pytest.approx(alone, rel=0.01)
+    assert len(rest) == 7
+    assert max(rest) < 1.5 * alone
+
+
+def test_a_metric_is_unpickled_once(by_value):
+    shards = [cloudpickle.dumps(Once(brier)) for _ in range(2)]
+    one, two = (cloudpickle.loads(data) for data in shards)
+    assert one is two
+    assert one(np.zeros(2), np.ones(2)) == 2
+
+
 def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
-    scores = {"A": np.random.default_rng(0).random((annotations.n_cases, annotations.n_classes))}
+    scores = {"A": np.random.default_rng(0).random((N, K))}
     words = {"models": {"prirn": (30,)}, "k": 1, "draws": 20, "chains": 2, "shard": 4, "progress": False}
+    words |= {"risks": np.arange(K) % 3, "weights": np.arange(1.0, N + 1)}
     here = pb.sweep(annotations, scores, out=tmp_path / "here", **words)
-    there = pb.sweep(annotations, scores, out=tmp_path / "there", scheduler=cluster.scheduler_address, **words)
-    pd.testing.assert_frame_equal(there.metrics, here.metrics)
+    computed = []
+    with pytest.MonkeyPatch.context() as patch:
+        agreement = _ranges.annotator_agreement
+        patch.setattr(_ranges, "annotator_agreement", lambda some: computed.append(some.n_cases) or agreement(some))
+        there = pb.sweep(annotations, scores, out=tmp_path / "there", scheduler=cluster.scheduler_address, **words)
+    assert computed == [N]  # by majority vote
+    pd.testing.assert_frame_equal(there.metrics, here.metrics, check_exact=True)
+    pd.testing.assert_frame_equal(there.runs[0].subgroups, here.runs[0].subgroups, check_exact=True)
     one, two = ((tmp_path / where / "posterior-prirn-30.nc").read_bytes() for where in ("here", "there"))
     assert one == two
+
+
+def test_a_sweep_of_scores_is_evaluated_by_the_cluster(cluster):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"case": np.repeat(np.arange(6), 3), "annotator": [0, 1, 2] * 6, "score": rng.normal(size=18)})
+    scores, predictions = pb.Annotations.from_scores(table), {"A": rng.random((6, 2))}
+    words = {"models": {"normal-scores": (1,)}, "threshold": 0, "draws": 20, "chains": 2, "progress": False}
+    here = pb.sweep(scores, predictions, **words)
+    there = pb.sweep(scores, predictions, scheduler=cluster.scheduler_address, **words)
+    xr.testing.assert_identical(there.runs[0].results, here.runs[0].results)
+    assert "score_certainty" in there.runs[0].results
 
 
 def squares(number):
@@ -129,8 +228,6 @@ def forgotten(client):
 @pytest.fixture
 def by_value():
     """Functions of this module are sent as they are, since workers cannot import it."""
-    import cloudpickle
-
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     yield
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])

@@ -91,8 +91,8 @@ def test_an_interruption_leaves_no_trace(monkeypatch, posterior, asked, whole, t
     out = tmp_path / "r.nc"
     interrupted(monkeypatch, posterior, asked, out, after)
     computed = []
-    of = _ranges.Evaluation.of
-    monkeypatch.setattr(_ranges.Evaluation, "of", lambda self, *given: computed.append(given) or of(self, *given))
+    compute = _ranges.Evaluation.compute
+    monkeypatch.setattr(_ranges.Evaluation, "compute", lambda self: computed.append(self) or compute(self))
     pb.evaluate(posterior, **asked, out=out, shard=8)
     assert len(computed) == 4 - after
     assert out.read_bytes() == whole.read_bytes()

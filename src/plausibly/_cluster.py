@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -181,8 +181,8 @@ class Cluster:
             work = cloudpickle.dumps((make, write))
         except Exception as error:
             raise ArgumentError(
-                f"the model cannot be sent to other processes ({' '.join(str(error).split())}): let it refer to plain "
-                "functions, numbers and arrays."
+                f"a model or metric of your own cannot be sent to other processes ({' '.join(str(error).split())}): "
+                "let it refer to plain functions, numbers and arrays."
             ) from error
         key = f"plausibly-shard-{number}-{uuid4().hex}"
         # Dask warns of what is larger than ten megabytes; these are the annotations of one shard.
@@ -264,6 +264,30 @@ def surroundings() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "none"
     return found | {name: str(getattr(jax.config, name)) for name in _SETTINGS}
+
+
+class Once:
+    """What is sent with every shard alike, and unpickled once by a worker: so JAX compiles a function in it once.
+
+    In the other process, the value itself stands in its place.
+    """
+
+    def __init__(self, value: Any):
+        self._value = value
+
+    @cached_property
+    def _data(self) -> bytes:
+        import cloudpickle
+
+        return cloudpickle.dumps(self._value)
+
+    def __reduce__(self) -> tuple[Callable, tuple]:
+        return _unpickled, (self._data,)
+
+
+@lru_cache(maxsize=4)
+def _unpickled(data: bytes) -> Any:
+    return pickle.loads(data)
 
 
 class _Order:

@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
@@ -102,6 +103,12 @@ class Source:
         part._draws, part._point = self._draws[..., own], self._point[own]
         part._words = select(self._words, cases)
         part.n_cases, part._usual = cases.stop - cases.start, usual
+        return part
+
+    def loaded(self) -> "Source":
+        """Return the same with all draws in memory, as they can be sent to other processes."""
+        part = copy(self)
+        part._draws, part._point = (xr.Variable(v.dims, np.asarray(v.values)) for v in (self._draws, self._point))
         return part
 
     @property

@@ -1,9 +1,11 @@
 """``evaluate``: arguments checked, the work divided, and the result named."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +13,7 @@ import xarray as xr
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
+from plausibly._cluster import Cluster
 from plausibly._manifest import data_digest, file_digest, versions
 from plausibly._progress import Progress
 from plausibly._shards import Shards, check_shard, work_through
@@ -45,6 +48,7 @@ def evaluate(
     out: str | PathLike[str] | None = None,
     shard: int = 2000,
     fresh: bool = False,
+    scheduler: Any = None,
 ) -> xr.Dataset:
     """Measure classifiers, and the annotations themselves, against draws of the plausibilities.
 
@@ -91,9 +95,13 @@ def evaluate(
         metrics and all other arguments have to be the same then. Metrics of your own are compared by their code and by
         what it uses; a warning says of what that is not possible.
     shard
-        Cases in a shard.
+        Cases in a shard. Sums over cases are added up shard by shard, with ``out`` and without.
     fresh
         Start over, and forget what an interrupted call has finished.
+    scheduler
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the shards, as for
+        :func:`plausibly.aggregate`: to the same bytes, with ``out`` and without. They are sent the draws and the
+        predictions of their cases, so they need neither the disk of this process nor the files.
 
     Returns
     -------
@@ -125,6 +133,8 @@ def evaluate(
         If predictions do not fit the cases or classes, or are not finite.
     FileError
         If a file cannot be read, or ``out`` cannot be written.
+    ClusterError
+        If the cluster cannot be reached or fails, or its workers have other versions than this process.
     AnnotationError
         If ``risks`` do not fit the classes.
 
@@ -147,8 +157,12 @@ def evaluate(
     from_file = isinstance(posterior, str | PathLike)
     if out is not None:
         check_path(out)
-        check_shard(shard)
-    with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
+    check_shard(shard)
+    with (
+        nullcontext() if scheduler is None else Cluster(scheduler) as cluster,
+        opened(posterior) if from_file else reading(posterior) as source,
+        Progress(progress) as bars,
+    ):
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
         k = [size for size in SIZES if size <= n_classes] if k is None else _several(k)
@@ -193,8 +207,29 @@ def evaluate(
         def results(found: Found) -> xr.Dataset:
             return xr.Dataset(evaluation.variables(found), coords=coords, attrs=attrs | {"ties": ties, "seed": seed})
 
+        ranges = [slice(first, min(first + shard, draws.n_cases)) for first in range(0, draws.n_cases, int(shard))]
+        usual = min(int(shard), draws.n_cases)
+
+        def in_shards(shards: Shards) -> xr.Dataset:
+            paths = work_through(
+                shards,
+                [cases.stop - cases.start for cases in ranges],
+                lambda number: evaluation.range(ranges[number], usual).compute(),
+                Found.write,
+                advance,
+                None if cluster is None else partial(cluster.compute, part, Found.write),
+            )
+            return results(join(map(Found.read, paths), draws.n_cases))
+
+        def part(number: int) -> Callable[[], Found]:
+            return evaluation.range(ranges[number], usual).loaded().compute
+
+        if out is None and cluster is None:
+            found = (evaluation.range(cases, usual).compute(advance) for cases in ranges)
+            return results(join(found, draws.n_cases))
         if out is None:
-            return results(evaluation.of(slice(0, draws.n_cases), draws.n_cases, advance))
+            with TemporaryDirectory(prefix="plausibly-") as folder:
+                return in_shards(Shards(Path(folder), {}))
         manifest = {
             "work": "evaluate",
             "posterior": file_digest(Path(posterior)) if from_file else posterior_digest(source),
@@ -210,17 +245,8 @@ def evaluate(
             "versions": versions(),
         }
         shards = Shards(Path(out).with_name(f"{Path(out).name}.parts"), manifest, fresh=fresh)
-        ranges = [slice(first, min(first + shard, draws.n_cases)) for first in range(0, draws.n_cases, int(shard))]
-        usual = min(int(shard), draws.n_cases)
-        paths = work_through(
-            shards,
-            [cases.stop - cases.start for cases in ranges],
-            lambda number: evaluation.of(ranges[number], usual),
-            Found.write,
-            advance,
-        )
-        whole = results(join(paths, draws.n_cases))
-        shards.hand_over(shards.add(len(paths), partial(write_results, whole), 2**16 + whole.nbytes), Path(out))
+        whole = in_shards(shards)
+        shards.hand_over(shards.add(len(ranges), partial(write_results, whole), 2**16 + whole.nbytes), Path(out))
         return whole
 
 

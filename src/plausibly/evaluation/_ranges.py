@@ -1,6 +1,7 @@
 """What a range of neighbouring cases gives: sums over its cases, to be added to those of others, and means by case."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly._cluster import Once
 from plausibly._keys import as_key
 from plausibly._risk import RiskTotals, level_plausibility
 from plausibly._sets import mode_share
@@ -47,35 +49,41 @@ class Found:
         with path.open("wb") as file:
             np.savez(file, **arrays)
 
-
-def join(paths: Sequence[Path], n_cases: int) -> Found:
-    """Add up what ranges gave, in their order, and put their cases one after the other."""
-    sums: dict[str, np.ndarray] = {}
-    by_case: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
-    at = 0
-    for path in paths:
-        with np.load(path, allow_pickle=False) as part:
-            size = 0
-            for key in part.files:
-                values = part[key]
+    @classmethod
+    def read(cls, path: Path) -> "Found":
+        """Read what :meth:`write` wrote."""
+        found = cls({}, {})
+        with np.load(path, allow_pickle=False) as arrays:
+            for key in arrays.files:
                 if key.startswith("sum "):
-                    name = key.removeprefix("sum ")
-                    sums[name] = sums[name] + values if name in sums else values
-                    continue
-                text, name = key.split("|", 1)
-                dims = tuple(text.split())
-                axis = dims.index("case")
-                if name not in by_case:
-                    shape = (*values.shape[:axis], n_cases, *values.shape[axis + 1 :])
-                    by_case[name] = dims, np.empty(shape, values.dtype)
-                size = values.shape[axis]
-                by_case[name][1][(slice(None),) * axis + (slice(at, at + size),)] = values
+                    found.sums[key.removeprefix("sum ")] = arrays[key]
+                else:
+                    dims, name = key.split("|", 1)
+                    found.by_case[name] = tuple(dims.split()), arrays[key]
+        return found
+
+
+def join(parts: Iterable[Found], n_cases: int) -> Found:
+    """Add up what ranges gave, in their order, and put their cases one after the other."""
+    whole = Found({}, {})
+    at = 0
+    for part in parts:
+        for name, values in part.sums.items():
+            whole.sums[name] = whole.sums[name] + values if name in whole.sums else values
+        size = 0
+        for name, (dims, values) in part.by_case.items():
+            axis = dims.index("case")
+            if name not in whole.by_case:
+                shape = (*values.shape[:axis], n_cases, *values.shape[axis + 1 :])
+                whole.by_case[name] = dims, np.empty(shape, values.dtype)
+            size = values.shape[axis]
+            whole.by_case[name][1][(slice(None),) * axis + (slice(at, at + size),)] = values
         at += size
-    return Found(sums, by_case)
+    return whole
 
 
 class Evaluation:
-    """Evaluates one range of cases after the other.
+    """Evaluates all cases, or a range of them, which is an evaluation in itself.
 
     Parameters
     ----------
@@ -105,9 +113,10 @@ class Evaluation:
         self._ks, self._sizes, self._own, self._ties = ks, sizes, own, ties
         self._risks, self._weights = risks, weights
         self._depth = max(ks) if scores else 1
+        self._own_once: Any = Once(own)
 
-    def of(self, cases: slice, usual: int, advance: Callable[[int], None] = lambda n: None) -> Found:
-        """Evaluate neighbouring cases.
+    def range(self, cases: slice, usual: int) -> "Evaluation":
+        """Return the evaluation of neighbouring cases alone.
 
         Parameters
         ----------
@@ -115,14 +124,35 @@ class Evaluation:
             Which.
         usual
             How many there are in most ranges, whose shapes others share.
+        """
+        if cases == slice(0, self._source.n_cases):
+            return self
+        part = copy(self)
+        part._source = self._source.range(cases, usual)
+        part._annotations = self._annotations.select(np.arange(cases.start, cases.stop))
+        part._scores = [values[cases] for values in self._scores]
+        part._certainty = None if self._certainty is None else self._certainty[cases]
+        part._weights = None if self._weights is None else self._weights.range(cases)
+        return part
+
+    def loaded(self) -> "Evaluation":
+        """Return the same with everything in memory, to be sent to another process."""
+        part = copy(self)
+        part._source = self._source.loaded()
+        part._scores = [np.array(values) for values in self._scores]
+        part._own = self._own_once
+        return part
+
+    def compute(self, advance: Callable[[int], None] = lambda n: None) -> Found:
+        """Evaluate.
+
+        Parameters
+        ----------
         advance
             Told how many cases more are done.
         """
-        whole = cases == slice(0, self._source.n_cases)
-        source = self._source if whole else self._source.range(cases, usual)
-        some = self._annotations if whole else self._annotations.select(np.arange(cases.start, cases.stop))
-        weights = None if self._weights is None else self._weights.of(source, cases)
-        scores = [values[cases] for values in self._scores]
+        source, scores = self._source, self._scores
+        weights = None if self._weights is None else self._weights.of(source)
         words = source.words[Stream.PREDICTIONS] if self._ties == "random" else None
         predicted = [_predicted_lists(values, max(self._ks), words).T for values in scores]
 
@@ -142,7 +172,7 @@ class Evaluation:
             source, source.draws(), source.n_draws, depth, scores, predicted, weights, of_annotations
         )
         sums["draws"] = np.float64(source.n_cases) if weights is None else weights.sum(axis=0, dtype=np.float64)
-        by_case = self._by_case(over_draws, source.n_draws, weights, some.cases)
+        by_case = self._by_case(over_draws, source.n_draws, weights, self._annotations.cases)
         mean = None if weights is None else weights.mean(axis=1, keepdims=True)
         if scores:
             at_point, _ = self._pass(source, source.point(), 1, self._depth, scores, predicted, mean)
@@ -155,8 +185,8 @@ class Evaluation:
         if mean is not None:
             by_case["case_weight"] = ("case",), mean[:, 0]
         if self._certainty is not None:
-            by_case["score_certainty"] = ("case",), self._certainty[cases]
-        by_case["annotator_agreement"] = ("case",), annotator_agreement(some).astype(np.float32)
+            by_case["score_certainty"] = ("case",), self._certainty
+        by_case["annotator_agreement"] = ("case",), annotator_agreement(self._annotations).astype(np.float32)
         return Found(sums, by_case)
 
     def _pass(self, source, parts, n_draws, depth, scores, predicted, weights, of_annotations=None):

@@ -1,6 +1,6 @@
 """How much cases count, in every draw: given as an array, or by a subgroup whose members are uncertain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,8 +20,12 @@ from plausibly.errors import ArgumentError
 class Weighing(Protocol):
     """What gives weights to the cases of a range, so that those of all cases need not be held."""
 
-    def of(self, source: Source, cases: slice) -> Weights:
-        """Weights of the cases of ``source``, which are these of all; draws run fastest."""
+    def range(self, cases: slice) -> "Weighing":
+        """Keep what gives weights to neighbouring cases."""
+        ...
+
+    def of(self, source: Source) -> Weights:
+        """Weights of the cases of ``source``, which are all that this gives weights to; draws run fastest."""
         ...
 
     def digest(self) -> str:
@@ -35,10 +39,13 @@ class GivenWeights:
 
     values: Float[np.ndarray, "draw case"]
 
-    def of(self, source: Source, cases: slice) -> Weights:
+    def range(self, cases: slice) -> "GivenWeights":
         """See :class:`Weighing`."""
-        own = self.values[:, cases]
-        return np.ascontiguousarray(np.broadcast_to(own, (source.n_draws, own.shape[1])).T)
+        return GivenWeights(self.values[:, cases])
+
+    def of(self, source: Source) -> Weights:
+        """See :class:`Weighing`."""
+        return np.ascontiguousarray(np.broadcast_to(self.values, (source.n_draws, source.n_cases)).T)
 
     def digest(self) -> str:
         """See :class:`Weighing`."""
@@ -54,10 +61,14 @@ class RiskWeights:
     ties: str
     times: Float[np.ndarray, " case"] | None = None
 
-    def of(self, source: Source, cases: slice) -> Weights:
+    def range(self, cases: slice) -> "RiskWeights":
+        """See :class:`Weighing`."""
+        return self if self.times is None else replace(self, times=self.times[cases])
+
+    def of(self, source: Source) -> Weights:
         """See :class:`Weighing`."""
         weights = membership(source, self.risks, self.level, "class", self.ties)
-        return weights if self.times is None else weights * self.times[cases, None]
+        return weights if self.times is None else weights * self.times[:, None]
 
     def digest(self) -> str:
         """See :class:`Weighing`."""

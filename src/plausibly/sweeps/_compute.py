@@ -21,7 +21,7 @@ from plausibly._arviz import Posterior
 from plausibly._shards import Shards, write_whole
 from plausibly._verdict import worst
 from plausibly.aggregation import aggregate
-from plausibly.annotations import Annotations, Slots
+from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.diagnostics import diagnose
 from plausibly.errors import FileError, reason
 from plausibly.evaluation import RiskWeights, evaluate, summary
@@ -49,13 +49,14 @@ class InMemory:
     def posterior(self) -> Posterior:
         """Of this run."""
         plan, (model, _, _, arguments) = self._plan, self._plan.steps[self._number]
-        options = {"seed": plan.seed, "progress": self._progress, "scheduler": self._scheduler}
+        options = {"seed": plan.seed, "progress": self._progress, "scheduler": _sampled_by(plan, self._scheduler)}
         return aggregate(plan.observed, model, **options, **arguments)
 
     def evaluate(self, what: str, **options: Any) -> xr.Dataset:
         """Evaluate the posterior."""
         plan = self._plan
-        return evaluate(self.posterior, plan.predictions, **options, seed=plan.seed, progress=self._progress)
+        options |= {"seed": plan.seed, "progress": self._progress, "scheduler": self._scheduler}
+        return evaluate(self.posterior, plan.predictions, **options)
 
     def convergence(self) -> xr.Dataset:
         """Diagnose the posterior."""
@@ -92,7 +93,8 @@ class InFolder:
     def path(self) -> Path:
         """The file of the posterior, made if need be."""
         plan, (model, _, _, arguments) = self._plan, self._plan.steps[self._number]
-        options = {"seed": plan.seed, "progress": self._progress, "shard": self._shard, "scheduler": self._scheduler}
+        options = {"seed": plan.seed, "progress": self._progress, "shard": self._shard}
+        options |= {"scheduler": _sampled_by(plan, self._scheduler)}
 
         def make(place: Path) -> None:
             aggregate(plan.observed, model, out=place, **options, **arguments)
@@ -101,10 +103,11 @@ class InFolder:
 
     def evaluate(self, what: str, **options: Any) -> xr.Dataset:
         """Evaluate the posterior, or find what was found."""
-        plan, further = self._plan, {"progress": self._progress, "shard": self._shard, "seed": self._plan.seed}
+        plan = self._plan
+        options |= {"progress": self._progress, "shard": self._shard, "seed": plan.seed, "scheduler": self._scheduler}
 
         def make(place: Path) -> None:
-            evaluate(self.path, plan.predictions, out=place, **options, **further)
+            evaluate(self.path, plan.predictions, out=place, **options)
 
         made = self._file(what, make, in_shards=True)
         return xr.load_dataset(made, engine="h5netcdf")
@@ -179,6 +182,11 @@ def compute(plan: "Plan", number: int, made: InMemory | InFolder) -> Run:
         choices=_choices(plan, order) if plan.predictions else None,
         subgroups=_subgroups(plan, made),
     )
+
+
+def _sampled_by(plan: "Plan", scheduler: Any) -> Any:
+    """Scores, whose cases share a prior, are sampled here, which is quick."""
+    return None if isinstance(plan.observed, Scores) else scheduler
 
 
 def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:

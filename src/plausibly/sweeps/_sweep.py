@@ -84,8 +84,8 @@ def sweep(
     fresh
         Start over, and forget what an interrupted call has finished.
     scheduler
-        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample the shards, as for
-        :func:`plausibly.aggregate`; they are evaluated here. Not for scores.
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample the shards and evaluate
+        them, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled here.)
 
     Returns
     -------
