@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import plausibly as pb
 from plausibly import _cluster
 from plausibly._cluster import Cluster, Once, surroundings
-from plausibly._shards import Shards
+from plausibly._shards import Shards, work_through
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
 from plausibly.evaluation import _ranges
@@ -38,7 +38,7 @@ def cluster():
     """Two worker processes, of two threads each: more than may work at a time."""
     kept = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir), "JAX_PLATFORMS": "cpu"}
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, dashboard_address=None, silence_logs="CRITICAL", env=kept
+        n_workers=2, threads_per_worker=2, dashboard_address=":0", silence_logs="CRITICAL", env=kept
     ) as cluster:
         yield cluster
 
@@ -357,6 +357,14 @@ def test_what_cannot_be_sent(client):
             distributed.CancelledError("lost"),
             r"the Dask scheduler went away, or dropped the work: the same run again goes on",
         ),
+        (
+            MemoryError("Unable to allocate 3.00 TiB"),
+            r"a worker has too little memory for a shard \(Unable to allocate 3\.00 TiB\): .* or .*--fresh",
+        ),
+        (
+            jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nBuffers:"),
+            r"a worker has too little memory for a shard \(RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes\.\)",
+        ),
         (ConnectionError("closed"), r"the Dask scheduler went away, or dropped the work: the same run again goes on"),
     ],
 )
@@ -369,6 +377,65 @@ def test_what_dask_raises_is_said_in_a_sentence(client, error, sentence):
         error = KilledWorker("shard", SimpleNamespace(address="tcp://w:1"), 3)
     with pytest.raises(ClusterError, match=sentence), Cluster(client)._told():
         raise error
+
+
+@pytest.fixture(scope="module")
+def small():
+    """One worker of little memory, which its nanny ends when it takes more; a shard may end two of them."""
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        memory_limit="1GB",
+        dashboard_address=":0",
+        silence_logs="CRITICAL",
+        env={"JAX_PLATFORMS": "cpu"},
+    ) as cluster:
+        cluster.scheduler.allowed_failures = 1
+        with distributed.Client(cluster) as client:
+            yield client
+
+
+def hungry(number, tried, times):
+    """Take memory until somebody ends this, so many times; then be modest."""
+    with open(tried, "ab") as file:
+        file.write(b"x")
+    held = []
+    while os.path.getsize(tried) <= times and len(held) < 60:
+        held.append(bytearray(b"x") * 2**25)
+        time.sleep(0.03)
+    return number**2
+
+
+@pytest.fixture
+def shards_of(small, by_value, tmp_path):
+    """Compute the squares of 0, 1, 2 and 3 as shards, of which the third takes memory so many times."""
+
+    def compute(times):
+        tried = tmp_path / "tried"
+
+        def part(number):
+            return partial(hungry, number, str(tried), times) if number == 2 else squares(number)
+
+        shards = Shards(tmp_path / "p.parts", {})
+        with Cluster(small) as cluster:
+            elsewhere = partial(cluster.compute, part, write)
+            paths = work_through(shards, [1] * 4, None, None, lambda n: None, elsewhere)
+        return [int(path.read_text()) for path in paths], tried.stat().st_size
+
+    return compute
+
+
+def test_a_worker_without_memory_is_done_without(shards_of):
+    assert shards_of(times=1) == ([0, 1, 4, 9], 2)
+
+
+def test_a_shard_that_no_worker_has_memory_for(shards_of, tmp_path):
+    sentence = r"one shard ended the 2 workers that tried it, the last at tcp://.*, for want of memory .*--fresh"
+    with pytest.raises(ClusterError, match=sentence):
+        shards_of(times=9)
+    finished = {path.name[:6]: int(path.read_text()) for path in (tmp_path / "p.parts").glob("0*")}
+    assert finished.items() >= {"000000": 0, "000001": 1}.items()
+    assert "000002" not in finished
 
 
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9", "what://127.0.0.1:9"])

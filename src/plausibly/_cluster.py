@@ -232,6 +232,13 @@ class _Told:
                 f"{error.last_worker.address}, for want of memory as a rule: give workers more, or take fewer cases "
                 f"in a shard with fresh=True (--fresh); else {again}."
             ) from error
+        if isinstance(error, MemoryError) or (
+            isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+        ):
+            raise ClusterError(
+                f"a worker has too little memory for a shard ({_brief(error)}): give workers more, or take fewer cases "
+                "in a shard with fresh=True (--fresh)."
+            ) from error
         if isinstance(error, ModuleNotFoundError):
             raise ClusterError(
                 f"a worker cannot load what it was sent ({error}): install plausibly, and what your program imports, "
@@ -239,6 +246,10 @@ class _Told:
             ) from error
         if isinstance(error, self._dask.CancelledError | self._dask.comm.CommClosedError | ConnectionError):
             raise ClusterError(f"the Dask scheduler went away, or dropped the work: {again}.") from error
+
+
+def _brief(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
 
 
 async def _greet(address: str) -> None:
