@@ -20,8 +20,9 @@ from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly import _cluster
-from plausibly._cluster import Cluster, Once, surroundings
+from plausibly._cluster import Cluster, Once
 from plausibly._shards import Shards, work_through
+from plausibly._surroundings import software
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
 from plausibly.evaluation import _ranges
@@ -295,8 +296,8 @@ def test_errors_are_those_of_one_process(client, by_value):
 
 
 def test_other_versions_are_refused(monkeypatch, client, annotations):
-    others = surroundings() | {"numpy": "1.0", "jax_enable_x64": "True"}
-    monkeypatch.setattr(_cluster, "surroundings", lambda: others)
+    others = software() | {"numpy": "1.0", "jax_enable_x64": "True"}
+    monkeypatch.setattr(_cluster, "software", lambda: others)
     with pytest.raises(
         ClusterError, match=r"\(numpy is 1\.0 here and .* there, jax_enable_x64 is True here and False there\)"
     ):
@@ -317,7 +318,7 @@ def test_what_a_worker_cannot_import(monkeypatch, client, by_value):
 def test_different_processors_are_named_once(client, by_value):
     def part(number):
         def make():
-            _cluster._processor = lambda: f"processor {number % 2}"
+            _cluster.processor = lambda: f"processor {number % 2}"
 
         return make
 

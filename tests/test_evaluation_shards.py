@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
+from plausibly import _surroundings
 from plausibly.errors import ArgumentError, FileError
 from plausibly.evaluation import _ranges
 
@@ -138,6 +139,14 @@ def test_shards_of_other_work_are_refused(monkeypatch, posterior, asked, whole, 
     interrupted(monkeypatch, posterior, asked, out, 0)
     with pytest.raises(ArgumentError, match=rf"another run finished \({difference}.*--fresh"):
         pb.evaluate(posterior, **{**asked, **changed}, out=out, shard=8)
+
+
+def test_shards_of_another_processor_are_refused(monkeypatch, posterior, asked, tmp_path):
+    out = tmp_path / "r.nc"
+    interrupted(monkeypatch, posterior, asked, out, 1)
+    monkeypatch.setattr(_surroundings, "processor", lambda: "Abacus")
+    with pytest.raises(ArgumentError, match=r"another run finished \(processor was .* and is Abacus\): .*--fresh"):
+        pb.evaluate(posterior, **asked, out=out, shard=8)
 
 
 def test_shards_of_another_posterior_are_refused_or_forgotten(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly import _joined
+from plausibly import _joined, _surroundings
 from plausibly._shards import Shards
 from plausibly.aggregation import _aggregate
 from plausibly.errors import ArgumentError, FileError
@@ -103,6 +103,23 @@ def test_parts_of_another_run_are_refused_or_forgotten(monkeypatch, annotations,
     assert out.read_bytes() == whole.read_bytes()
 
 
+def test_parts_of_another_processor_or_setting_are_refused(monkeypatch, float64, annotations, whole, tmp_path):
+    out = tmp_path / "p.nc"
+    with monkeypatch.context() as patch:
+        patch.setattr(_surroundings, "processor", lambda: "Abacus")
+        interrupted(patch, annotations, out, 1)
+    with pytest.raises(ArgumentError, match=r"another run finished \(processor was Abacus and is .*\): .*--fresh"):
+        pb.aggregate(annotations, out=out, shard=8, **SETTINGS)
+    interrupted(monkeypatch, annotations, out, 1, fresh=True)
+    with (
+        float64(),
+        pytest.raises(ArgumentError, match=r"another run finished \(jax_enable_x64 was False and is True\)"),
+    ):
+        pb.aggregate(annotations, out=out, shard=8, **SETTINGS)
+    pb.aggregate(annotations, out=out, shard=8, **SETTINGS)
+    assert out.read_bytes() == whole.read_bytes()
+
+
 def test_a_full_disk_keeps_what_is_finished(monkeypatch, annotations, whole, tmp_path):
     out = tmp_path / "p.nc"
     interrupted(monkeypatch, annotations, out, 2, error=FileError)
@@ -139,5 +156,8 @@ def test_no_place_to_write(annotations, tmp_path):
 def test_a_manifest_that_was_cut_off_belongs_to_another_run(tmp_path):
     Shards(tmp_path / "s", {"seed": 0})
     (tmp_path / "s" / "manifest.json").write_text('{"seed"')
+    with pytest.raises(ArgumentError, match=r"seed was None and is 0"):
+        Shards(tmp_path / "s", {"seed": 0})
+    (tmp_path / "s" / "manifest.json").write_text("[1]")
     with pytest.raises(ArgumentError, match=r"seed was None and is 0"):
         Shards(tmp_path / "s", {"seed": 0})

@@ -8,15 +8,13 @@ depends on nothing but what is sent with it, and is computed again where it was 
 import asyncio
 import logging
 import pickle
-import platform
 import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache, cached_property, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -26,6 +24,7 @@ from uuid import uuid4
 
 import jax
 
+from plausibly._surroundings import processor, software
 from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning
 
 Made = TypeVar("Made")
@@ -34,10 +33,6 @@ _ANSWER = 10  # seconds for a scheduler to answer
 _LOOK = 5  # seconds between two looks at whether there are workers
 _PATIENCE = 30  # seconds without any worker before that is said
 _AHEAD = 2  # shards with the cluster at a time, for each worker: one in work and the next
-
-# What the bytes of a shard depend on.
-_PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz", "xarray", "h5netcdf", "h5py")
-_SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
 
 _log = logging.getLogger("distributed.client")
 
@@ -136,7 +131,7 @@ class Cluster:
             What a worker raised.
         """
         waiting, running = deque(numbers), {}
-        about = surroundings()
+        about = software()
         processors: set[str] = set()
         try:
             while waiting or running:
@@ -260,23 +255,6 @@ async def _greet(address: str) -> None:
     await comm.close()
 
 
-def surroundings() -> dict[str, str]:
-    """What results depend on beside data and arguments: versions and settings of the packages at work.
-
-    Examples
-    --------
-    >>> sorted(surroundings())[:3]
-    ['arviz', 'h5netcdf', 'h5py']
-    """
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "none"
-    return found | {name: str(getattr(jax.config, name)) for name in _SETTINGS}
-
-
 class Once:
     """What is sent with every shard alike, and unpickled once by a worker: so JAX compiles a function in it once.
 
@@ -317,7 +295,7 @@ class _Order:
 
 def _finish(work: bytes, about: Mapping[str, str]) -> tuple[bytes, str]:
     """Do what a worker does; return the contents of the file, and the name of the processor."""
-    own = surroundings()
+    own = software()
     if own != about:
         names = [name for name in {**about, **own} if own.get(name) != about.get(name)]
         what = ", ".join(f"{name} is {about.get(name)} here and {own.get(name)} there" for name in names)
@@ -331,21 +309,8 @@ def _finish(work: bytes, about: Mapping[str, str]) -> tuple[bytes, str]:
         with TemporaryDirectory(prefix="plausibly-") as folder:
             path = Path(folder) / "shard"
             write(make(), path)
-            return path.read_bytes(), _processor()
+            return path.read_bytes(), processor()
 
     # In a thread that Dask knows nothing of: in one of its own, xarray connects to the cluster to lock the file.
     with _one, ThreadPoolExecutor(1) as thread:
         return thread.submit(finish).result()
-
-
-@cache
-def _processor() -> str:
-    """What computes here, in words."""
-    device = jax.local_devices()[0]
-    if device.platform != "cpu":
-        return device.device_kind
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return " ".join(line.partition(":")[2].split())
-    return platform.machine()

@@ -16,6 +16,7 @@ from plausibly._cluster import Cluster
 from plausibly._progress import Progress
 from plausibly._seal import seal
 from plausibly._shards import Shards, work_through
+from plausibly._surroundings import surroundings
 from plausibly.annotations import Annotations, Slots
 from plausibly.posterior import (
     COMPRESSION,
@@ -64,8 +65,9 @@ def aggregate_in_shards(
         Where to infer; here if none.
     """
     n = annotations.n_cases
-    manifest = {**described, **json.loads(described["arguments"]), "annotations": annotations.digest(), "shard": shard}
-    del manifest["arguments"]
+    known = {name: value for name, value in described.items() if name not in ("arguments", "versions")}
+    known |= json.loads(described["arguments"])
+    manifest = {**known, "annotations": annotations.digest(), "shard": shard, "surroundings": surroundings()}
     shards = Shards(out.with_name(f"{out.name}.parts"), manifest, fresh=fresh)
     parts = [np.arange(first, min(first + shard, n)) for first in range(0, n, shard)]
 

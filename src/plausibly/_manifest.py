@@ -6,7 +6,6 @@ by their versions.
 """
 
 import dataclasses
-import json
 import sys
 import sysconfig
 import warnings
@@ -22,12 +21,6 @@ import jax
 import numpy as np
 
 from plausibly.errors import PlausiblyWarning
-
-
-def versions() -> str:
-    """Versions of the packages that results depend on, as JSON."""
-    packages = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz")
-    return json.dumps({package: version(package) for package in packages})
 
 
 def file_digest(path: Path) -> str:

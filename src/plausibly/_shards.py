@@ -85,8 +85,9 @@ class Shards:
         except ValueError:
             found = {}
         if found != manifest:
-            names = [name for name in {**found, **manifest} if found.get(name) != manifest.get(name)]
-            what = ", ".join(f"{name} was {found.get(name)} and is {manifest.get(name)}" for name in names)
+            was, now = _flat(found), _flat(manifest)
+            names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+            what = ", ".join(f"{name[-1]} was {was.get(name)} and is {now.get(name)}" for name in names)
             raise ArgumentError(
                 f"{self.folder} holds what another run finished ({what}): finish that one, name another place, or "
                 "start over with fresh=True (--fresh)."
@@ -149,6 +150,13 @@ class Shards:
     def _put(self, write: Callable[[Path], Any], name: Callable[[Path], str]) -> Path:
         """Let ``write`` write a file, which appears under its name when it is complete."""
         return write_whole(write, lambda path: self.folder / name(path), self.folder)
+
+
+def _flat(manifest: Any, *names: str) -> dict[tuple[str, ...], Any]:
+    """Texts and numbers of a manifest, by the names that lead to them."""
+    if not isinstance(manifest, dict):
+        return {names: manifest} if names else {}
+    return {key: value for name, inner in manifest.items() for key, value in _flat(inner, *names, name).items()}
 
 
 def write_whole(write: Callable[[Path], Any], place: Callable[[Path], Path], folder: Path) -> Path:

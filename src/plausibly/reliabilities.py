@@ -19,7 +19,6 @@ an annotator; at 0, all annotators' reliability tells nothing about hers.
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -32,6 +31,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._keys import case_keys, check_seed
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
+from plausibly._surroundings import versions_text
 from plausibly.annotations import Annotations, Slots
 from plausibly.datasets import simulate_annotators
 from plausibly.diagnostics import convergence, judge
@@ -210,8 +210,7 @@ def infer_reliability(
     converged = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
     attrs = {"model": "tempered-plackett-luce", "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
     attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
-    packages = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "arviz")
-    attrs["versions"] = json.dumps({package: version(package) for package in packages})
+    attrs["versions"] = versions_text()
     posterior = build_posterior(
         plausibility,
         annotations,

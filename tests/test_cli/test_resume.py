@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly import _shards
+from plausibly import _shards, _surroundings
 from plausibly.cli import app
 
 N, K = 10, 4
@@ -66,6 +66,11 @@ def test_evaluate_goes_on(data, tmp_path, stop, monkeypatch):
     assert result.exit_code == 2
     assert "holds what another run finished (seed was 0 and is 1)" in result.stderr
     assert "start over with fresh=True (--fresh)" in result.stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(_surroundings, "processor", lambda: "Abacus")
+        result = command(data, "evaluate", out)
+    assert result.exit_code == 2
+    assert "and is Abacus): finish that one" in " ".join(result.stderr.split())
     computed = []
     aggregated = _shards.Shards.add
     monkeypatch.setattr(_shards.Shards, "add", lambda self, *given: computed.append(self) or aggregated(self, *given))

@@ -13,10 +13,11 @@ from plausibly._arviz import Posterior
 from plausibly._cluster import Cluster
 from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys
-from plausibly._manifest import code_digest, versions
+from plausibly._manifest import code_digest
 from plausibly._progress import Progress
 from plausibly._scored import aggregate_scores
 from plausibly._shards import check_shard, write_whole
+from plausibly._surroundings import versions_text
 from plausibly.aggregation._expected import lay_out
 from plausibly.aggregation._infer import check_shares, infer_cases
 from plausibly.aggregation._settle import settle
@@ -248,4 +249,4 @@ def refit(
 def _described(name: str, engine: str, seed: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
     described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-    return described | {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions()}
+    return described | {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}

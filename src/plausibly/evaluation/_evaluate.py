@@ -14,10 +14,11 @@ from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
 from plausibly._cluster import Cluster
-from plausibly._manifest import data_digest, file_digest, versions
+from plausibly._manifest import data_digest, file_digest
 from plausibly._progress import Progress
 from plausibly._shards import Shards, check_shard, work_through
 from plausibly._slices import PAIRS, Source
+from plausibly._surroundings import surroundings
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._metrics import check_metrics, metric_digests
@@ -242,7 +243,7 @@ def evaluate(
             "ties": ties,
             "seed": int(seed),
             "shard": int(shard),
-            "versions": versions(),
+            "surroundings": surroundings(),
         }
         shards = Shards(Path(out).with_name(f"{Path(out).name}.parts"), manifest, fresh=fresh)
         whole = in_shards(shards)

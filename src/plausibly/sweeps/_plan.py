@@ -10,9 +10,10 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
-from plausibly._manifest import code_digest, data_digest, versions
+from plausibly._manifest import code_digest, data_digest
 from plausibly._memory import release_memory
 from plausibly._shards import Shards, check_shard
+from plausibly._surroundings import surroundings
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
@@ -222,7 +223,7 @@ class Plan:
             "weights": None if weights is None else data_digest(np.asarray(weights)),
             "break_ties": options["ties"],
             "seed": int(self.seed),
-            "versions": versions(),
+            "surroundings": surroundings(),
         }
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
