@@ -87,6 +87,14 @@ def test_shards_are_the_results(posterior, asked, tmp_path, weights):
             np.testing.assert_array_equal(sharded[name], at_once[name])
 
 
+def test_predictions_in_files_are_those_in_memory(posterior, asked, whole, tmp_path):
+    paths = {name: tmp_path / f"{name}.npy" for name in asked["predictions"]}
+    for name, path in paths.items():
+        np.save(path, asked["predictions"][name])
+    pb.evaluate(posterior, **{**asked, "predictions": paths}, out=tmp_path / "r.nc", shard=8)
+    assert (tmp_path / "r.nc").read_bytes() == whole.read_bytes()
+
+
 @pytest.mark.parametrize("after", [0, 2, 3])
 def test_an_interruption_leaves_no_trace(monkeypatch, posterior, asked, whole, tmp_path, after):
     out = tmp_path / "r.nc"

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from plausibly import _manifest
 from plausibly._manifest import code_digest, data_digest
 from plausibly.errors import PlausiblyWarning
 
@@ -101,3 +102,16 @@ def test_data_count_by_content_shape_and_type():
     assert len(set(digests)) == len(values)
     assert digests == [data_digest(value) for value in values]
     assert data_digest({"a": 1}) != data_digest({"a": 2})
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(24.0).reshape(4, 6), np.arange(5), np.float32(1), np.empty((0, 3)), np.empty((3, 0))]
+)
+def test_pieces_of_an_array_leave_no_trace(monkeypatch, array):
+    array = np.asarray(array)
+    whole = data_digest(array)
+    for piece in (1, 40):
+        monkeypatch.setattr(_manifest, "_PIECE", piece)
+        assert data_digest(array) == data_digest(np.asfortranarray(array).reshape(array.shape)) == whole
+    if array.size:
+        assert data_digest(array + 1) != whole

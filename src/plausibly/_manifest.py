@@ -79,6 +79,9 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     return f"{code.hexdigest()}, not known: {unknown}"
 
 
+_PIECE = 2**24  # bytes of an array that are taken in together
+
+
 class _Code:
     """A checksum that takes in values of many kinds."""
 
@@ -145,7 +148,12 @@ class _Code:
             self.spell(value.tolist(), where)
         else:
             self._add(value.dtype.str, value.shape)
-            self._digest.update(np.ascontiguousarray(value))
+            # In pieces, of which copies are small where they are needed.
+            step = max(1, _PIECE * len(value) // value.nbytes) if value.ndim and value.nbytes else 1
+            for first in range(0, len(value), step) if value.ndim else ():
+                self._digest.update(np.ascontiguousarray(value[first : first + step]))
+            if not value.ndim:
+                self._digest.update(np.ascontiguousarray(value))
 
     def _spell_code(self, code: CodeType, where: str) -> None:
         self._add(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags, code.co_argcount)

@@ -2,18 +2,22 @@
 
 import os
 from collections.abc import Hashable, Mapping
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._files import naming
-from plausibly.annotations._matrix import CASE_COLUMNS, Matrix, read_matrix
+from plausibly.annotations._batches import CASE_COLUMNS, read_in_batches
+from plausibly.annotations._files import naming, suffix_of
+from plausibly.annotations._matrix import SUFFIXES, Matrix, read_matrix
 from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError, PredictionError
+
+_NUMBERS = 2**20  # that are looked at together
 
 
 def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
@@ -71,6 +75,10 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     -------
     numpy.ndarray
         (N, K) scores; float32 if they came as float32 or float16, else float64, so that no ties arise from rounding.
+        An array of either type in a ``.npy`` file stays there, mapped to memory, and is read where it is used: leave
+        the file as it is meanwhile. Of other files, what is held beside the result is a batch of rows and, while rows
+        are found by name, about 100 bytes for each name. (Text whose cells are parted by blanks, text with numbers
+        beyond 2⁵³, and what ends in an error, are read as a whole, which takes several times as much.)
 
     Raises
     ------
@@ -88,20 +96,35 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     array([[0.8, 0.2],
            [0.1, 0.9]])
     """
-    with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        matrix = read_matrix(
-            _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
-        )
-        values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
-        if not np.array_equal(rows, np.arange(len(values))):
-            values = values[rows]
-        for i, k in np.argwhere(~np.isfinite(values))[:1]:
-            raise PredictionError(
-                f"case {str(annotations.cases[i])!r}, class {str(annotations.classes[k])!r}: "
-                f"the score is {values[i, k]}; write a finite number"
-            )
+    from_file = isinstance(source, str | os.PathLike)
+    with naming(source if from_file else "predictions"):
+        values = None
+        if from_file and suffix_of(Path(source), SUFFIXES) != ".npy":
+            values = read_in_batches(Path(source), annotations.classes, annotations.cases)
+        if values is None:
+            values = _read_whole(source, annotations)
+        _check_finite(values, annotations)
     wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
-    return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
+    return values.astype(wanted, copy=not from_file)
+
+
+def _read_whole(source: Any, annotations: Annotations) -> Num[np.ndarray, "case class"]:
+    """Read what is in memory, or a file that is out of the ordinary, or map an array to memory."""
+    matrix = read_matrix(
+        _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
+    )
+    values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
+    return values if rows is None else values[rows]
+
+
+def _check_finite(values: Num[np.ndarray, "case class"], annotations: Annotations) -> None:
+    size = max(1, _NUMBERS // values.shape[1])
+    for first in range(0, len(values), size):
+        for i, k in np.argwhere(~np.isfinite(values[first : first + size]))[:1]:
+            raise PredictionError(
+                f"case {str(annotations.cases[first + i])!r}, class {str(annotations.classes[k])!r}: "
+                f"the score is {values[first + i, k]}; write a finite number"
+            )
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:
@@ -125,8 +148,8 @@ def _with_cases(source: Any, cases: np.ndarray) -> Any:
     return source.rename_axis("case")
 
 
-def _rows(matrix: Matrix, cases: np.ndarray) -> np.ndarray:
-    """Return the row of each case."""
+def _rows(matrix: Matrix, cases: np.ndarray) -> Int[np.ndarray, " case"] | None:
+    """Return the row of each case; None if all are in order."""
     n_rows = len(matrix.values)
     if matrix.cases is None:
         if n_rows != len(cases):
@@ -134,17 +157,17 @@ def _rows(matrix: Matrix, cases: np.ndarray) -> np.ndarray:
                 f"there are {n_rows} rows for {len(cases)} cases; give a row per case, in their order, "
                 "or a column 'case' with their names"
             )
-        return np.arange(n_rows)
-    at: dict[str, int] = {}
-    for row, name in enumerate(matrix.cases.tolist()):
-        if name in at:
-            raise PredictionError(f"case {name!r} has two rows ({at[name] + 1} and {row + 1}); keep one")
-        at[name] = row
-    absent = [name for name in cases.tolist() if name not in at]
-    if absent:
-        raise PredictionError(f"there is no row for case {some(absent)}; predict every case")
-    if len(at) > len(cases):
-        known = set(cases.tolist())
-        extra = [name for name in at if name not in known]
+        return None
+    if np.array_equal(matrix.cases, cases):
+        return None
+    named, known = pd.Index(matrix.cases.astype(object)), pd.Index(cases.astype(object))
+    for row in np.flatnonzero(named.duplicated())[:1]:
+        first = np.flatnonzero(matrix.cases == matrix.cases[row])[0]
+        raise PredictionError(f"case {str(named[row])!r} has two rows ({first + 1} and {row + 1}); keep one")
+    rows = named.get_indexer(known)
+    if (rows < 0).any():
+        raise PredictionError(f"there is no row for case {some(cases[rows < 0])}; predict every case")
+    if n_rows > len(cases):
+        extra = matrix.cases[known.get_indexer(named) < 0]
         raise PredictionError(f"there is a row for case {some(extra)}, which nobody annotated; remove it")
-    return np.array([at[name] for name in cases.tolist()])
+    return rows

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Num
 
-from plausibly.annotations._files import read_grid, read_npy, read_parquet, read_text, suffix_of
+from plausibly.annotations._batches import CASE_COLUMNS, map_npy
+from plausibly.annotations._files import read_grid, read_parquet, read_text, suffix_of
 from plausibly.annotations._frames import (
     cell,
     first_row,
@@ -26,7 +27,6 @@ from plausibly.annotations._names import _show, repeated, some, unknown_class
 from plausibly.errors import PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".txt", ".parquet")
-CASE_COLUMNS = ("case", "task")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def read_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray
         path = Path(source)
         suffix = suffix_of(path, SUFFIXES)
         if suffix == ".npy":
-            return from_array(read_npy(path), error)
+            return from_array(map_npy(path), error)
         if suffix == ".parquet":
             return from_frame(read_parquet(path), error, classes)
         return from_grid(read_grid(path) if suffix == ".csv" else _read_txt(path), error, classes, n_rows)

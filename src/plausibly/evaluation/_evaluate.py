@@ -56,8 +56,8 @@ def evaluate(
     Draws are read in slices of cases and never held dense: a posterior that does not fit into memory is given by the
     name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
     cases and classifiers. With ``out``, memory for draws, and for what is computed from them, is bounded by a shard;
-    what is held of all cases are the annotations, the predictions, and the results by case in single precision: about
-    100 bytes a case for each classifier.
+    what is held of all cases are the annotations, the predictions (in ``.npy`` files, they stay there), and the results
+    by case in single precision: about 100 bytes a case for each classifier.
 
     Parameters
     ----------
