@@ -1,8 +1,9 @@
-"""What a thousand cases cost among ten thousand, a hundred thousand and a million: `aggregate` and `evaluate` to files.
+"""What a thousand cases cost among ten thousand, a hundred thousand and a million, from files to files.
 
-PrIRN with few draws, so that files, names and bookkeeping weigh as much as they can beside the arithmetic. The ratio is
-to the cost of a thousand among the fewest: 1 means that the work grows in proportion. Peak memory is that of a process
-that simulates the cases and does one of the two, as the commands would. For a million cases alone:
+PrIRN with few draws, so that files, names and bookkeeping weigh as much as they can beside the arithmetic: annotations
+are read from Parquet and aggregated into a posterior; that and a classifier's scores (``.npy``) are evaluated. The ratio
+is to the cost of a thousand among the fewest: 1 means that the work grows in proportion. Peak memory is that of a
+process that does one of the two and nothing else, as the commands do. For a million cases alone:
 ``python -m benchmarks.scale 1000000``.
 """
 
@@ -39,8 +40,10 @@ def rows(numbers) -> list[Row]:
     made, first = [], {}
     for n in numbers:
         with tempfile.TemporaryDirectory() as folder:
+            apart(simulate, n, folder)
+            apart(simulate, 2 * SHARD, f"{folder}/few")
             for step in (aggregate, evaluate):
-                cost, peak = apart(_cost, step, n, folder)
+                cost, peak = apart(_cost, step, folder)
                 per_thousand = cost.seconds / n * 1000
                 name = f"{step.__name__}, {n:,} cases: per thousand"
                 remark = f"{cost.seconds:.0f} s, {cost.cores:.0f} s of cores; {cost.written / 2**20:,.0f} MiB written"
@@ -51,44 +54,42 @@ def rows(numbers) -> list[Row]:
     return made
 
 
-def simulate(n: int):
-    """Annotations of so many cases, and a classifier's scores, which have something to do with them."""
+def simulate(n: int, folder: str) -> None:
+    """Write annotations of so many cases, and a classifier's scores, which have something to do with them."""
     import numpy as np
 
     import plausibly as pb
 
+    Path(folder).mkdir(exist_ok=True)
     annotations = pb.datasets.simulate_differentials(n, n_classes=CLASSES, seed=0).annotations
     scores = np.random.default_rng(0).random((n, CLASSES), dtype=np.float32)
     scores[annotations.entry_case, annotations.entry_class] += 0.3
-    return annotations, scores
+    pb.annotations.write_annotations(annotations, f"{folder}/annotations.parquet")
+    np.save(f"{folder}/scores.npy", scores)
 
 
-def aggregate(annotations, scores, folder: Path) -> Path:
-    """Aggregate into a file."""
+def aggregate(folder: Path) -> Path:
+    """Read and aggregate into a file."""
     import plausibly as pb
 
+    annotations = pb.read_annotations(folder / "annotations.parquet", progress=True)
     pb.aggregate(annotations, **FEW, out=folder / "posterior.nc", shard=SHARD)
     return folder / "posterior.nc"
 
 
-def evaluate(annotations, scores, folder: Path) -> Path:
+def evaluate(folder: Path) -> Path:
     """Evaluate what is in that file into another."""
     import plausibly as pb
 
     files = folder / "posterior.nc", folder / "results.nc"
-    pb.evaluate(files[0], {"A": scores}, out=files[1], shard=SHARD, progress=True)
+    pb.evaluate(files[0], {"A": folder / "scores.npy"}, out=files[1], shard=SHARD, progress=True)
     return files[1]
 
 
-def _cost(step: Callable, n: int, folder: str) -> Cost:
-    annotations, scores = simulate(n)
-    with tempfile.TemporaryDirectory() as other:
-        # Two shards first, after which nothing is left to compile.
-        few = annotations.select(annotations.cases[: 2 * SHARD]), scores[: 2 * SHARD], Path(other)
-        aggregate(*few)
-        step(*few)
+def _cost(step: Callable, folder: str) -> Cost:
+    step(Path(folder) / "few")  # two shards first, after which nothing is left to compile
     begin = time.perf_counter(), time.process_time()
-    written = step(annotations, scores, Path(folder))
+    written = step(Path(folder))
     return Cost(time.perf_counter() - begin[0], time.process_time() - begin[1], written.stat().st_size)
 
 

@@ -11,10 +11,12 @@ from plausibly.posterior import slots_of, stacked_draws
 
 
 def test_a_case_does_not_notice_how_many_others_there_are(tmp_path):
-    annotations, scores = scale.simulate(scale.NUMBERS[0])
+    scale.simulate(scale.NUMBERS[0], tmp_path)
     for step in (scale.aggregate, scale.evaluate):
-        step(annotations, scores, tmp_path)
-    assert sorted(os.listdir(tmp_path)) == ["posterior.nc", "results.nc"]
+        step(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["annotations.parquet", "posterior.nc", "results.nc", "scores.npy"]
+    annotations = pb.read_annotations(tmp_path / "annotations.parquet")
+    scores = np.load(tmp_path / "scores.npy")
     posterior = pb.load(tmp_path / "posterior.nc", lazy=True)
     results = xr.load_dataset(tmp_path / "results.nc", engine="h5netcdf")
 

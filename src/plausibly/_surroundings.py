@@ -63,7 +63,7 @@ def surroundings() -> dict[str, str]:
 def processor() -> str:
     """What computes here, in words: the devices of JAX, and the machine's processor, on which NumPy works."""
     (one,) = jnp.zeros(()).devices()
-    same = jax.local_devices(backend=one.platform) if jax.config.jax_default_device is None else [one]
+    same = jax.local_devices(backend=one.platform) if getattr(jax.config, "jax_default_device", None) is None else [one]
     kinds = sorted({device.device_kind for device in same})
     return _machine() if one.platform == "cpu" else f"{', '.join(kinds)} beside {_machine()}"
 
