@@ -1,8 +1,8 @@
 """What a thousand cases cost among ten thousand, a hundred thousand and a million, from files to files.
 
 PrIRN with few draws, so that files, names and bookkeeping weigh as much as they can beside the arithmetic: annotations
-are read from Parquet and aggregated into a posterior; that and a classifier's scores (``.npy``) are evaluated. The ratio
-is to the cost of a thousand among the fewest: 1 means that the work grows in proportion. Peak memory is that of a
+are read from Parquet and aggregated into a posterior; that and a classifier's scores (``.npy``) are evaluated. The
+ratio is to the cost of a thousand among the fewest: 1 means that the work grows in proportion. Peak memory is that of a
 process that does one of the two and nothing else, as the commands do. For a million cases alone:
 ``python -m benchmarks.scale 1000000``.
 """
