@@ -180,6 +180,26 @@ def test_a_metric_is_unpickled_once(by_value):
     assert one(np.zeros(2), np.ones(2)) == 2
 
 
+def test_a_program_is_unpickled_once(monkeypatch, by_value, annotations):
+    sent = []
+
+    def program(case):
+        raise AssertionError
+
+    def compute(self, part, write, numbers):
+        sent.extend(cloudpickle.loads(cloudpickle.dumps(part(number))) for number in numbers[:2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Cluster, "compute", compute)
+    monkeypatch.setattr(Cluster, "__init__", lambda self, scheduler: None)
+    monkeypatch.setattr(Cluster, "__exit__", lambda self, *error: None)
+    with pytest.raises(KeyboardInterrupt):
+        pb.aggregate(annotations, program, draws=20, shard=4, progress=False, scheduler=True)
+    one, two = (part.keywords["model"] for part in sent)
+    assert one is two
+    assert one.__name__ == "program"
+
+
 def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     scores = {"A": np.random.default_rng(0).random((N, K))}
     words = {"models": {"prirn": (30,)}, "k": 1, "draws": 20, "chains": 2, "shard": 4, "progress": False}
@@ -339,6 +359,32 @@ def test_waiting_for_workers_is_said(monkeypatch, cluster, by_value):
         with Cluster(client) as empty, pytest.warns(PlausiblyWarning, match=rf"no worker .* dask worker {address}"):
             found = list(empty.compute(lambda number: partial(time.sleep, 1.5), write, [3]))
     assert found == [(3, b"None")]
+
+
+def test_workers_that_have_paused_are_said(monkeypatch, small, by_value):
+    def pause(share, dask_worker):
+        dask_worker.memory_manager.memory_pause_fraction = share
+
+    monkeypatch.setattr(_cluster, "_LOOK", 0.1)
+    monkeypatch.setattr(_cluster, "_PATIENCE", 0.2)
+    warn = warnings.warn
+
+    def end(*message, **options):
+        warn(*message, **options)
+        small.run(partial(pause, 0.8))
+
+    monkeypatch.setattr(_cluster.warnings, "warn", end)
+    small.run(partial(pause, 1e-4))
+    until = time.monotonic() + 20
+    while {worker["status"] for worker in small.scheduler_info()["workers"].values()} != {"paused"}:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    with (
+        Cluster(small) as full,
+        pytest.warns(PlausiblyWarning, match=r"all workers have paused .* memory is nearly full"),
+    ):
+        found = list(full.compute(squares, write, [3]))
+    assert found == [(3, b"9")]
 
 
 def test_what_cannot_be_sent(client):

@@ -9,7 +9,7 @@ import pytest
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError, PredictionError
-from plausibly.predictions import named_predictions, read_predictions
+from plausibly.predictions import line_up, named_predictions, read_predictions
 
 ANNOTATIONS = Annotations.from_rankings(
     {"cases": {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}}, classes=["b", "a", "c"]
@@ -148,3 +148,9 @@ def test_names_that_would_be_mistaken_in_a_ranking(name, message):
     with pytest.raises(ArgumentError, match=message):
         named_predictions({name: "a.csv"})
     assert named_predictions({"A>B": "a.csv", "lr=0.1": "b.csv"}).keys() == {"A>B", "lr=0.1"}
+
+
+def test_what_is_returned_is_a_copy():
+    read = read_predictions(SCORES, ANNOTATIONS)
+    assert not np.shares_memory(read, SCORES)
+    assert np.shares_memory(line_up(SCORES, ANNOTATIONS), SCORES)

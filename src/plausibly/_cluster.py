@@ -24,6 +24,7 @@ from uuid import uuid4
 
 import jax
 
+from plausibly._memory import release_memory
 from plausibly._surroundings import processor, software
 from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning
 
@@ -193,16 +194,27 @@ class Cluster:
                     waited: Any = self._dask.wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED")
                     return waited.done.pop()
             except self._dask.TimeoutError:
-                if self._workers():
+                if not (lack := self._lack()):
                     since = monotonic()
                 elif not said and monotonic() - since > _PATIENCE:
                     warnings.warn(
-                        f"no worker has been there for {_PATIENCE} seconds: start some with dask worker "
-                        f"{self._client.scheduler.address}; what is finished is kept, and the rest waits for them",
-                        PlausiblyWarning,
-                        stacklevel=3,
+                        f"{lack}; what is finished is kept, and the rest waits for them", PlausiblyWarning, stacklevel=3
                     )
                     said = True
+
+    def _lack(self) -> str:
+        """Say why nothing can be going on, if so."""
+        if not self._workers():
+            address = self._client.scheduler.address
+            return f"no worker has been there for {_PATIENCE} seconds: start some with dask worker {address}"
+        with self._told():
+            workers = self._client.scheduler_info()["workers"].values()
+        if workers and all(worker.get("status") == "paused" for worker in workers):
+            return (
+                f"all workers have paused for {_PATIENCE} seconds, since their memory is nearly full: give workers "
+                "more, or start others"
+            )
+        return ""
 
     def _told(self) -> "_Told":
         return _Told(self._dask)
@@ -309,7 +321,9 @@ def _finish(work: bytes, about: Mapping[str, str]) -> tuple[bytes, str]:
         with TemporaryDirectory(prefix="plausibly-") as folder:
             path = Path(folder) / "shard"
             write(make(), path)
-            return path.read_bytes(), processor()
+            found = path.read_bytes(), processor()
+        release_memory()  # before Dask finds that this worker has too little left for the next shard
+        return found
 
     # In a thread that Dask knows nothing of: in one of its own, xarray connects to the cluster to lock the file.
     with _one, ThreadPoolExecutor(1) as thread:

@@ -13,7 +13,7 @@ from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._partial import normalised_overlap
-from plausibly.predictions import named_predictions, read_predictions
+from plausibly.predictions import line_up, named_predictions
 
 _NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
 
@@ -174,7 +174,7 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     n = np.diff(annotations.case_start)
     out = np.empty((len(named), annotations.n_cases))
     for row, source in enumerate(named.values()):
-        listed = ranked_classes(read_predictions(source, annotations), depth)
+        listed = ranked_classes(line_up(source, annotations), depth)
         for count in np.unique(n):
             for cases in places.slices(np.flatnonzero(n == count), int(count)):
                 before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))

@@ -27,7 +27,7 @@ from plausibly.annotations._read import is_long
 from plausibly.annotations._repeats import Repeats, without_repeats
 from plausibly.annotations._table import parse_table
 from plausibly.errors import PlausiblyError
-from plausibly.predictions import named_predictions, read_predictions
+from plausibly.predictions import line_up, named_predictions
 
 #: Checks whose findings make results wrong rather than uncertain.
 SERIOUS = (
@@ -477,7 +477,7 @@ def _of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Itera
     wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
     for name, source in named.items():
         try:
-            scores = read_predictions(source, annotations)
+            scores = line_up(source, annotations)
         except PlausiblyError as error:
             wrong.append(f"{name}: {error.args[0]}")
             continue

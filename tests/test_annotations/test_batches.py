@@ -1,7 +1,9 @@
 """Reading in batches is reading the whole, or leaves it to that."""
 
 import mmap
+import os
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,27 @@ def test_parquet(monkeypatch, tmp_path, kinds, expected, columns):
         pa.table({"b": scores[:, 0], "c": scores[:, 2], "a": scores[:, 1]}), tmp_path / "b.parquet"
     )
     np.testing.assert_array_equal(read_in_batches(tmp_path / "b.parquet", CLASSES, CASES), scores)
+
+
+def test_names_with_points(tmp_path):
+    """In a path into nested columns, a point parts names; these are none."""
+    pd.DataFrame({"a.b": [1.0], "a": [2.0], "b.a": [3.0]}).to_parquet(tmp_path / "a.parquet")
+    read = read_in_batches(tmp_path / "a.parquet", ["a", "a.b", "b.a"], np.array(["p"]))
+    np.testing.assert_array_equal(read, [[2, 1, 3]])
+    pyarrow.parquet.write_table(pa.table({"a": [{"b": 1.0}], "b": [2.0], "c": [1.0]}), tmp_path / "a.parquet")
+    assert read_in_batches(tmp_path / "a.parquet", ["a", "b", "c"], np.array(["p"])) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes")
+def test_a_pipe_is_read_once(tmp_path):
+    annotations = annotations_of(CASES.tolist(), CLASSES.tolist())
+    np.save(tmp_path / "b.npy", SCORES)
+    for name, content in (("a.csv", b"b,a,c\n1,2,3\n4,5,6\n7,8,9\n"), ("a.npy", (tmp_path / "b.npy").read_bytes())):
+        os.mkfifo(tmp_path / name)
+        writer = threading.Thread(target=(tmp_path / name).write_bytes, args=(content,))
+        writer.start()
+        assert read_predictions(tmp_path / name, annotations).shape == (3, 3)
+        writer.join()
 
 
 def test_frames_of_others(tmp_path):

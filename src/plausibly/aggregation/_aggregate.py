@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly._cluster import Cluster
+from plausibly._cluster import Cluster, Once
 from plausibly._joined import aggregate_in_shards
 from plausibly._keys import case_keys
 from plausibly._manifest import code_digest
@@ -187,7 +187,7 @@ def aggregate(
 
     infer = partial(
         infer_cases,
-        model=model,
+        model=model if scheduler is None or isinstance(model, str) else Once(model),
         arguments=arguments,
         described=described,
         automatic=automatic,

@@ -43,8 +43,10 @@ def map_npy(path: Path) -> np.ndarray:
         As :func:`read_npy` does, which also reads what cannot be mapped.
     """
     try:
-        with path.open("rb") as file:
-            if file.read(6) == np.lib.format.MAGIC_PREFIX:
+        if path.is_file():  # and no pipe, which gives its content once
+            with path.open("rb") as file:
+                magic = file.read(len(np.lib.format.MAGIC_PREFIX))
+            if magic == np.lib.format.MAGIC_PREFIX:
                 return np.load(path, mmap_mode="c", allow_pickle=False)
     except Exception:  # a damaged header can end in almost any
         pass
@@ -72,13 +74,15 @@ def read_in_batches(
         blanks between its cells.
     """
     names = [str(name) for name in classes]
+    if not path.is_file():
+        return None
     try:
         with path.open("rb") as file:
             parquet = path.suffix.lower() == ".parquet"
             for table in [_Parquet(file)] if parquet else _texts(file, path, names):
                 with suppress(_Odd):
                     return _fill(table, names, cases)
-    except (_Odd, FileError, pa.ArrowException, OSError, ValueError, csv.Error, StopIteration):
+    except (_Odd, FileError, pa.ArrowException, OSError, ValueError, LookupError, csv.Error, StopIteration):
         pass
     return None
 

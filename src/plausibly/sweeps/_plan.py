@@ -22,7 +22,7 @@ from plausibly.evaluation import METRICS, check_metrics, evaluate, metric_digest
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function
-from plausibly.predictions import named_predictions, read_predictions
+from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._compute import InFolder, InMemory, compute
 from plausibly.sweeps._runs import Run, Sweep, run_label
 
@@ -118,7 +118,7 @@ class Plan:
         return cls(
             annotations,
             observed,
-            {name: read_predictions(source, annotations) for name, source in named.items()},
+            {name: line_up(source, annotations) for name, source in named.items()},
             steps,
             evaluated,
             seed,
