@@ -492,6 +492,18 @@ def test_nobody_answers(monkeypatch, annotations, address):
         pb.aggregate(annotations, scheduler=address, **SETTINGS)
 
 
+@pytest.mark.parametrize("command", ["evaluate", "sweep"])
+def test_commands_look_for_the_scheduler(monkeypatch, annotations, tmp_path, command):
+    monkeypatch.setattr(_cluster, "_ANSWER", 0.5)
+    pb.write_annotations(annotations, tmp_path / "a.json")
+    np.save(tmp_path / "b.npy", np.zeros((N, K)))
+    words = [command, tmp_path / "a.json", "--predictions", f"B={tmp_path / 'b.npy'}", "--model", "irn"]
+    words += ["--dask", "tcp://127.0.0.1:9", "--out", tmp_path / "out"]
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == 2
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in " ".join(result.stderr.split())
+
+
 def test_what_is_no_scheduler(annotations, tmp_path):
     with pytest.raises(ArgumentError, match=r"scheduler must be a dask\.distributed\.Client or .* but 3 was given"):
         pb.aggregate(annotations, scheduler=3, **SETTINGS)

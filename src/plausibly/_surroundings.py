@@ -17,6 +17,8 @@ import jax.numpy as jnp
 PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "scipy", "arviz", "xarray", "h5netcdf", "h5py")
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_disable_jit")
 
+_CHOICE = "jax_default_device"
+
 # Of what a processor can do, that for which programs are compiled in another way.
 _ABLE = ("avx", "avx2", "avx512f", "fma", "sve", "sve2")
 
@@ -63,7 +65,7 @@ def surroundings() -> dict[str, str]:
 def processor() -> str:
     """What computes here, in words: the devices of JAX, and the machine's processor, on which NumPy works."""
     (one,) = jnp.zeros(()).devices()
-    same = jax.local_devices(backend=one.platform) if getattr(jax.config, "jax_default_device", None) is None else [one]
+    same = jax.local_devices(backend=one.platform) if getattr(jax.config, _CHOICE) is None else [one]
     kinds = sorted({device.device_kind for device in same})
     return _machine() if one.platform == "cpu" else f"{', '.join(kinds)} beside {_machine()}"
 
