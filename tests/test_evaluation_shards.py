@@ -95,6 +95,15 @@ def test_predictions_in_files_are_those_in_memory(posterior, asked, whole, tmp_p
     assert (tmp_path / "r.nc").read_bytes() == whole.read_bytes()
 
 
+def test_halves_are_those_in_single_precision(posterior, asked):
+    halves = np.random.default_rng(5).random((N, K)).astype(np.float16)
+    one, two = (
+        pb.evaluate(posterior, **{**asked, "predictions": {"A": scores}}, shard=8)
+        for scores in (halves, halves.astype(np.float32))
+    )
+    xr.testing.assert_identical(one, two)
+
+
 @pytest.mark.parametrize("after", [0, 2, 3])
 def test_an_interruption_leaves_no_trace(monkeypatch, posterior, asked, whole, tmp_path, after):
     out = tmp_path / "r.nc"

@@ -97,11 +97,12 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
            [0.1, 0.9]])
     """
     values = line_up(source, annotations)
-    return values if isinstance(source, str | os.PathLike) else values.copy()
+    wanted = np.result_type(values, np.float32)
+    return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
 
 def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
-    """As :func:`read_predictions`, but what is in order already is not copied: the result is to be read only."""
+    """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only."""
     from_file = isinstance(source, str | os.PathLike)
     with naming(source if from_file else "predictions"):
         values = None
@@ -110,8 +111,7 @@ def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case cl
         if values is None:
             values = _read_whole(source, annotations)
         _check_finite(values, annotations)
-    wanted = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
-    return values.astype(wanted, copy=False)
+    return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
 def _read_whole(source: Any, annotations: Annotations) -> Num[np.ndarray, "case class"]:

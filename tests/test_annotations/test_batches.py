@@ -19,7 +19,7 @@ from plausibly import predictions
 from plausibly.annotations import Annotations, _batches
 from plausibly.annotations._batches import map_npy, read_in_batches
 from plausibly.errors import FileError, PlausiblyError
-from plausibly.predictions import read_predictions
+from plausibly.predictions import line_up, read_predictions
 
 CASES, CLASSES = np.array(["q", "p", "r"]), np.array(["b", "a", "c"])
 SCORES = np.array([[0.25, 0.5, 0.125], [1.0, -2.0, 1e-3], [0.0, 7.0, 8.5]])  # cases q, p, r; classes b, a, c
@@ -211,12 +211,15 @@ def test_both_ways_of_reading_agree(text, block):
     assert outcomes[0] == outcomes[1]
 
 
-@pytest.mark.parametrize(("kind", "order"), [("f4", "C"), ("f8", "F")])
-def test_arrays_are_mapped(tmp_path, kind, order):
+@pytest.mark.parametrize(
+    ("read_file", "kind", "order"),
+    [(read_predictions, "f4", "C"), (read_predictions, "f8", "F"), (line_up, "f4", "F"), (line_up, "f2", "C")],
+)
+def test_arrays_are_mapped(tmp_path, read_file, kind, order):
     path = tmp_path / "a.npy"
     np.save(path, np.asarray(SCORES, kind, order=order))
     before = path.read_bytes()
-    read = read_predictions(path, annotations_of(CASES.tolist(), CLASSES.tolist()))
+    read = read_file(path, annotations_of(CASES.tolist(), CLASSES.tolist()))
     base = read
     while isinstance(base, np.ndarray):
         base = base.base
