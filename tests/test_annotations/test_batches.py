@@ -246,6 +246,12 @@ def test_what_cannot_be_mapped_is_read_or_refused(tmp_path):
     np.save(path, np.array([{}]), allow_pickle=True)
     with pytest.raises(FileError, match="the array holds pickled Python objects, never read here"):
         map_npy(path)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**40)})
+    with pytest.raises(FileError, match="the array is truncated or damaged"):
+        map_npy(path)
+    np.save(path, np.array(["a"]))
+    assert repr(map_npy(path)) == repr(np.array(["a"]))
     np.savez(path.with_suffix(".npz"), SCORES)
     with pytest.raises(FileError, match=r"the file is no \.npy array"):
         map_npy(path.with_suffix(".npz"))

@@ -47,7 +47,8 @@ def map_npy(path: Path) -> np.ndarray:
             with path.open("rb") as file:
                 magic = file.read(len(np.lib.format.MAGIC_PREFIX))
             if magic == np.lib.format.MAGIC_PREFIX:
-                return np.load(path, mmap_mode="c", allow_pickle=False)
+                with np.errstate(over="raise"):  # by a shape of 2¹²⁰ numbers
+                    return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
     except Exception:  # a damaged header can end in almost any
         pass
     return read_npy(path)
