@@ -96,9 +96,9 @@ def aggregate(
     out
         A file to write the posterior to, in shards of cases, so that memory for draws is bounded by a shard and nothing
         is lost: after an interruption, the same call goes on with the shards that are finished, which it keeps beside
-        the file in a folder of its name with ``.parts``. What is held of all cases are the annotations, and names: about
-        600 bytes a case of five annotators. The draws that are returned stay in the file. A program of your own is known
-        again by its code and by what it uses; a warning says of what that is not possible.
+        the file in a folder of its name with ``.parts``. Of all cases, names and annotations are held: about 600 bytes
+        a case of five annotators. The draws that are returned stay in the file. A program of your own is known again by
+        its code and by what it uses; a warning says of what that is not possible.
     shard
         Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
     fresh
