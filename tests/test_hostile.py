@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import Annotations, Slots, read_annotations
+from plausibly.annotations import Annotations, Slots, read_annotations, write_annotations
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 from plausibly.posterior import annotations_of, build_posterior, load, save
@@ -323,3 +323,30 @@ def test_times_that_numpy_has_no_text_for(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3).astype("M8"))
     with pytest.raises(AnnotationError, match=r"an array of numbers is needed, got datetime64 \(a value of the"):
         read_annotations(tmp_path / "a.npy")
+
+
+def test_a_flipped_bit_in_a_parquet_file_that_we_wrote(tmp_path):
+    write_annotations(KNOWN, tmp_path / "a.parquet")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    metadata = pq.ParquetFile(tmp_path / "a.parquet").metadata
+    column = metadata.row_group(0).column(metadata.schema.names.index("class"))
+    end = column.dictionary_page_offset + column.total_compressed_size
+    for at in range(end - 3, end):  # its last bytes say which class each row has
+        (tmp_path / "b.parquet").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(
+            FileError, match=r"b\.parquet: the file is no Parquet table or truncated \(could not verify"
+        ):
+            read_annotations(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("read", [read_annotations, lambda path: read_predictions(path, KNOWN), read_labels])
+def test_a_parquet_file_that_says_it_has_more_rows_than_it_can_hold(tmp_path, read):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({name: ["x"] * 7 for name in ("case", "annotator", "label", "class")}), path)
+    content = path.read_bytes()
+    size = int.from_bytes(content[-8:-4], "little")
+    seven, many = b"\x16\x0e\x19", b"\x16\xfe" + b"\xff" * 6 + b"\x01\x19"  # in Thrift: rows, then row groups
+    footer = content[-8 - size : -8].replace(seven, many, 1)
+    path.write_bytes(content[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(FileError, match=r"a\.parquet: the file says that it has 5.63e\+14 rows in [\d,]+ bytes"):
+        read(path)

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 from jaxtyping import Float, Int
 
-from plausibly.annotations._files import first_cells, first_row, read_npy
+from plausibly.annotations._files import first_cells, first_row, parquet_file, read_npy
 from plausibly.annotations._frames import is_number
 from plausibly.annotations._names import repeated
 from plausibly.errors import FileError
@@ -92,7 +91,7 @@ class _Parquet:
     """A Parquet file."""
 
     def __init__(self, file: BinaryIO):
-        self._source = pyarrow.parquet.ParquetFile(file, buffer_size=_BLOCK)
+        self._source = parquet_file(file, buffer_size=_BLOCK)
         schema = self._source.schema_arrow
         self.names: list[str] = schema.names
         self._kinds = dict(zip(schema.names, schema.types, strict=True))

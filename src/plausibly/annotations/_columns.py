@@ -7,10 +7,18 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 
 from plausibly._progress import Progress
-from plausibly.annotations._files import check_utf8, check_width, first_cells, first_row, no_parquet, no_table, readable
+from plausibly.annotations._files import (
+    check_utf8,
+    check_width,
+    first_cells,
+    first_row,
+    no_parquet,
+    no_table,
+    parquet_file,
+    readable,
+)
 from plausibly.annotations._formulas import with_formulas
 from plausibly.annotations._frames import in_codes
 from plausibly.annotations._names import repeated
@@ -82,7 +90,7 @@ def parquet_header(path: Path) -> list[str]:
         if not head or head.isspace():
             raise FileError("the file is empty; write it again")
         with no_parquet():
-            return pyarrow.parquet.ParquetFile(file).schema_arrow.names
+            return parquet_file(file).schema_arrow.names
 
 
 def parquet_columns(path: Path, header: list[str], wanted: Collection[str], progress: Progress) -> Columns:
@@ -99,10 +107,10 @@ def parquet_columns(path: Path, header: list[str], wanted: Collection[str], prog
         raise AnnotationError(f"the column {again[0]!r} is there {again[1]} times; keep one")
     names = [name for name in header if name in wanted]
     with readable(), path.open("rb") as file, no_parquet():
-        source = pyarrow.parquet.ParquetFile(file)
+        source = parquet_file(file)
         kinds = {field.name: field.type for field in source.schema_arrow}
         texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
-        source = pyarrow.parquet.ParquetFile(file, read_dictionary=texts)
+        source = parquet_file(file, read_dictionary=texts)
         advance = progress.task(f"Reading {path.name}", source.metadata.num_rows, "rows")
         batches = []
         for batch in source.iter_batches(_ROWS, columns=names):

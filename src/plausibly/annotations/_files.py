@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from plausibly.errors import ArgumentError, FileError, PlausiblyError
+
+_ROWS, _ROWS_FOR_A_BYTE = 10**7, 10**3  # more rows than both are no rows of a Parquet file
 
 
 @contextmanager
@@ -227,9 +230,26 @@ def read_parquet(path: Path) -> pa.Table:
     """
     content = read_bytes(path)
     with no_parquet():
-        table = pyarrow.parquet.read_table(pa.BufferReader(content))
+        table = parquet_file(pa.BufferReader(content)).read()
         table.validate(full=True)  # text that is not UTF-8 would only fail later
         return table
+
+
+def parquet_file(file: BinaryIO | pa.NativeFile, **options: Any) -> pyarrow.parquet.ParquetFile:
+    """Open a Parquet file, whose pages are checked where they have checksums: those have that we write.
+
+    Raises
+    ------
+    FileError
+        If it says that it has more rows than its bytes can stand for: memory is asked for by that number.
+    """
+    found = pyarrow.parquet.ParquetFile(file, page_checksum_verification=True, **options)
+    size = file.seek(0, os.SEEK_END)
+    if found.metadata.num_rows > max(_ROWS, _ROWS_FOR_A_BYTE * size):
+        raise FileError(
+            f"the file says that it has {found.metadata.num_rows:.3g} rows in {size:,} bytes; write it again"
+        )
+    return found
 
 
 @contextmanager

@@ -167,7 +167,7 @@ def _write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:
     if path.suffix.lower() == ".parquet":
         tables = (pa.Table.from_pandas(piece, preserve_index=False) for piece in pieces)
         first = next(tables)
-        with pyarrow.parquet.ParquetWriter(path, first.schema) as file:
+        with pyarrow.parquet.ParquetWriter(path, first.schema, write_page_checksum=True) as file:
             for table in chain([first], tables):
                 file.write_table(table)
     else:

@@ -107,7 +107,7 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
         if path.suffix.lower() == ".parquet":
             if append:
                 table = pd.concat([pd.read_parquet(path), table], ignore_index=True)
-            table.to_parquet(path, index=False)
+            table.to_parquet(path, index=False, write_page_checksum=True)
             return
         with path.open("a" if append else "w", encoding="utf-8", newline="") as file:
             write_csv(table, file, header=not append)
