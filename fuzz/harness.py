@@ -15,7 +15,16 @@ import pandas as pd
 
 from fuzz.trees import tree
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import Annotations, read_annotations, read_classes, read_risks, write_annotations
+from plausibly.annotations import (
+    Annotations,
+    _batches,
+    _columns,
+    _stream,
+    read_annotations,
+    read_classes,
+    read_risks,
+    write_annotations,
+)
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning
@@ -28,6 +37,9 @@ KNOWN = Annotations.from_rankings(
     {"cases": {"p": {"ann": [["corn"], ["wart"]], "bob": [["wart"]]}, "q": {"ann": [["melanoma", "corn"]]}}}, CLASSES
 )
 FOLDER = Path(tempfile.mkdtemp(prefix="plausibly-fuzz-"))
+
+# What is read in blocks has several of them in a small file, too.
+_columns._BLOCK, _columns._ROWS, _stream._BLOCK, _batches._BLOCK = 64, 2, 16, 256
 
 
 class Finding(Exception):
