@@ -5,7 +5,7 @@ import json
 import pytest
 
 from plausibly.annotations import Annotations, _rankings, _stream, read_annotations
-from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyError
 
 NAMED = {
     "classes": ["Nævus", 'a"b', "c,]}"],
@@ -88,3 +88,26 @@ def test_a_control_of_plain_rankings(tmp_path, blocks):
     path.write_text('[[[["x"]]]]')
     with pytest.raises(ArgumentError, match="a control is for exports of Label Studio"):
         read_annotations(path, control="diagnosis")
+
+
+@pytest.mark.parametrize(
+    ("rest", "match"),
+    [
+        ('"q": {"x": [[', "is truncated"),
+        ('"q": {"x": [[0]], "x": [[0]]}}}', "the name 'x' is there twice"),
+        ('"p": {"x": [[0]]}}}', "the name 'p' is there twice"),
+        ('"q": {"x": [[0]]}}, "note": 1}', "has the key 'note'"),
+    ],
+)
+def test_of_two_faults_the_one_that_is_looked_for_first_is_told(tmp_path, blocks, rest, match):
+    path = tmp_path / "a.json"
+    path.write_text('{"classes": ["a"], "cases": {"p": {"x": [["b"]]}, ' + rest)
+    with pytest.raises(PlausiblyError, match=match):
+        read_annotations(path)
+
+
+def test_a_fault_beside_no_other_is_told_without_reading_the_whole(tmp_path, blocks, whole):
+    path = tmp_path / "a.json"
+    path.write_text('{"cases": {"p": {"x": [["b"]]}, "q": {"x": [[]]}}}')
+    with pytest.raises(AnnotationError, match=r"case 'q', annotator 'x': block 1 is empty"):
+        read_annotations(path)

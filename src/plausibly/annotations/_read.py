@@ -34,9 +34,9 @@ from plausibly.annotations._preflib import read_preflib
 from plausibly.annotations._rankings import collect, load_json, own_classes, parse_rankings
 from plausibly.annotations._rows import Rows
 from plausibly.annotations._scores import Scores, parse_scores
-from plausibly.annotations._stream import NotPlain, Stream
+from plausibly.annotations._stream import NotPlain, Stream, check_plain
 from plausibly.annotations._table import MARKS, READ, SCORED, parse_table
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
 
 SUFFIXES = (".json", ".csv", ".parquet", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
@@ -121,16 +121,15 @@ def _json(path: Path, classes: np.ndarray | None, control: str | None, progress:
     """Read rankings or an export of Label Studio."""
     with readable(), suppress(NotPlain), _bars(path, progress) as bars:
         advance = bars.task(f"Reading {path.name}", path.stat().st_size / 1e6, "MB")
-        with Stream(path, advance) as stream:
-            if control is not None:
-                raise _no_control(control)
-            given = classes if stream.classes is None else own_classes(stream.classes, classes)
-            try:
+        try:
+            with Stream(path, advance) as stream:
+                if control is not None:
+                    raise _no_control(control)
+                given = classes if stream.classes is None else own_classes(stream.classes, classes)
                 return _settled(collect(stream.cases(), given))
-            except AnnotationError:
-                if given is not None:
-                    raise
-                # Classes may stand behind the cases.
+        except PlausiblyError:
+            check_plain(path)
+            raise
     with many_objects():
         content = load_json(path)
         if is_label_studio(content):

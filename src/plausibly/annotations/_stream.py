@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from plausibly.annotations._rankings import DECODER
+from plausibly.annotations._rankings import DECODER, once
 from plausibly.errors import PlausiblyError
 
 _BLOCK = 2**20  # bytes
@@ -18,6 +18,21 @@ _BLOCK = 2**20  # bytes
 
 class NotPlain(Exception):
     """The file is no plain rankings."""
+
+
+def check_plain(path: Path) -> None:
+    """Go through rankings in which a fault has been found: is there another, of a kind that is looked for before?
+
+    Raises
+    ------
+    NotPlain
+        If there is.
+    """
+    try:
+        with Stream(path, lambda n: None) as stream:
+            once([name for name, _ in stream.cases()])
+    except PlausiblyError as error:
+        raise NotPlain from error
 
 
 class Stream:
