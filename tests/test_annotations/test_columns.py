@@ -113,3 +113,11 @@ def test_a_parquet_file_that_is_no_table_of_rows(tmp_path):
         path.write_bytes(whole[:end])
         with pytest.raises(PlausiblyError):
             read_annotations(path)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+def test_a_byte_order_mark_counts_among_the_bytes(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(b"\xef\xbb\xbf[\xff")
+    with pytest.raises(FileError, match=r"not UTF-8 text \(byte 4\)"):
+        read_annotations(path)

@@ -181,7 +181,7 @@ def read_text(path: Path) -> str:
 
 def _decoded(content: bytes) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise _not_utf8(error.start) from error
 
