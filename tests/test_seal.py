@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly import _trial
+from plausibly import _trial, _walk
 from plausibly._arviz import to_groups
 from plausibly._seal import _END, _MARK, is_sealed, seal
 from plausibly._trial import try_out
@@ -194,7 +194,7 @@ def test_numbers_that_no_file_of_its_size_holds_are_refused(tmp_path):
         load(tmp_path / "x.nc")
 
 
-@pytest.mark.parametrize("status", [0, 1, -11, -9, TOO_LARGE, 0xC0000005, None])
+@pytest.mark.parametrize("status", [0, 1, 2, 127, -11, -9, TOO_LARGE, 0xC0000005, None])
 def test_how_a_trial_ends_tells(tmp_path, monkeypatch, status):
     h5py.File(tmp_path / "x.nc", "w").close()
 
@@ -204,11 +204,20 @@ def test_how_a_trial_ends_tells(tmp_path, monkeypatch, status):
         return type("Done", (), {"returncode": status})
 
     monkeypatch.setattr(_trial.subprocess, "run", run)
-    if status in (0, 1):
+    if status in (0, 1, 2, 127):
         try_out(tmp_path / "x.nc")
         return
     with pytest.raises(FileError, match="needs more memory" if status == TOO_LARGE else "crashes or does not end"):
         try_out(tmp_path / "x.nc")
+
+
+def test_memory_is_limited_beyond_what_libraries_have_taken(path, monkeypatch):
+    unsealed(path)
+    limits = []
+    monkeypatch.setattr(_walk, "_limit", lambda seconds, memory: limits.append(memory))
+    monkeypatch.setattr(_walk, "_taken", lambda: 2**40)
+    _walk.main(str(path))
+    assert limits == [2**40 + 2**32 + 16 * path.stat().st_size]
 
 
 def test_without_further_processes_a_file_is_read_as_it_is(posterior, path, monkeypatch):

@@ -9,6 +9,9 @@ import h5py
 from plausibly import _walk
 from plausibly.errors import FileError
 
+# Read to its end, or could not even begin: Python exits with 1 or 2 for that, shells with 126 or 127.
+_NO_HARM = (0, 1, 2, 126, 127)
+
 
 def try_out(path: str | Path) -> None:
     """Let another process read a file that has no seal, which takes a fifth of a second, or longer if it is large.
@@ -34,7 +37,7 @@ def try_out(path: str | Path) -> None:
         status = -1
     else:
         status = done.returncode
-    if status not in (0, 1):  # 1: it could not even begin
+    if status not in _NO_HARM:
         large = status == _walk.TOO_LARGE
         what = "needs more memory than it can have filled" if large else "crashes or does not end"
         raise FileError(
