@@ -66,16 +66,16 @@ def whole(annotations, tmp_path_factory):
 
 @pytest.fixture
 def killing(monkeypatch, client):
-    """Kill a worker that is at work when the first shard is finished; what is killed is in this list."""
+    """Kill a worker that is at work when a shard is finished, once; what is killed is in this list."""
     before = client.run(os.getpid)
     add = Shards.add
 
     def kill(shards, number, write, *room):
         path = add(shards, number, write, *room)
-        if len(killed) == 0:
-            busy = next(worker for worker, tasks in client.processing().items() if tasks)
-            killed.append(before[busy])
-            os.kill(before[busy], signal.SIGKILL)
+        busy = [worker for worker, tasks in client.processing().items() if tasks and not killed]
+        if busy:
+            killed.append(before[busy[0]])
+            os.kill(before[busy[0]], signal.SIGKILL)
         return path
 
     killed: list[int] = []
