@@ -447,9 +447,11 @@ def hungry(number, tried, times):
     with open(tried, "ab") as file:
         file.write(b"x")
     held = []
-    while os.path.getsize(tried) <= times and len(held) < 60:
-        held.append(bytearray(b"x") * 2**25)
-        time.sleep(0.03)
+    until = time.monotonic() + 60
+    while os.path.getsize(tried) <= times and time.monotonic() < until:
+        if len(held) < 60:
+            held.append(bytearray(b"x") * 2**25)
+        time.sleep(0.03)  # and a nanny on a busy machine may look later than it should
     return number**2
 
 
