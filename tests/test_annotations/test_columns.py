@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from plausibly.annotations import Annotations, _columns, _rows, _validate, read_
 from plausibly.annotations._files import check_utf8
 from plausibly.annotations._formulas import write_csv
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
+from plausibly.predictions import read_predictions
 
 NAMES = st.text(st.sampled_from("ab,\"\n\r='ä−√𝔸 "), min_size=1, max_size=40).filter(lambda name: name.strip() == name)
 ROWS = st.lists(st.tuples(NAMES, NAMES, NAMES, st.integers(1, 9)), min_size=1, max_size=30)
@@ -121,3 +123,23 @@ def test_a_byte_order_mark_counts_among_the_bytes(tmp_path, ending):
     path.write_bytes(b"\xef\xbb\xbf[\xff")
     with pytest.raises(FileError, match=r"not UTF-8 text \(byte 4\)"):
         read_annotations(path)
+
+
+def test_arrow_needs_no_python_to_read_ahead(tmp_path, monkeypatch):
+    # Else a process that ends meanwhile may wait for it for ever.
+    given = []
+    for module, name in ((pa.csv, "open_csv"), (pa.parquet, "ParquetFile")):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda file, real=real, **more: given.append(type(file)) or real(file, **more)
+        )
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": ["x"]})
+    scores = pd.DataFrame({"case": ["p"], "x": [0.5]})
+    for frame, name in ((table, "a"), (scores, "b")):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+    for ending in (".csv", ".parquet"):
+        annotations = read_annotations(tmp_path / f"a{ending}")
+        assert read_predictions(tmp_path / f"b{ending}", annotations).tolist() == [[0.5]]
+    assert len(given) >= 6
+    assert set(given) == {pa.OSFile}

@@ -8,7 +8,6 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from jaxtyping import Float, Int
 
-from plausibly.annotations._files import first_cells, first_row, parquet_file, read_npy
+from plausibly.annotations._files import first_cells, first_row, native, parquet_file, read_npy
 from plausibly.annotations._frames import is_number
 from plausibly.annotations._names import repeated
 from plausibly.errors import FileError
@@ -77,11 +76,10 @@ def read_in_batches(
     if not path.is_file():
         return None
     try:
-        with path.open("rb") as file:
-            parquet = path.suffix.lower() == ".parquet"
-            for table in [_Parquet(file)] if parquet else _texts(file, path, names):
-                with suppress(_Odd):
-                    return _fill(table, names, cases)
+        parquet = path.suffix.lower() == ".parquet"
+        for table in [_Parquet(path)] if parquet else _texts(path, names):
+            with suppress(_Odd):
+                return _fill(table, names, cases)
     except (_Odd, FileError, pa.ArrowException, OSError, ValueError, LookupError, csv.Error, StopIteration):
         pass
     return None
@@ -90,8 +88,8 @@ def read_in_batches(
 class _Parquet:
     """A Parquet file."""
 
-    def __init__(self, file: BinaryIO):
-        self._source = parquet_file(file, buffer_size=_BLOCK)
+    def __init__(self, path: Path):
+        self._source = parquet_file(native(path), buffer_size=_BLOCK)
         schema = self._source.schema_arrow
         self.names: list[str] = schema.names
         self._kinds = dict(zip(schema.names, schema.types, strict=True))
@@ -112,8 +110,8 @@ class _Parquet:
 class _Text:
     """A file of text cells, under these names; the first row is a header or not."""
 
-    def __init__(self, file: BinaryIO, delimiter: str, names: list[str], header: bool):
-        self._file, self._delimiter, self.names, self._header = file, delimiter, names, header
+    def __init__(self, path: Path, delimiter: str, names: list[str], header: bool):
+        self._path, self._delimiter, self.names, self._header = path, delimiter, names, header
 
     def dtype(self, columns: Sequence[str]) -> type:
         """The type of numbers in text."""
@@ -121,11 +119,10 @@ class _Text:
 
     def batches(self, columns: Sequence[str], text: bool = False) -> Iterator[list[pa.Array]]:
         """Yield some rows of these columns at a time."""
-        self._file.seek(0)
         numbered = [f"f{number}" for number in range(len(self.names))]
         wanted = [numbered[self.names.index(name)] for name in columns]
         reader = pyarrow.csv.open_csv(
-            self._file,
+            native(self._path),
             read_options=pyarrow.csv.ReadOptions(
                 column_names=numbered, skip_rows_after_names=int(self._header), use_threads=False, block_size=_BLOCK
             ),
@@ -140,9 +137,10 @@ class _Text:
             yield batch.columns
 
 
-def _texts(file: BinaryIO, path: Path, classes: list[str]) -> Iterator[_Text]:
+def _texts(path: Path, classes: list[str]) -> Iterator[_Text]:
     """Yield what a file of text may be: a first line of numbers may list classes, or be a row like any other."""
-    row = first_row(file.read(_BLOCK), whole=False)
+    with path.open("rb") as file:
+        row = first_row(file.read(_BLOCK), whole=False)
     if row is None:
         raise _Odd
     txt = path.suffix.lower() == ".txt"
@@ -152,9 +150,9 @@ def _texts(file: BinaryIO, path: Path, classes: list[str]) -> Iterator[_Text]:
         raise _Odd  # parted by blanks, or by quotes that mean something else to Arrow
     header = not all(map(is_number, first))
     if header or set(first) == set(classes):
-        yield _Text(file, delimiter, first, True)
+        yield _Text(path, delimiter, first, True)
     if not header and len(first) == len(classes):
-        yield _Text(file, delimiter, classes, False)
+        yield _Text(path, delimiter, classes, False)
 
 
 def _cells(row: str, delimiter: str, n_cells: int) -> list[str]:

@@ -14,6 +14,7 @@ from plausibly.annotations._files import (
     check_width,
     first_cells,
     first_row,
+    native,
     no_parquet,
     no_table,
     parquet_file,
@@ -89,8 +90,8 @@ def parquet_header(path: Path) -> list[str]:
         head = file.read(_BLOCK)
         if not head or head.isspace():
             raise FileError("the file is empty; write it again")
-        with no_parquet():
-            return parquet_file(file).schema_arrow.names
+    with no_parquet():
+        return parquet_file(native(path)).schema_arrow.names
 
 
 def parquet_columns(path: Path, header: list[str], wanted: Collection[str], progress: Progress) -> Columns:
@@ -106,7 +107,8 @@ def parquet_columns(path: Path, header: list[str], wanted: Collection[str], prog
     if again := repeated(header):
         raise AnnotationError(f"the column {again[0]!r} is there {again[1]} times; keep one")
     names = [name for name in header if name in wanted]
-    with readable(), path.open("rb") as file, no_parquet():
+    with no_parquet():
+        file = native(path)
         source = parquet_file(file)
         kinds = {field.name: field.type for field in source.schema_arrow}
         texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
@@ -144,20 +146,20 @@ def _blocks(
     advance: Callable[[float], Any] = lambda n: None,
 ) -> Iterator[pa.RecordBatch]:
     """Take a CSV file apart, the first row with the others: columns of one kind, of all or of only some."""
-    with path.open("rb") as file:
-        reader = pyarrow.csv.open_csv(
-            file,
-            # One thread, so that the error can count rows.
-            read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=size),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={f"f{number}": kind for number in numbers},
-                strings_can_be_null=False,
-                include_columns=[f"f{number}" for number in only],
-            ),
-        )
-        before = 0
-        for block in reader:
-            yield block
-            advance((file.tell() - before) / 1e6)
-            before = file.tell()
+    file = native(path)
+    reader = pyarrow.csv.open_csv(
+        file,
+        # One thread, so that the error can count rows.
+        read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=size),
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types={f"f{number}": kind for number in numbers},
+            strings_can_be_null=False,
+            include_columns=[f"f{number}" for number in only],
+        ),
+    )
+    before = 0
+    for block in reader:
+        yield block
+        advance((file.tell() - before) / 1e6)
+        before = file.tell()

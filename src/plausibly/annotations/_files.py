@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -235,7 +235,23 @@ def read_parquet(path: Path) -> pa.Table:
         return table
 
 
-def parquet_file(file: BinaryIO | pa.NativeFile, **options: Any) -> pyarrow.parquet.ParquetFile:
+def native(path: Path) -> pa.NativeFile:
+    """Open a file that Arrow reads without Python, and closes when nobody reads it any more.
+
+    It reads ahead, on threads of its own. Where these need Python for it, a process that ends while one of them waits
+    for its turn, waits for that thread in turn, for ever. And where a file is closed under them, they may read from
+    another one that the system has given the same number: so do not close it, and open it anew to read it anew.
+
+    Examples
+    --------
+    >>> _ = Path("a.csv").write_text("a,b")
+    >>> native(Path("a.csv")).size()
+    3
+    """
+    return pa.OSFile(os.fsencode(path))
+
+
+def parquet_file(file: pa.NativeFile, **options: Any) -> pyarrow.parquet.ParquetFile:
     """Open a Parquet file, whose pages are checked where they have checksums: those have that we write.
 
     Raises

@@ -21,7 +21,7 @@ class NotPlain(Exception):
 
 
 def check_plain(path: Path) -> None:
-    """Go through rankings in which a fault has been found: is there another, of a kind that is looked for before?
+    """Go through rankings in which a fault has been found, for another that reading the whole file would find first.
 
     Raises
     ------
