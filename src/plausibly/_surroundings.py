@@ -39,6 +39,17 @@ def versions_text() -> str:
     return json.dumps(versions())
 
 
+def settings() -> dict[str, str]:
+    """Settings of JAX, as they are in this thread: those that JAX was given as a context are others in another.
+
+    Examples
+    --------
+    >>> settings()["jax_enable_x64"]
+    'False'
+    """
+    return {name: str(getattr(jax.config, name)) for name in SETTINGS}
+
+
 def software() -> dict[str, str]:
     """Versions of Python and of packages, and settings.
 
@@ -48,7 +59,7 @@ def software() -> dict[str, str]:
     'False'
     """
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **versions(), **{name: str(getattr(jax.config, name)) for name in SETTINGS}}
+    return {"python": python, **versions(), **settings()}
 
 
 def surroundings() -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Exact draws, against what is known of the Dirichlet distribution."""
 
+import jax
 import numpy as np
 import pytest
 from scipy import stats
@@ -90,3 +91,25 @@ def test_a_case_has_its_draws_whoever_stands_beside_it(draws):
 def test_parts_make_no_difference(draws, monkeypatch):
     monkeypatch.setattr(_exact, "_NUMBERS", 4 * 10_000)
     np.testing.assert_allclose(dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500), draws, rtol=1e-4, atol=1e-6)
+
+
+def test_settings_of_jax_given_as_a_context_hold(monkeypatch):
+    """They are those of one thread, and draws are made in several."""
+    annotations = Annotations.from_labels([["x"], ["y"], ["x", "y"]], classes=["x", "y"])
+    slots = Slots.of(annotations)
+    keys = case_keys(0, annotations.cases)
+    monkeypatch.setattr(_exact, "_NUMBERS", 16)  # a slot at a time
+
+    def draw():
+        return dirichlet(np.ones(len(slots)), slots, keys, chains=2, draws=8)
+
+    usual = draw()
+    with jax.threefry_partitionable(False):
+        unusual = draw()
+    jax.config.update("jax_threefry_partitionable", False)
+    try:
+        expected = draw()
+    finally:
+        jax.config.update("jax_threefry_partitionable", True)
+    np.testing.assert_array_equal(unusual, expected)
+    assert (unusual != usual).any()
