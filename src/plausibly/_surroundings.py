@@ -50,6 +50,17 @@ def settings() -> dict[str, str]:
     return {name: str(getattr(jax.config, name)) for name in SETTINGS}
 
 
+def of_thread() -> dict[str, str]:
+    """Settings, and the device that was chosen: all that may hold in one thread alone.
+
+    Examples
+    --------
+    >>> of_thread()["jax_default_device"]
+    'None'
+    """
+    return settings() | {_CHOICE: str(getattr(jax.config, _CHOICE))}
+
+
 def software() -> dict[str, str]:
     """Versions of Python and of packages, and settings.
 

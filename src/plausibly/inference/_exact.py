@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 
 from plausibly._keys import as_key
-from plausibly._surroundings import settings
+from plausibly._surroundings import of_thread
 from plausibly.annotations import Slots
 
 _NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
@@ -62,8 +62,7 @@ def dirichlet(
 
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
         # What JAX was told as a context, such as to compute in double precision, other threads do not know.
-        own = settings(), jax.config.jax_default_device
-        alike = own == pool.submit(lambda: (settings(), jax.config.jax_default_device)).result()
+        alike = of_thread() == pool.submit(of_thread).result()
         list((pool.map if alike else map)(draw, range(0, len(slots), size)))
     start = slots.start[:-1]
     out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
