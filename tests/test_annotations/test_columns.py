@@ -1,6 +1,8 @@
 """Long tables in files, read in pieces: as if the whole table had been in memory."""
 
 import io
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -143,3 +145,21 @@ def test_arrow_needs_no_python_to_read_ahead(tmp_path, monkeypatch):
         assert read_predictions(tmp_path / f"b{ending}", annotations).tolist() == [[0.5]]
     assert len(given) >= 6
     assert set(given) == {pa.OSFile}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes")
+@pytest.mark.parametrize("ending", [".csv", ".json"])
+def test_a_pipe_gives_its_content_once(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    os.mkfifo(path)
+    content = (
+        "case,annotator,class\np,ann,x\n"
+        if ending == ".csv"
+        else '{"cases": {"p": {"ann": [["x"]]}}, "classes": ["x"]}'
+    )
+    threading.Thread(target=path.write_text, args=(content,), daemon=True).start()
+    found = []
+    reader = threading.Thread(target=lambda: found.append(read_annotations(path)), daemon=True)
+    reader.start()
+    reader.join(timeout=30)
+    assert [annotations.rankings("p") for annotations in found] == [{"ann": [["x"]]}]

@@ -5,9 +5,11 @@ import csv
 import gc
 import io
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -106,6 +108,25 @@ def readable() -> Iterator[None]:
         raise
     except OSError as error:
         raise FileError(f"the file cannot be read ({error.strerror}); check its permissions") from error
+
+
+@contextmanager
+def lasting(path: Path) -> Iterator[Path]:
+    """Keep in a file meanwhile what a pipe gives, which it gives once: files are gone through more than once.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
+    """
+    if not path.exists() or path.is_file() or path.is_dir():
+        yield path
+        return
+    with TemporaryDirectory(prefix="plausibly-") as folder:
+        copy = Path(folder, path.name)
+        with readable(), path.open("rb") as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy
 
 
 def read_bytes(path: Path) -> bytes:

@@ -16,6 +16,7 @@ from plausibly.annotations._container import Annotations
 from plausibly.annotations._counts import parse_counts
 from plausibly.annotations._files import (
     check_path,
+    lasting,
     many_objects,
     naming,
     read_grid,
@@ -101,7 +102,7 @@ def read_annotations(
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)
-    with naming(path):
+    with naming(path), lasting(path) as path:
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
         if suffix == ".json":
