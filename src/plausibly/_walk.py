@@ -20,7 +20,7 @@ def main(path: str) -> None:
     """Read a file within limits of time and memory, and end the process."""
     size = Path(path).stat().st_size
     with suppress(ImportError, ValueError, OSError):  # not on every system
-        _limit(1 + size // 2**20, _taken() + 2**32 + 16 * size)
+        _limit(10 + size // 2**20, _taken() + 2**32 + 16 * size)
     try:
         with h5netcdf.File(path, phony_dims="access") as file:
             _read(file, size)
