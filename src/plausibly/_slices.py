@@ -14,6 +14,7 @@ from plausibly._keys import case_keys
 from plausibly._ranking import rank_slots
 from plausibly._streams import Words, select, stream_words
 from plausibly.annotations import Slots
+from plausibly.errors import ArgumentError
 from plausibly.posterior import case_names, dense_slots, slots_of
 
 PAIRS = 2**19  #: of a draw and a case in a slice
@@ -84,9 +85,9 @@ class Source:
     """
 
     def __init__(self, posterior: Posterior, seed: int, pairs: int = PAIRS):
+        self._slots = slots_of(posterior)
         self._draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
         self._point = posterior["constant_data"]["point_plausibility"].variable
-        self._slots = slots_of(posterior)
         self._words = stream_words(case_keys(seed, case_names(posterior)))
         self._n_classes = int(posterior.attrs["n_classes"])
         self._concentration = float(posterior.attrs["concentration"])
@@ -146,4 +147,10 @@ class Source:
             own = slice(int(start[first]), int(start[cases[-1] + 1]))
             slots = self._slots.range(slice(first, cases[-1] + 1))
             values = np.ascontiguousarray(np.asarray(read(own), np.float32).T)
+            least, most = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
+            if least < 0 or most > 1.01:  # what is not a number, is for the diagnosis to find
+                raise ArgumentError(
+                    f"plausibilities must be from 0 to 1, but those of the cases {first + 1} to {cases[-1] + 1} are "
+                    f"from {least:.3g} to {most:.3g}: aggregate again."
+                )
             yield Part(cases, slots, values, select(self._words, cases), self._n_classes, self._concentration)

@@ -27,6 +27,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._fits import check_fit, lost_variable
 from plausibly._keys import case_keys
 from plausibly._manifest import data_digest
 from plausibly._ranking import rank_slots
@@ -187,6 +188,8 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
     groups = to_groups(posterior)
     lost = [name for name in _GROUPS if name not in groups]
     lost += [name for name in _ATTRIBUTES if of_plausibilities and name not in posterior.attrs]
+    if of_plausibilities and not lost and (name := lost_variable(groups)):
+        lost.append(name)
     if lost:
         raise ArgumentError(
             f"a posterior of plausibly.aggregate or plausibly.load is needed, but this one has no {lost[0]!r}: keep "
@@ -195,17 +198,26 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
 
 
 def slots_of(posterior: Posterior) -> Slots:
-    """Recover the slots over which the plausibilities of a posterior run."""
+    """Recover the slots over which the plausibilities of a posterior run.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no posterior, or they do not fit its draws, cases and classes.
+    """
     check_posterior(posterior)
-    constants = posterior["constant_data"]
+    groups = to_groups(posterior)
+    constants = groups["constant_data"]
     case = np.asarray(constants["case_index"].values, np.int32)
-    n_cases = posterior["observed_data"].sizes["case"]
-    return Slots(
+    n_cases = groups["observed_data"].sizes["case"]
+    slots = Slots(
         case=case,
         class_index=np.asarray(constants["class_index"].values, np.int32),
         n_classes=np.asarray(constants["n_classes"].values, np.int32),
         start=np.searchsorted(case, np.arange(n_cases + 1)).astype(np.int64),
     )
+    check_fit(groups, posterior.attrs, slots)
+    return slots
 
 
 def annotations_of(posterior: Posterior) -> Annotations:
@@ -345,9 +357,10 @@ def top_classes(
     depth = check_size("depth", depth, n_classes)
     check_ties(ties)
     positions, names = _positions(posterior, cases)
+    slots = slots_of(posterior)
     return rank_slots(
         stacked_draws(posterior),
-        slots_of(posterior),
+        slots,
         positions,
         stream_words(case_keys(seed, names)),
         depth,
@@ -392,9 +405,10 @@ def dense(
     """
     check_posterior(posterior)
     positions, names = _positions(posterior, cases)
+    slots = slots_of(posterior)
     return dense_slots(
         stacked_draws(posterior),
-        slots_of(posterior),
+        slots,
         positions,
         stream_words(case_keys(seed, names)),
         int(posterior.attrs["n_classes"]),
