@@ -207,7 +207,9 @@ def evaluate(
             coords["risk_level"] = np.arange(N_LEVELS)
 
         def results(found: Found) -> xr.Dataset:
-            return xr.Dataset(evaluation.variables(found), coords=coords, attrs=attrs | {"ties": ties, "seed": seed})
+            # Coordinates first: written after what has them, they would be attached to each of it anew.
+            empty = xr.Dataset(coords=coords, attrs=attrs | {"ties": ties, "seed": seed})
+            return empty.assign(evaluation.variables(found))
 
         ranges = [slice(first, min(first + shard, draws.n_cases)) for first in range(0, draws.n_cases, int(shard))]
         usual = min(int(shard), draws.n_cases)
