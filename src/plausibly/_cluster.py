@@ -26,7 +26,7 @@ import jax
 
 from plausibly._memory import release_memory
 from plausibly._surroundings import processor, software
-from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning
+from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning, first_line
 
 Made = TypeVar("Made")
 
@@ -243,8 +243,8 @@ class _Told:
             isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
         ):
             raise ClusterError(
-                f"a worker has too little memory for a shard ({_brief(error)}): give workers more, or take fewer cases "
-                "in a shard with fresh=True (--fresh)."
+                f"a worker has too little memory for a shard ({first_line(error)}): give workers more, or take fewer "
+                "cases in a shard with fresh=True (--fresh)."
             ) from error
         if isinstance(error, ModuleNotFoundError):
             raise ClusterError(
@@ -253,10 +253,6 @@ class _Told:
             ) from error
         if isinstance(error, self._dask.CancelledError | self._dask.comm.CommClosedError | ConnectionError):
             raise ClusterError(f"the Dask scheduler went away, or dropped the work: {again}.") from error
-
-
-def _brief(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]
 
 
 async def _greet(address: str) -> None:

@@ -48,3 +48,14 @@ def reason(error: BaseException) -> str:
         return quoted.group(1)
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(said).splitlines()[0]
+
+
+def first_line(error: BaseException) -> str:
+    r"""Shorten what a library said to one line.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no table\nat all"))
+    'no table'
+    """
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from plausibly.errors import ArgumentError, FileError, PlausiblyError
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, first_line
 
 _ROWS, _ROWS_FOR_A_BYTE = 10**7, 10**3  # more rows than both are no rows of a Parquet file
 
@@ -238,7 +238,7 @@ def read_npy(path: Path) -> np.ndarray:
     except Exception as error:  # a damaged header can end in almost any exception: syntax, memory, type, end of file
         if "allow_pickle" in str(error):
             raise FileError("the array holds pickled Python objects, never read here; save it as numbers") from error
-        raise FileError(f"the array is truncated or damaged ({_first_line(error)}); write it again") from error
+        raise FileError(f"the array is truncated or damaged ({first_line(error)}); write it again") from error
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -303,7 +303,7 @@ def no_parquet() -> Iterator[None]:
     except PlausiblyError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise FileError(f"the file is no Parquet table or truncated ({_first_line(error)}); write it again") from error
+        raise FileError(f"the file is no Parquet table or truncated ({first_line(error)}); write it again") from error
 
 
 @contextmanager
@@ -319,7 +319,7 @@ def no_table() -> Iterator[None]:
         yield
     except (pa.ArrowException, csv.Error) as error:
         raise FileError(
-            f"the file is no table of equally long rows ({_first_line(error)}); mend that row, or write the file again"
+            f"the file is no table of equally long rows ({first_line(error)}); mend that row, or write the file again"
         ) from error
 
 
@@ -388,8 +388,3 @@ def read_grid(path: Path, text: str | None = None, delimiter: str = ",") -> pa.T
         )
     check_width(first, grid.num_columns)
     return grid
-
-
-def _first_line(error: Exception) -> str:
-    """Shorten what a library said to one line."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:120]
