@@ -149,11 +149,10 @@ class _Code:
         else:
             self._add(value.dtype.str, value.shape)
             # In pieces, of which copies are small where they are needed.
-            step = max(1, _PIECE * len(value) // value.nbytes) if value.ndim and value.nbytes else 1
-            for first in range(0, len(value), step) if value.ndim else ():
-                self._digest.update(np.ascontiguousarray(value[first : first + step]))
-            if not value.ndim:
-                self._digest.update(np.ascontiguousarray(value))
+            rows = np.atleast_1d(value)
+            step = max(1, _PIECE * len(rows) // max(rows.nbytes, 1))
+            for first in range(0, len(rows), step):
+                self._digest.update(np.ascontiguousarray(rows[first : first + step]))
 
     def _spell_code(self, code: CodeType, where: str) -> None:
         self._add(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags, code.co_argcount)

@@ -26,6 +26,18 @@ def _log_gammas(
     return jax.vmap(of_slot, out_axes=1)(as_key(words), place, shape)
 
 
+def together(total: int, n: int) -> int:
+    """How many of n are given so many numbers in one compiled call: a power of two, so that few sizes are compiled.
+
+    Examples
+    --------
+    >>> together(1000, 5000), together(1000, 3), together(10**6, 3)
+    (32, 4, 1)
+    """
+    numbers = _NUMBERS if jax.default_backend() == "cpu" else _ON_GPU
+    return min(1 << max(numbers // total, 1).bit_length() - 1, 1 << (n - 1).bit_length())
+
+
 def dirichlet(
     concentration: Float[np.ndarray, " slot"], slots: Slots, keys: Key[Array, " case"], *, chains: int, draws: int
 ) -> Float[np.ndarray, "chain draw slot"]:
@@ -50,8 +62,7 @@ def dirichlet(
     words, shape = np.asarray(jax.random.key_data(keys)), concentration.astype(np.float32)
     total = chains * draws
     out = np.empty((total, len(slots)), np.float32)
-    numbers = _NUMBERS if jax.default_backend() == "cpu" else _ON_GPU
-    size = min(1 << max(numbers // total, 1).bit_length() - 1, 1 << (len(slots) - 1).bit_length())
+    size = together(total, len(slots))
 
     def draw(first: int) -> None:
         # The last part is filled up to the common length, so that nothing is compiled for it.

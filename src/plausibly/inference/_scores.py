@@ -13,9 +13,9 @@ from plausibly._keys import as_key
 from plausibly.annotations import Scores, Slots
 from plausibly.case import NormalInverseGamma, ScoredCase
 from plausibly.inference._batching import Bucket, Shape
+from plausibly.inference._exact import together
 from plausibly.models.normal_scores import log_marginal
 
-_NUMBERS = 2**15  # numbers per compiled call
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
 _CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
@@ -144,7 +144,7 @@ def draw_scores(
     out = {name: np.empty((total, n_cases), np.float32) for name in ("mean", "variance")}
     plausibility = np.empty((total, 2 * n_cases), np.float32)
     words = np.asarray(jax.random.key_data(keys))
-    size = min(max(_NUMBERS // total, 1), 2 ** int(np.ceil(np.log2(n_cases))))
+    size = together(total, n_cases)
     for first in range(0, n_cases, size):
         # The last part is filled up to the common length, so that nothing is compiled for it.
         part = np.minimum(np.arange(first, first + size), n_cases - 1)
