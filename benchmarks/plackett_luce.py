@@ -81,11 +81,11 @@ def _sample(annotations, engine: str = "nuts"):
     """Call an engine alone; returns the effective sample sizes by case, seconds, and the gradients of all draws."""
     import numpy as np
 
-    from plausibly._keys import case_keys
     from plausibly._progress import Progress
     from plausibly.annotations import Slots
     from plausibly.inference import Program, gibbs, nuts
     from plausibly.models import plackett_luce
+    from plausibly.random_streams._keys import case_keys
 
     slots = Slots.of(annotations)
     prior = np.ones(len(slots), np.float32)

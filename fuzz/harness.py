@@ -17,14 +17,12 @@ from fuzz.trees import tree
 from plausibly.agreement import Labels, read_labels
 from plausibly.annotations import (
     Annotations,
-    _batches,
-    _columns,
-    _stream,
     read_annotations,
     read_classes,
     read_risks,
     write_annotations,
 )
+from plausibly.annotations.io import _batches, _columns, _stream
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning

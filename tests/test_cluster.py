@@ -19,13 +19,13 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly import _cluster
-from plausibly._cluster import Cluster, Once
-from plausibly._shards import Shards, work_through
-from plausibly._surroundings import software
+from plausibly import cluster as _cluster
 from plausibly.cli import app
+from plausibly.cluster import Cluster, Once
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
 from plausibly.evaluation import _ranges
+from plausibly.fingerprint._environment import software
+from plausibly.posterior._shards import Shards, work_through
 
 cloudpickle = pytest.importorskip("cloudpickle")
 distributed = pytest.importorskip("distributed")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plausibly as pb
-from plausibly.comparison import (
+from plausibly.errors import ArgumentError
+from plausibly.evaluation.comparison import (
     differences,
     probabilities_better,
     probability_better,
@@ -17,7 +18,6 @@ from plausibly.comparison import (
     rankings,
     variance_split,
 )
-from plausibly.errors import ArgumentError
 
 
 def results(values):

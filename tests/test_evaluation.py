@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from plausibly import _slices as slices
-from plausibly import _totals as totals
 from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
+from plausibly.evaluation import _accumulators as totals
 from plausibly.evaluation import _evaluate, evaluate, summary
+from plausibly.evaluation import _slices as slices
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of
 
 FUNCTIONS = {

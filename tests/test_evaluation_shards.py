@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly import _surroundings
 from plausibly.errors import ArgumentError, FileError
 from plausibly.evaluation import _ranges
+from plausibly.fingerprint import _environment as _surroundings
 
 N, K = 25, 6
 

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly import _manifest
-from plausibly._manifest import code_digest, data_digest
 from plausibly.errors import PlausiblyWarning
+from plausibly.fingerprint import _manifest
+from plausibly.fingerprint._manifest import code_digest, data_digest
 
 FACTOR = 2.0
 

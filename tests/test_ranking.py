@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plausibly._keys import case_keys
-from plausibly._ranking import rank_slots
-from plausibly._streams import stream_words
 from plausibly.annotations import Slots
+from plausibly.posterior._ranked_lists import rank_slots
+from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams._streams import stream_words
 
 N = 6000
 

@@ -14,13 +14,13 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly._arviz import az, to_groups
+from plausibly.aggregation._inferred_reliability import simulated_coverage
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import bucket_cases
-from plausibly.inference._joint import _group, _trajectories
+from plausibly.inference.joint._sampler import _group, _trajectories
 from plausibly.models import tempered_plackett_luce
-from plausibly.reliabilities import simulated_coverage
 
 RANKINGS = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b", "a"]], "cy": [["c"]]},

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plausibly._remainder import NEGLIGIBLE, dirichlet, largest_share, pieces_above
+from plausibly.posterior._split_remainder import NEGLIGIBLE, dirichlet, largest_share, pieces_above
 
 N = 4000
 

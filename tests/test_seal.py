@@ -11,14 +11,13 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly import _trial, _walk
 from plausibly._arviz import to_groups
-from plausibly._seal import _END, _MARK, is_sealed, seal
-from plausibly._trial import try_out
-from plausibly._walk import TOO_LARGE
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import FileError
-from plausibly.posterior import build_posterior, load, save
+from plausibly.posterior import _trial, _walk, build_posterior, load, save
+from plausibly.posterior._seal import _END, _MARK, is_sealed, seal
+from plausibly.posterior._trial import try_out
+from plausibly.posterior._walk import TOO_LARGE
 
 KNOWN = Annotations.from_rankings([[[["a"], ["b"]], [["c", "b"]]], [[["ä"]]]], classes=["a", "b", "c", "ä", "e"])
 
@@ -121,7 +120,7 @@ def test_the_draws_are_not_read_for_the_seal(path, monkeypatch):
         read += len(data)
         return crc32(data, value)
 
-    monkeypatch.setattr("plausibly._seal.zlib.crc32", counting)
+    monkeypatch.setattr("plausibly.posterior._seal.zlib.crc32", counting)
     assert is_sealed(path)
     size, left_out = places(path)
     assert read == 16 + left_out.nbytes + size - (left_out[:, 1] - left_out[:, 0]).sum()

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly import _joined, _surroundings
-from plausibly._shards import Shards
 from plausibly.aggregation import _aggregate
 from plausibly.errors import ArgumentError, FileError
+from plausibly.fingerprint import _environment as _surroundings
+from plausibly.posterior import _joined
+from plausibly.posterior._shards import Shards
 
 SETTINGS = {"reliability": 2, "engine": "gibbs", "warmup": 20, "draws": 20, "chains": 2, "progress": False}
 

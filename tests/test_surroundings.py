@@ -7,8 +7,8 @@ import jax
 import pytest
 
 import plausibly as pb
-from plausibly import _surroundings
-from plausibly._surroundings import describe, processor, software, surroundings, versions, versions_text
+from plausibly.fingerprint import _environment as _surroundings
+from plausibly.fingerprint._environment import describe, processor, software, surroundings, versions, versions_text
 
 
 def test_versions_are_those_at_work():

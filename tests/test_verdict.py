@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from plausibly._verdict import checks, failures, table, verdict, worst
+from plausibly.diagnostics._verdict import checks, failures, table, verdict, worst
 
 
 def found(chains=4, **columns):

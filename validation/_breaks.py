@@ -10,7 +10,11 @@ import jax.numpy as jnp
 
 from plausibly.aggregation import MODELS, _infer
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.inference import _chunks, _gibbs, _programs, _sampler, _ties
+from plausibly.inference import _compilation as _programs
+from plausibly.inference import _scheduling as _chunks
+from plausibly.inference.gibbs import _sweep as _gibbs
+from plausibly.inference.gibbs import _tied_blocks as _ties
+from plausibly.inference.nuts import _sampler
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.reliabilities import simulated_coverage
+from plausibly.aggregation._inferred_reliability import simulated_coverage
 from validation._result import Result, Settings
 
 N, QUICK = 50, 10

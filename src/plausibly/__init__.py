@@ -9,11 +9,10 @@ the class distribution of each case, and classifiers are evaluated against its d
 
 The parts, in the order in which data flow: :mod:`plausibly.annotations`, :mod:`plausibly.models`,
 :mod:`plausibly.inference`, :mod:`plausibly.posterior`, :mod:`plausibly.diagnostics`, :mod:`plausibly.metrics`,
-:mod:`plausibly.annotators`, :mod:`plausibly.audit`, :mod:`plausibly.evaluation`, :mod:`plausibly.subgroups`,
-:mod:`plausibly.comparison`, :mod:`plausibly.sweeps`, :mod:`plausibly.sensitivity`, :mod:`plausibly.predictive`,
-:mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``). Beside this stream,
-:mod:`plausibly.agreement` says how far labels of any type can be trusted, by the :mod:`plausibly.distances` between
-them, and how far a model among those who gave them.
+:mod:`plausibly.annotators`, :mod:`plausibly.audit`, :mod:`plausibly.evaluation`, :mod:`plausibly.sweeps`,
+:mod:`plausibly.model_comparison`, :mod:`plausibly.plots`, ``plausibly.report`` and the commands (``plausibly --help``).
+Independently of these, :mod:`plausibly.agreement` measures how far :mod:`plausibly.labels` of any type can be trusted,
+by the :mod:`plausibly.distances` between them.
 """
 
 from importlib.metadata import version as _version
@@ -27,6 +26,8 @@ from plausibly import models as models
 from plausibly import plots as plots
 from plausibly import primitives as primitives
 from plausibly.aggregation import aggregate as aggregate
+from plausibly.aggregation._inferred_reliability import annotator_reliabilities as annotator_reliabilities
+from plausibly.aggregation._inferred_reliability import infer_reliability as infer_reliability
 from plausibly.annotations import Annotations as Annotations
 from plausibly.annotations import Scores as Scores
 from plausibly.annotations import read_annotations as read_annotations
@@ -39,12 +40,6 @@ from plausibly.annotators import annotator_agreement as annotator_agreement
 from plausibly.annotators import annotator_overlap as annotator_overlap
 from plausibly.annotators import classifier_overlap as classifier_overlap
 from plausibly.audit import audit as audit
-from plausibly.comparison import differences as differences
-from plausibly.comparison import probabilities_better as probabilities_better
-from plausibly.comparison import probability_better as probability_better
-from plausibly.comparison import rank_probabilities as rank_probabilities
-from plausibly.comparison import rankings as rankings
-from plausibly.comparison import variance_split as variance_split
 from plausibly.diagnostics import diagnose as diagnose
 from plausibly.errors import AnnotationError as AnnotationError
 from plausibly.errors import ArgumentError as ArgumentError
@@ -54,20 +49,24 @@ from plausibly.errors import PlausiblyWarning as PlausiblyWarning
 from plausibly.errors import PredictionError as PredictionError
 from plausibly.evaluation import evaluate as evaluate
 from plausibly.evaluation import summary as summary
+from plausibly.evaluation._subgroups import class_weights as class_weights
+from plausibly.evaluation._subgroups import risk_weights as risk_weights
+from plausibly.evaluation.comparison import differences as differences
+from plausibly.evaluation.comparison import probabilities_better as probabilities_better
+from plausibly.evaluation.comparison import probability_better as probability_better
+from plausibly.evaluation.comparison import rank_probabilities as rank_probabilities
+from plausibly.evaluation.comparison import rankings as rankings
+from plausibly.evaluation.comparison import variance_split as variance_split
+from plausibly.model_comparison import Comparison as Comparison
+from plausibly.model_comparison import compare as compare
+from plausibly.model_comparison import predictive_check as predictive_check
+from plausibly.model_comparison._prior_sensitivity import prior_sensitivity as prior_sensitivity
 from plausibly.posterior import dense as dense
 from plausibly.posterior import load as load
 from plausibly.posterior import save as save
 from plausibly.posterior import top_classes as top_classes
 from plausibly.predictions import read_predictions as read_predictions
-from plausibly.predictive import Comparison as Comparison
-from plausibly.predictive import compare as compare
-from plausibly.predictive import predictive_check as predictive_check
-from plausibly.reliabilities import annotator_reliabilities as annotator_reliabilities
-from plausibly.reliabilities import infer_reliability as infer_reliability
 from plausibly.report import report as report
-from plausibly.sensitivity import prior_sensitivity as prior_sensitivity
-from plausibly.subgroups import class_weights as class_weights
-from plausibly.subgroups import risk_weights as risk_weights
 from plausibly.sweeps import Sweep as Sweep
 from plausibly.sweeps import sweep as sweep
 

@@ -20,12 +20,12 @@ from jaxtyping import Float, Int, UInt64
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.annotations import Annotations, read_annotations, read_classes
-from plausibly.annotations._files import check_path, naming, read_grid, read_parquet
-from plausibly.annotations._frames import first_row, grid_columns, is_frame, to_columns
 from plausibly.annotations._names import to_names
-from plausibly.annotations._read import is_long
 from plausibly.annotations._repeats import Repeats, without_repeats
-from plausibly.annotations._table import parse_table
+from plausibly.annotations.io._files import check_path, naming, read_grid, read_parquet
+from plausibly.annotations.io._frames import first_row, grid_columns, is_frame, to_columns
+from plausibly.annotations.io._read import is_long
+from plausibly.annotations.io._table import parse_table
 from plausibly.errors import PlausiblyError
 from plausibly.predictions import line_up, named_predictions
 

@@ -11,10 +11,10 @@ import pandas as pd
 from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._batches import CASE_COLUMNS, read_in_batches
-from plausibly.annotations._files import naming, suffix_of
-from plausibly.annotations._matrix import SUFFIXES, Matrix, read_matrix
 from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._batches import CASE_COLUMNS, read_in_batches
+from plausibly.annotations.io._files import naming, suffix_of
+from plausibly.annotations.io._matrix import SUFFIXES, Matrix, read_matrix
 from plausibly.errors import ArgumentError, PredictionError
 
 _NUMBERS = 2**20  # that are looked at together

@@ -215,7 +215,7 @@ def test_joined_levels_change_intervals_little(monkeypatch):
     rows = [(f"{i}", f"{j}", i % 7 + np.sin(13 * i + j)) for i in range(25) for j in range(4)]
     found = agreement(rows, "interval")
     exact = found.interval(replicates=30, **QUIET)
-    monkeypatch.setattr("plausibly.agreement._agreement._BINS", 1000)
+    monkeypatch.setattr("plausibly.agreement.chance._agreement._BINS", 1000)
     assert len(found._parts.levels) > 4000
     pd.testing.assert_frame_equal(found.interval(replicates=30, **QUIET), exact, atol=3e-3)
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from plausibly.agreement import agreement, read_labels
-from plausibly.agreement._cells import literal, spans_of_tags
 from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.labels._cells import literal, spans_of_tags
 
 
 def cells(labels):

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly import predictions
-from plausibly.annotations import Annotations, _batches
-from plausibly.annotations._batches import map_npy, read_in_batches
+from plausibly import predictions as predictions
+from plausibly.annotations import Annotations
+from plausibly.annotations.io import _batches
+from plausibly.annotations.io._batches import map_npy, read_in_batches
 from plausibly.errors import FileError, PlausiblyError
 from plausibly.predictions import line_up, read_predictions
 

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.annotations import Annotations, _columns, _rows, _validate, read_annotations
-from plausibly.annotations._files import check_utf8
-from plausibly.annotations._formulas import write_csv
+from plausibly.annotations import Annotations, _rows, _validate, read_annotations
+from plausibly.annotations.io import _columns
+from plausibly.annotations.io._files import check_utf8
+from plausibly.annotations.io._formulas import write_csv
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 from plausibly.predictions import read_predictions
 

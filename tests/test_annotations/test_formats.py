@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from plausibly.annotations import Annotations, _formats, read_annotations, write_annotations
-from plausibly.annotations._formats import without_names
+from plausibly.annotations import Annotations, read_annotations, write_annotations
+from plausibly.annotations.io import _formats
+from plausibly.annotations.io._formats import without_names
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from plausibly.annotations import Annotations, _rankings, _stream, read_annotations
+from plausibly.annotations import Annotations, read_annotations
+from plausibly.annotations.io import _rankings, _stream
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyError
 
 NAMED = {
@@ -26,7 +27,7 @@ def whole(monkeypatch):
     def refuse(path):
         raise AssertionError("the whole file was read")
 
-    monkeypatch.setattr("plausibly.annotations._read.load_json", refuse)
+    monkeypatch.setattr("plausibly.annotations.io._read.load_json", refuse)
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly import _shards, _surroundings
 from plausibly.cli import app
+from plausibly.fingerprint import _environment as _surroundings
+from plausibly.posterior import _shards
 
 N, K = 10, 4
 

@@ -15,7 +15,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import LogRatioDirichlet, StretchedGaps, log_simplex
 from plausibly.distributions._gaps import shrink, stretch
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference._gaps import with_order
+from plausibly.inference.nuts._gaps import with_order
 
 RANKINGS = [[["a"], ["b", "c"]], [["a"], ["d"]], [["b", "c"]]]
 

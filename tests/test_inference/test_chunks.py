@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly._keys import case_keys
 from plausibly._progress import Progress
-from plausibly.inference._chunks import Seated, run_seats
+from plausibly.inference._scheduling import Seated, run_seats
+from plausibly.random_streams._keys import case_keys
 
 N = 200
 
@@ -49,7 +49,7 @@ def test_every_case_comes_back_once_with_its_own_result():
 
 
 def test_who_leaves_early_does_not_wait_for_the_rest(monkeypatch):
-    monkeypatch.setattr("plausibly.inference._chunks.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("plausibly.inference._scheduling.os.cpu_count", lambda: 1)
     ran: set[int] = set()
     go = threading.Event()
 

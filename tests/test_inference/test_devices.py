@@ -17,7 +17,7 @@ PROGRAM = """
 import hashlib, sys
 import jax
 import plausibly as pb
-from plausibly.inference import _chunks
+from plausibly.inference import _scheduling as _chunks
 
 _chunks._seats = _chunks._chunk_size = lambda *sizes: 8
 used = set()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plausibly as pb
-from plausibly._keys import case_keys
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference import dirichlet_tree, nested_cases
+from plausibly.random_streams._keys import case_keys
 
 CLASSES = "abcdefg"
 DRAWS = 5000

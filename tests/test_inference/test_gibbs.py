@@ -12,12 +12,15 @@ from scipy import special, stats
 
 import plausibly as pb
 from plausibly._arviz import az, to_groups
-from plausibly._keys import case_keys
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.inference import PlackettLuceGibbs, _chunks, _programs, _ties, sweeps_per_draw
+from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
+from plausibly.inference import _compilation as _programs
+from plausibly.inference import _scheduling as _chunks
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference._random import gammas, lane_words, uniforms
+from plausibly.inference.gibbs import _tied_blocks as _ties
+from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
+from plausibly.random_streams._keys import case_keys
 
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
 LETTERS = list("abcde")

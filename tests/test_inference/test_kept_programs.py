@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly.inference import _programs
-from plausibly.inference._programs import kept_on_disk, lower
+from plausibly.inference import _compilation as _programs
+from plausibly.inference._compilation import kept_on_disk, lower
 
 X = np.arange(3, dtype=np.float32)
 

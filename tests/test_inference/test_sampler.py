@@ -8,8 +8,8 @@ import xarray as xr
 from scipy import special
 
 from plausibly._arviz import az
-from plausibly._keys import case_keys
-from plausibly.inference._sampler import DENSE, Sampler
+from plausibly.inference.nuts._sampler import DENSE, Sampler
+from plausibly.random_streams._keys import case_keys
 
 CHAINS, DRAWS = 4, 500
 

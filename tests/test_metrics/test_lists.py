@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausibly._sets import mode_share
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._counts import count
+from plausibly.metrics._frequent_sets import mode_share
 from plausibly.metrics._lists import set_certainty
 
 

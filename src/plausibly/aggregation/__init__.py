@@ -8,11 +8,11 @@ judges its convergence. ``_aggregate`` is the front door, which divides the work
 
 from plausibly.aggregation._aggregate import aggregate as aggregate
 from plausibly.aggregation._aggregate import refit as refit
-from plausibly.aggregation._catalogue import CHOICES as CHOICES
-from plausibly.aggregation._catalogue import MODELS as MODELS
-from plausibly.aggregation._catalogue import SETTINGS as SETTINGS
-from plausibly.aggregation._catalogue import Model as Model
-from plausibly.aggregation._catalogue import find_model as find_model
-from plausibly.aggregation._catalogue import takes as takes
-from plausibly.aggregation._expected import expected_plausibility as expected_plausibility
-from plausibly.aggregation._settle import settle as settle
+from plausibly.aggregation._arguments import settle as settle
+from plausibly.aggregation._point_estimates import expected_plausibility as expected_plausibility
+from plausibly.aggregation._registry import CHOICES as CHOICES
+from plausibly.aggregation._registry import MODELS as MODELS
+from plausibly.aggregation._registry import SETTINGS as SETTINGS
+from plausibly.aggregation._registry import Model as Model
+from plausibly.aggregation._registry import find_model as find_model
+from plausibly.aggregation._registry import takes as takes

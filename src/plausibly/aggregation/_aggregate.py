@@ -10,22 +10,22 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly._cluster import Cluster, Once
-from plausibly._joined import aggregate_in_shards
-from plausibly._keys import case_keys
-from plausibly._manifest import code_digest
 from plausibly._progress import Progress
-from plausibly._scored import aggregate_scores
-from plausibly._shards import check_shard, write_whole
-from plausibly._surroundings import versions_text
-from plausibly.aggregation._expected import lay_out
+from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._infer import check_shares, infer_cases
-from plausibly.aggregation._settle import settle
+from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
+from plausibly.aggregation._point_estimates import lay_out
+from plausibly.aggregation._scores import aggregate_scores
 from plausibly.annotations import Annotations, Scores
+from plausibly.cluster import Cluster, Once
 from plausibly.errors import ArgumentError, FileError, reason
+from plausibly.fingerprint._environment import versions_text
+from plausibly.fingerprint._manifest import code_digest
 from plausibly.inference import Program
 from plausibly.posterior import check_path, load, save, slots_of
-from plausibly.reliabilities import check_inferable, infer_reliability
+from plausibly.posterior._joined import aggregate_in_shards
+from plausibly.posterior._shards import check_shard, write_whole
+from plausibly.random_streams._keys import case_keys
 
 
 def aggregate(

@@ -8,11 +8,10 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
-from plausibly._keys import case_keys
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._catalogue import MODELS, SETTINGS, find_model
-from plausibly.aggregation._expected import exact_posterior, lay_out, point_estimate
+from plausibly.aggregation._point_estimates import exact_posterior, lay_out, point_estimate
+from plausibly.aggregation._registry import MODELS, SETTINGS, find_model
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError
@@ -30,6 +29,7 @@ from plausibly.inference import (
     sweeps_per_draw,
 )
 from plausibly.posterior import build_posterior
+from plausibly.random_streams._keys import case_keys
 
 
 def infer_cases(

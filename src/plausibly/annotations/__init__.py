@@ -23,9 +23,9 @@ are those given, or else the names in use, sorted; indices count from 0 and need
 from plausibly.annotations._classes import read_classes as read_classes
 from plausibly.annotations._classes import read_risks as read_risks
 from plausibly.annotations._container import Annotations as Annotations
-from plausibly.annotations._formats import write_annotations as write_annotations
-from plausibly.annotations._read import read_annotations as read_annotations
 from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER
 from plausibly.annotations._slots import Slots as Slots
-from plausibly.annotations._write import write_rankings as write_rankings
+from plausibly.annotations.io._formats import write_annotations as write_annotations
+from plausibly.annotations.io._read import read_annotations as read_annotations
+from plausibly.annotations.io._write import write_rankings as write_rankings

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.annotations._files import lines_of, naming, read_grid, read_text
-from plausibly.annotations._frames import first_row
 from plausibly.annotations._names import _show, some, to_names, unknown_class
+from plausibly.annotations.io._files import lines_of, naming, read_grid, read_text
+from plausibly.annotations.io._frames import first_row
 from plausibly.errors import AnnotationError
 
 RISK_LEVELS = (0, 1, 2)

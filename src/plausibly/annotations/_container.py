@@ -10,16 +10,16 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.annotations._by_case import ByCase, many
-from plausibly.annotations._counts import parse_counts
-from plausibly.annotations._frames import is_frame, to_columns
-from plausibly.annotations._labels import labels_as_rankings
-from plausibly.annotations._matrix import to_matrix
 from plausibly.annotations._names import to_names
-from plausibly.annotations._rankings import parse_rankings
 from plausibly.annotations._rows import Rows, arrange
-from plausibly.annotations._table import parse_table
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
+from plausibly.annotations.io._counts import parse_counts
+from plausibly.annotations.io._frames import is_frame, to_columns
+from plausibly.annotations.io._labels import labels_as_rankings
+from plausibly.annotations.io._matrix import to_matrix
+from plausibly.annotations.io._rankings import parse_rankings
+from plausibly.annotations.io._table import parse_table
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:

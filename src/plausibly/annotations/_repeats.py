@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations._frames import missing, to_codes
-from plausibly.annotations._table import ORDERINGS, _needed, _rank
+from plausibly.annotations.io._frames import missing, to_codes
+from plausibly.annotations.io._table import ORDERINGS, _needed, _rank
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def without_repeats(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.C
     Parameters
     ----------
     columns
-        As for :func:`plausibly.annotations._table.parse_table`.
+        As for :func:`plausibly.annotations.io._table.parse_table`.
 
     Raises
     ------

@@ -12,12 +12,12 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._frames import cell, is_frame, missing, to_codes, to_columns, to_floats
 from plausibly.annotations._names import _show, numbered, to_names
 from plausibly.annotations._rows import by_first_appearance
-from plausibly.annotations._table import COLUMNS, _where
 from plausibly.annotations._validate import check_scores
 from plausibly.annotations._views import chosen_positions
+from plausibly.annotations.io._frames import cell, is_frame, missing, to_codes, to_columns, to_floats
+from plausibly.annotations.io._table import COLUMNS, _where
 from plausibly.errors import AnnotationError, ArgumentError
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision

@@ -8,16 +8,16 @@ import typer
 
 from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
-from plausibly._verdict import verdict
 from plausibly.aggregation import aggregate as infer
+from plausibly.aggregation._inferred_reliability import annotator_reliabilities, check_inferable
+from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
+from plausibly.diagnostics._verdict import verdict
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
-from plausibly.reliabilities import annotator_reliabilities, check_inferable
-from plausibly.reliabilities import infer_reliability as with_reliability
 from plausibly.sweeps import run_label
 
 DEFAULT = "plackett-luce@3"

@@ -12,9 +12,9 @@ from rich.text import Text
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.model_comparison import predictive_check
 from plausibly.plots import predictive_checks
 from plausibly.posterior import opened
-from plausibly.predictive import predictive_check
 
 TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
 

@@ -15,11 +15,11 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._compare_models import compare_models
 from plausibly.cli._output import console, make_folder, say, write_table
-from plausibly.comparison import differences, rankings, variance_split
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import METRICS, evaluate
+from plausibly.evaluation._subgroups import risk_weights
+from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.posterior import opened
-from plausibly.subgroups import risk_weights
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
 POSTERIOR = ".nc"  #: how the file of a posterior ends

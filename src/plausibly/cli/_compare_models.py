@@ -12,8 +12,8 @@ from rich.text import Text
 from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.model_comparison import Comparing, Comparison
 from plausibly.plots import model_comparison
-from plausibly.predictive import Comparing, Comparison
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from plausibly import plots
 from plausibly._arviz import to_groups
-from plausibly._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import console, make_folder, say, write_table, writing
 from plausibly.diagnostics import diagnose as find
+from plausibly.diagnostics._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior import opened
 from plausibly.sweeps import run_label
 

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from plausibly import plots
 from plausibly.agreement import Discrepancy, Labels, discrepancy_ratio, threshold_curve
-from plausibly.agreement._columns import by_case
 from plausibly.annotations._names import some
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import console, make_folder, say, write_figure, write_table
 from plausibly.errors import ArgumentError
+from plausibly.labels._case_columns import by_case
 
 RATIOS, ANNOTATORS, CASES, STRATA = "discrepancy.csv", "annotators.csv", "cases.csv", "strata.csv"
 FIGURE = "discrepancy.png"

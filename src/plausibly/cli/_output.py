@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.annotations._formulas import write_csv
+from plausibly.annotations.io._formulas import write_csv
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.plots._style import metric_name
 from plausibly.report import headline

@@ -20,8 +20,8 @@ from plausibly.agreement import (
     ground_truth_accuracy,
     weighted_reliability,
 )
-from plausibly.agreement._competence import NAMES
-from plausibly.agreement._confidence import COLUMN
+from plausibly.agreement.reliability._competence import NAMES
+from plausibly.agreement.reliability._confidence import COLUMN
 from plausibly.annotations._names import some
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example

@@ -3,10 +3,10 @@
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from plausibly._keys import check_seed
 from plausibly.annotations import Annotations
 from plausibly.datasets._differentials import Differentials
 from plausibly.errors import ArgumentError
+from plausibly.random_streams._keys import check_seed
 
 
 def simulate_annotators(

@@ -13,22 +13,22 @@ import xarray as xr
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
-from plausibly._cluster import Cluster
-from plausibly._manifest import data_digest, file_digest
 from plausibly._progress import Progress
-from plausibly._shards import Shards, check_shard, work_through
-from plausibly._slices import PAIRS, Source
-from plausibly._surroundings import surroundings
 from plausibly.annotations import read_risks
+from plausibly.cluster import Cluster
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._metrics import check_metrics, metric_digests
 from plausibly.evaluation._ranges import Evaluation, Found, join
+from plausibly.evaluation._slices import PAIRS, Source
 from plausibly.evaluation._weights import RiskWeights, check_weights
+from plausibly.fingerprint._environment import surroundings
+from plausibly.fingerprint._manifest import data_digest, file_digest
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
 from plausibly.posterior import COMPRESSION, annotations_of, check_path, opened, posterior_digest, reading
+from plausibly.posterior._shards import Shards, check_shard, work_through
 from plausibly.predictions import line_up, named_predictions
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for

@@ -11,20 +11,20 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly._cluster import Once
-from plausibly._keys import as_key
-from plausibly._risk import RiskTotals, level_plausibility
-from plausibly._sets import mode_share
-from plausibly._slices import Part, Source
-from plausibly._streams import Stream
-from plausibly._totals import CoverageTotals, ListTotals, UserTotals, list_metric, list_rows
 from plausibly.annotations import Annotations
 from plausibly.annotators import annotator_agreement
+from plausibly.cluster import Once
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._accumulators import CoverageTotals, ListTotals, UserTotals, list_metric, list_rows
 from plausibly.evaluation._metrics import METRICS, SMALLER
+from plausibly.evaluation._risk import RiskTotals, level_plausibility
+from plausibly.evaluation._slices import Part, Source
 from plausibly.evaluation._weights import Weighing
 from plausibly.metrics import Metric
+from plausibly.metrics._frequent_sets import mode_share
 from plausibly.metrics._lists import ranked_classes
+from plausibly.random_streams._keys import as_key
+from plausibly.random_streams._streams import Stream
 
 
 @dataclass(frozen=True)

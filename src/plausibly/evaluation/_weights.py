@@ -9,12 +9,12 @@ import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Float, Int
 
-from plausibly._manifest import data_digest
-from plausibly._risk import membership
-from plausibly._slices import Source
-from plausibly._totals import Weights
 from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._accumulators import Weights
+from plausibly.evaluation._risk import membership
+from plausibly.evaluation._slices import Source
+from plausibly.fingerprint._manifest import data_digest
 
 
 class Weighing(Protocol):

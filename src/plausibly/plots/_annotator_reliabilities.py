@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from plausibly._arviz import Posterior
+from plausibly.aggregation._inferred_reliability import annotator_reliabilities as table_of
 from plausibly.plots._style import COLOURS, GREY, new_axes, plain
-from plausibly.reliabilities import annotator_reliabilities as table_of
 
 
 def annotator_reliabilities(posterior: Posterior, prob: float = 0.9, *, most: int = 40, ax: Axes | None = None) -> Axes:
@@ -36,7 +36,7 @@ def annotator_reliabilities(posterior: Posterior, prob: float = 0.9, *, most: in
     Examples
     --------
     >>> from plausibly.datasets import simulate_annotators
-    >>> from plausibly.reliabilities import infer_reliability
+    >>> from plausibly.aggregation._inferred_reliability import infer_reliability
     >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
     >>> posterior = infer_reliability(
     ...     annotations, per="annotator", draws=4, chains=1, warmup=0, progress=False

@@ -4,7 +4,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from plausibly.comparison import probabilities_better
+from plausibly.evaluation.comparison import probabilities_better
 from plausibly.plots._style import metric_name, new_axes, plain
 
 _MANY = 6

@@ -10,9 +10,9 @@ from scipy.stats import rankdata
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
-from plausibly._verdict import worst
 from plausibly.annotations._names import _show
 from plausibly.diagnostics import diagnose, judge
+from plausibly.diagnostics._verdict import worst
 from plausibly.errors import ArgumentError
 from plausibly.plots._style import colour, new_axes, plain
 from plausibly.posterior import REMAINDER_NAME, case_names, slots_of

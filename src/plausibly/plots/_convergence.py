@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly._verdict import GREATER_IS_WORSE, STATISTICS, kind, names
 from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT
+from plausibly.diagnostics._verdict import GREATER_IS_WORSE, STATISTICS, kind, names
 from plausibly.errors import ArgumentError
 from plausibly.plots._style import COLOURS, GREY, new_axes, plain
 

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
+from plausibly.model_comparison import PredictiveCheck
 from plausibly.plots._style import COLOURS, GREY, colour, marker, new_axes, plain
-from plausibly.predictive import PredictiveCheck
 
 _FARTHEST = 6.0  # standard deviations; beyond, an arrow
 _CHECKED = ("reproduced", "not reproduced")

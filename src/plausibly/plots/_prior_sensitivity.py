@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from plausibly.errors import ArgumentError
+from plausibly.model_comparison._prior_sensitivity import BASELINE, Sensitivity, check_metric
 from plausibly.plots._style import GREY, colour, marker, metric_name, new_axes, plain
-from plausibly.sensitivity import BASELINE, Sensitivity, check_metric
 
 
 def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from plausibly.comparison import rank_probabilities
 from plausibly.errors import ArgumentError
+from plausibly.evaluation.comparison import rank_probabilities
 from plausibly.plots._style import GREY, colour, marker, metric_name, new_axes, plain
 from plausibly.sweeps import Sweep
 

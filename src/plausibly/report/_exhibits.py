@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
+from plausibly.model_comparison import Comparison, PredictiveCheck
+from plausibly.model_comparison._prior_sensitivity import Sensitivity
 from plausibly.plots._style import metric_name
-from plausibly.predictive import Comparison, PredictiveCheck
 from plausibly.report._svg import SVG, to_uri
-from plausibly.sensitivity import Sensitivity
 
 _OF_PRIORS = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # shown of a sensitivity
 MOST_ROWS = 200  #: of a table, of which more would not be read

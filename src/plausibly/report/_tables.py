@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly._verdict import failures
 from plausibly.aggregation import MODELS
-from plausibly.comparison import probability_better
+from plausibly.diagnostics._verdict import failures
 from plausibly.evaluation import METRICS
+from plausibly.evaluation.comparison import probability_better
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")

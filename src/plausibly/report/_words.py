@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from plausibly.comparison import probability_better
+from plausibly.evaluation.comparison import probability_better
 from plausibly.plots._style import metric_name
 from plausibly.report._tables import headline, headline_metrics, lead
 from plausibly.sweeps import Sweep

@@ -6,7 +6,7 @@ and checks everything before anything is computed, ``_compute`` makes a run, in 
 again, ``_runs`` is what is found, and ``_sweep`` the front door.
 """
 
-from plausibly._verdict import verdict as verdict
+from plausibly.diagnostics._verdict import verdict as verdict
 from plausibly.sweeps._compute import KEPT_CASES as KEPT_CASES
 from plausibly.sweeps._compute import KEPT_CHAINS as KEPT_CHAINS
 from plausibly.sweeps._compute import InFolder as InFolder

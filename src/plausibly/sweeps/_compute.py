@@ -18,17 +18,17 @@ import pandas as pd
 import xarray as xr
 
 from plausibly._arviz import Posterior
-from plausibly._shards import Shards, write_whole
-from plausibly._verdict import worst
 from plausibly.aggregation import aggregate
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.diagnostics import diagnose
+from plausibly.diagnostics._verdict import worst
 from plausibly.errors import FileError, reason
 from plausibly.evaluation import RiskWeights, evaluate, summary
 from plausibly.evaluation._evaluate import write_results
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import build_posterior, case_names, load, opened, save, slots_of
+from plausibly.posterior._shards import Shards, write_whole
 from plausibly.sweeps._runs import Run
 
 if TYPE_CHECKING:

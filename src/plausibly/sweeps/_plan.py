@@ -10,18 +10,18 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior
-from plausibly._manifest import code_digest, data_digest
 from plausibly._memory import release_memory
-from plausibly._shards import Shards, check_shard
-from plausibly._surroundings import surroundings
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import METRICS, check_metrics, evaluate, metric_digests
+from plausibly.fingerprint._environment import surroundings
+from plausibly.fingerprint._manifest import code_digest, data_digest
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function
+from plausibly.posterior._shards import Shards, check_shard
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._compute import InFolder, InMemory, compute
 from plausibly.sweeps._runs import Run, Sweep, run_label

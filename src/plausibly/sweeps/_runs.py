@@ -10,10 +10,10 @@ import pandas as pd
 import xarray as xr
 
 from plausibly._arviz import Posterior
-from plausibly._verdict import verdict
 from plausibly.annotations import Annotations
-from plausibly.comparison import rankings
+from plausibly.diagnostics._verdict import verdict
 from plausibly.evaluation import summary
+from plausibly.evaluation.comparison import rankings
 
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
 

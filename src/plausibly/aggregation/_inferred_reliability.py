@@ -1,0 +1,444 @@
+r"""Reliability inferred, for the data set or for every annotator, together with the plausibilities of all cases.
+
+Under ``mode="temper"`` annotators draw with weights :math:`\lambda^\gamma`, and :math:`\gamma` can have a prior; the
+program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power
+is no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
+
+What is identified
+------------------
+Annotations show :math:`\lambda^\gamma`, not :math:`\lambda` and :math:`\gamma`. The level of :math:`\gamma` therefore
+rests on the prior of the plausibilities: with concentration :math:`\alpha`, they are known to be spread so far and no
+further, and :math:`\gamma` says how much further the annotators' choices are. Double the concentration, and the
+reliability inferred rises. Ratios of annotators' reliabilities rest on the annotations alone: an annotator is the more
+reliable, the more she agrees with what the others find plausible; one who ranks at random has a reliability near 0.
+
+How much an annotator's own annotations decide is her **shrinkage**: the posterior variance of her deviation
+:math:`(\log \gamma_r - \log \gamma) / \tau`, whose prior variance is 1. At 1, nothing is known of her but that she is
+an annotator; at 0, all annotators' reliability tells nothing about hers.
+"""
+
+import json
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._memory import release_memory
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.datasets import simulate_annotators
+from plausibly.diagnostics import convergence, judge
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.fingerprint._environment import versions_text
+from plausibly.inference import (
+    LEAPS,
+    Prior,
+    Program,
+    bucket_cases,
+    log_likelihood,
+    maximum_likelihood,
+    sample_jointly,
+)
+from plausibly.models import plackett_luce
+from plausibly.models.plackett_luce_ml import update as maximise
+from plausibly.posterior import build_posterior, check_posterior
+from plausibly.random_streams._keys import case_keys, check_seed
+
+PER = ("dataset", "annotator")
+UNRANKED = ("lumped", "exact", "ignore")
+TOGETHER = 256  #: cases up to which compiling fewer programs is worth some filling
+
+
+def infer_reliability(
+    annotations: Annotations,
+    *,
+    per: Literal["dataset", "annotator"] = "dataset",
+    mode: Literal["temper"] = "temper",
+    unranked: Literal["lumped", "exact", "ignore"] = "lumped",
+    concentration: float = 1.0,
+    prior: tuple[float, float] = (0.0, 1.5),
+    spread: float = 1.0,
+    same_positions: bool = False,
+    draws: int = 250,
+    chains: int = 4,
+    warmup: int = 1000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Posterior:
+    r"""Infer how reliable annotators are, and the plausibilities of every case with it.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes; ties and missing annotators are no obstacle.
+    per
+        One reliability for the data set, or one for each annotator, pooled partially:
+        :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.
+    mode
+        ``"temper"``, the only one in which reliability can have a prior.
+    unranked
+        The classes that nobody named in a case: one class (``"lumped"``), one class with the prior of all of them
+        (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
+    concentration
+        Prior shape :math:`\alpha` of each class, on which the level of reliability rests; see
+        :mod:`plausibly.aggregation._inferred_reliability`.
+    prior
+        Mean and standard deviation of :math:`\log \gamma`. By default 90 % of the prior are between 0.08 and 12. What
+        it leaves to reliabilities above 1,000, which single precision does not tell apart, is cut off.
+    spread
+        Scale of the half-normal prior of :math:`\tau`.
+    same_positions
+        Take the first annotator of every case for one person, and so on, although these annotations do not say who gave
+        them.
+    draws, chains, warmup
+        Kept draws of each chain, each the last of eight rounds, or of ten by annotator; chains; rounds of each before
+        the first draw. A round is a trajectory of every case and a few moves of the reliabilities.
+    seed
+        Of all random numbers.
+    progress
+        Show bars.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        As of :func:`plausibly.aggregate`, so that :func:`plausibly.evaluate` takes it, and with ``reliability`` (chain,
+        draw); by annotator also ``annotator_reliability`` (chain, draw, annotator) and ``spread``, :math:`\tau`. A case
+        counts as converged if its plausibilities, the reliability and those of its annotators have; the group
+        ``reliability_convergence`` has the latter.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range.
+    AnnotationError
+        If each annotator shall have a reliability, but annotations do not say who gave them.
+
+    References
+    ----------
+    Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.3, for
+    reliability; Yu & Meng (2011), To center or not to center, Journal of Computational and Graphical Statistics 20, for
+    the sampler.
+
+    Examples
+    --------
+    >>> from plausibly.datasets import simulate_annotators
+    >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
+    >>> posterior = infer_reliability(annotations, draws=10, chains=2, warmup=0, progress=False)
+    >>> dict(posterior["posterior"]["reliability"].sizes)
+    {'chain': 2, 'draw': 10}
+    """
+    check_inferable("plackett-luce", mode)
+    settings = _check(annotations, per, unranked, concentration, prior, spread, draws, chains, warmup)
+    check_seed(seed)
+    by_annotator = per == "annotator"
+    if by_annotator and annotations.anonymous and not same_positions:
+        raise AnnotationError(
+            "per='annotator' needs to know who gave each annotation, but the annotators of these are anonymous: "
+            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if those "
+            "of one name are one person."
+        )
+    slots = Slots.of(annotations, remainder=unranked != "ignore")
+    shape = np.where(slots.is_remainder & (unranked == "exact"), slots.n_classes, 1) * float(concentration)
+    keys = case_keys(int(seed), annotations.cases)
+    annotators = annotations.annotators
+    with Progress(progress) as bars:
+        buckets = bucket_cases(
+            annotations,
+            slots,
+            shape,
+            pooled=not by_annotator,
+            fit="apart" if by_annotator else "merged",
+            together=annotations.n_cases <= TOGETHER,
+        )
+        found, groups = sample_jointly(
+            buckets,
+            annotations.annotation_annotator if by_annotator else None,
+            len(annotators) if by_annotator else 0,
+            Prior(*map(float, prior), float(spread)),
+            seed=int(seed),
+            progress=bars,
+            **settings,
+        )
+        by_chain = settings["chains"], settings["draws"]
+        plausibility = np.empty((*by_chain, len(slots)), np.float32)
+        statistics = {
+            "diverging": np.empty((*by_chain, annotations.n_cases), bool),
+            "n_steps": np.full((*by_chain, annotations.n_cases), LEAPS, np.int32),
+            "energy": np.empty((*by_chain, annotations.n_cases), np.float32),
+            "acceptance_rate": np.empty((*by_chain, annotations.n_cases), np.float32),
+        }
+        likelihood = np.empty((*by_chain, annotations.n_annotations), np.float32)
+        for place, bucket in enumerate(buckets):
+            n = len(bucket.cases)
+            case, slot = np.nonzero(bucket.slots >= 0)
+            for chain, kept in enumerate(found):
+                plausibility[chain][:, bucket.slots[case, slot]] = kept.plausibility[place][:, slot, case]
+                likelihood[chain][:, bucket.annotations] = kept.log_likelihood[place][:, bucket.row, bucket.case]
+                for name, values in (
+                    ("diverging", kept.diverging),
+                    ("energy", kept.energy),
+                    ("acceptance_rate", kept.acceptance),
+                ):
+                    statistics[name][chain][:, bucket.cases] = values[place][:, :n]
+        sampled = {"reliability": np.exp(np.stack([kept.shared.mean for kept in found]))}
+        if by_annotator:
+            sampled["annotator_reliability"] = np.exp(np.stack([kept.shared.each for kept in found]))
+            sampled["spread"] = np.exp(np.stack([kept.shared.spread for kept in found]))
+        del found, groups
+        release_memory()
+        judged = _judge(sampled, annotators, bars)
+        diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
+        diagnosed["converged"] &= _of_cases(judged, annotations, by_annotator)
+        diagnosed.attrs["shared"] = "reliability"
+        point = np.zeros(len(slots), np.float32)
+        named = Slots.of(annotations, remainder=False)
+        ml = maximum_likelihood(annotations, named, maximise, keys, progress=bars)
+        point[slots.find(named.case, named.class_index)] = ml
+        if not by_annotator:
+            weights = _tempered(plausibility, sampled["reliability"], slots)
+            program = Program(plackett_luce, (("mode", "power"),))
+            likelihood = log_likelihood(
+                annotations, slots, program, {"reliability": 1.0}, shape, weights, keys, progress=bars
+            )
+    arguments = {"per": per, "unranked": unranked, "concentration": float(concentration), "mode": "temper"}
+    arguments |= {"prior": list(map(float, prior)), "spread": float(spread)} | settings
+    converged = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
+    attrs = {"model": "tempered-plackett-luce", "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
+    attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
+    attrs["versions"] = versions_text()
+    posterior = build_posterior(
+        plausibility,
+        annotations,
+        slots,
+        point=point,
+        concentration=float(concentration),
+        sample_stats=statistics,
+        log_likelihood=likelihood,
+        convergence=diagnosed,
+        attrs=attrs,
+    )
+    return _with_reliabilities(posterior, sampled, annotators, judged)
+
+
+def annotator_reliabilities(posterior: Posterior, prob: float = 0.9) -> pd.DataFrame:
+    """Tell how reliable each annotator is, and how much of that is the others' doing.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`infer_reliability` with ``per="annotator"``.
+    prob
+        Probability of the intervals, from the same tail on either side.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
+        ``reliability``, ``lower``, ``upper``, ``shrinkage`` (0 to 1, see this module) and ``converged``.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no reliabilities of annotators, or ``prob`` is no probability.
+
+    References
+    ----------
+    Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel (hierarchical) models,
+    Technometrics 48, for pooling as a share of variance.
+    """
+    check_posterior(posterior)
+    group = posterior["posterior"]
+    if "annotator_reliability" not in group:
+        raise ArgumentError(
+            "this posterior has no reliabilities of single annotators: infer them, by infer_reliability(annotations, "
+            "per='annotator')."
+        )
+    if not isinstance(prob, Real) or isinstance(prob, bool) or not 0 < prob < 1:
+        raise ArgumentError(f"prob must be between 0 and 1, but {prob!r} was given: write for example 0.9.")
+    names = np.asarray(group["annotator"].values, str)
+    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
+    each = np.asarray(each).reshape(-1, len(names))
+    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
+    deviation = (np.log(each) - np.log(mean)) / spread
+    low, middle, high = np.quantile(each, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)
+    observed = posterior["observed_data"]["annotation_annotator"].values
+    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
+    table = pd.DataFrame(
+        {
+            "annotator": names.astype(object),
+            "annotations": np.bincount(observed, minlength=len(names)),
+            "reliability": middle,
+            "lower": low,
+            "upper": high,
+            "shrinkage": np.minimum(deviation.var(0), 1),
+            "converged": good,
+        }
+    )
+    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
+
+
+def simulated_coverage(
+    simulation: int, *, prob: float = 0.9, n_cases: int = 25, n_annotators: int = 4, seed: int = 0, **arguments: Any
+) -> dict[str, float]:
+    """Draw a reliability from its prior, annotations from it, and see whether its interval covers it.
+
+    Of many simulations, a share of ``prob`` should cover: intervals are those of the model that draws the data.
+
+    Parameters
+    ----------
+    simulation
+        Its number, from 0.
+    prob
+        Probability of the interval.
+    n_cases, n_annotators
+        Size of the data set: cases of three classes, all of whose annotators rank them.
+    seed
+        Of all simulations.
+    arguments
+        For :func:`infer_reliability`.
+
+    Returns
+    -------
+    dict
+        ``reliability``, ``lower``, ``upper``, ``covered`` (0 or 1), ``rank`` (share of draws below), ``converged``.
+    """
+    location, scale = arguments.get("prior", (0.0, 1.5))
+    rng = np.random.default_rng([check_seed(seed), simulation])
+    true = float(np.exp(rng.normal(location, scale)))
+    simulated = simulate_annotators(
+        n_cases,
+        [true] * n_annotators,
+        n_classes=3,
+        per_case=n_annotators,
+        full=True,
+        seed=int(rng.integers(2**32)),
+    )
+    posterior = infer_reliability(simulated.annotations, seed=simulation, progress=False, **arguments)
+    found = np.asarray(posterior["posterior"]["reliability"]).ravel()
+    lower, upper = np.quantile(found, [(1 - prob) / 2, (1 + prob) / 2])
+    good = bool(to_groups(posterior)["reliability_convergence"]["converged"].values.all())
+    return {
+        "reliability": true,
+        "lower": float(lower),
+        "upper": float(upper),
+        "covered": float(lower <= true <= upper),
+        "rank": float((found < true).mean()),
+        "converged": float(good),
+    }
+
+
+def check_inferable(model: object, mode: str | None) -> None:
+    """Refuse to infer the reliability of a model in which it has no posterior.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not Plackett-Luce with ``mode="temper"``.
+    """
+    if model != "plackett-luce":
+        name = model if isinstance(model, str) else getattr(model, "__name__", "the program")
+        raise ArgumentError(
+            f"reliability can be inferred under model='plackett-luce' alone, but {name!r} was given: choose that, or "
+            "choose among reliabilities by held-out density, see plausibly.compare."
+        )
+    if mode not in (None, "temper"):
+        raise ArgumentError(
+            f"reliability can be inferred by mode='temper' alone, but {mode!r} was given, under which a likelihood to "
+            "the power of γ is no probability of the annotations, so that a prior on γ has no posterior: leave mode "
+            "out, or choose among reliabilities by held-out density, see plausibly.compare."
+        )
+
+
+def _check(
+    annotations: object,
+    per: str,
+    unranked: str,
+    concentration: float,
+    prior: object,
+    spread: float,
+    draws: int,
+    chains: int,
+    warmup: int,
+) -> dict[str, int]:
+    """Refuse what is out of range; return the settings of the sampler."""
+    if not isinstance(annotations, Annotations):
+        raise ArgumentError(
+            f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
+            "build one with read_annotations or Annotations.from_…."
+        )
+    for name, value, choices in (("per", per, PER), ("unranked", unranked, UNRANKED)):
+        if value not in choices:
+            raise ArgumentError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
+    for name, number in (("concentration", concentration), ("spread", spread)):
+        if not _is_number(number) or not 1e-6 <= number <= 1e6:
+            raise ArgumentError(f"{name} must be between 1e-6 and 1e6, but {number!r} was given.")
+    pair = prior if isinstance(prior, tuple | list) else ()
+    if len(pair) != 2 or not all(map(_is_number, pair)) or not abs(pair[0]) <= 5 or not 1e-3 <= pair[1] <= 5:
+        raise ArgumentError(
+            "prior must be the mean (within ±5) and standard deviation (0.001 to 5) of the logarithm of reliability, "
+            f"but {prior!r} was given: write for example (0.0, 1.5)."
+        )
+    settings = {"draws": draws, "chains": chains, "warmup": warmup}
+    for (name, number), least in zip(settings.items(), (4, 1, 0), strict=True):
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
+            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {number!r} was given.")
+    return {name: int(number) for name, number in settings.items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _tempered(
+    plausibility: Float[np.ndarray, "chain draw slot"], reliability: Float[np.ndarray, "chain draw"], slots: Slots
+) -> Float[np.ndarray, "chain draw slot"]:
+    """The weights that annotators draw with, as shares of a case."""
+    logs = reliability[..., None] * np.log(np.maximum(plausibility, 1e-37))
+    logs -= np.maximum.reduceat(logs, slots.start[:-1], axis=-1)[..., slots.case]
+    weights = np.exp(logs)
+    return (weights / np.add.reduceat(weights, slots.start[:-1], axis=-1)[..., slots.case]).astype(np.float32)
+
+
+def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: Progress) -> xr.Dataset:
+    """Convergence of everything that is not a case's own, annotators last."""
+    shared = [name for name in ("reliability", "spread") if name in sampled]
+    columns = [sampled[name][..., None] for name in shared]
+    names = list(shared)
+    if "annotator_reliability" in sampled:
+        columns.append(sampled["annotator_reliability"])
+        names += [f"reliability of {name}" for name in annotators]
+    r_hat, bulk, tail, good = judge(np.concatenate(columns, axis=-1), progress=progress, what="reliabilities")
+    values = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
+    return xr.Dataset(
+        {name: ("quantity", column) for name, column in values.items()},
+        {"quantity": np.array(names, str)},
+        {"chains": len(columns[0]), "quantities": len(names)},
+    )
+
+
+def _of_cases(judged: xr.Dataset, annotations: Annotations, by_annotator: bool) -> np.ndarray:
+    """Whether the reliabilities that each case depends on have converged."""
+    good = judged["converged"].values
+    if not by_annotator:
+        return np.full(annotations.n_cases, good.all())
+    each = good[2:][annotations.annotation_annotator]
+    return np.logical_and.reduceat(each, annotations.case_start[:-1]) & good[:2].all()
+
+
+def _with_reliabilities(
+    posterior: Posterior, sampled: Mapping[str, np.ndarray], annotators: np.ndarray, judged: xr.Dataset
+) -> Posterior:
+    groups = to_groups(posterior)
+    variables = {
+        name: (("chain", "draw", "annotator")[: values.ndim], values.astype(np.float32))
+        for name, values in sampled.items()
+    }
+    coords = {"annotator": annotators} if "annotator_reliability" in sampled else {}
+    groups["posterior"] = groups["posterior"].assign(variables).assign_coords(coords)
+    groups["reliability_convergence"] = judged
+    return from_groups(groups, posterior.attrs)

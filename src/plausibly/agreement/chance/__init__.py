@@ -1,0 +1,1 @@
+"""Agreement beyond chance: alpha, KS, sigma and kappa."""

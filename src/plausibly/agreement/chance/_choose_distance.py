@@ -1,0 +1,154 @@
+"""Which distance tells agreement from chance best."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from plausibly.agreement.chance._agreement import Agreement, agreement
+from plausibly.distances import BY_TYPE, Distance, find_distance
+from plausibly.errors import ArgumentError, DistanceError
+from plausibly.labels._container import Labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Candidate = str | Distance | Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceChoice:
+    """Agreement by several distances.
+
+    Parameters
+    ----------
+    results
+        :class:`Agreement` by distance, best first.
+    """
+
+    results: Mapping[str, Agreement]
+
+    @property
+    def best(self) -> str:
+        """The distance with the highest KS."""
+        return next(iter(self.results))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per distance, best first.
+
+        Columns ``distance``, ``ks_superiority``, ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected``
+        (mean distances), ``warnings`` (sentences, parted by semicolons).
+        """
+        return pd.DataFrame(
+            [
+                {
+                    "distance": name,
+                    "ks_superiority": found.ks.superiority,
+                    "ks_statistic": found.ks.statistic,
+                    "sigma": found.sigma,
+                    "alpha": found.alpha,
+                    "observed": found.observed.mean(),
+                    "expected": found.expected.mean(),
+                    "warnings": "; ".join(found.warnings),
+                }
+                for name, found in self.results.items()
+            ]
+        )
+
+    def plot(self) -> "Figure":
+        """Draw the histograms of all distances, best first."""
+        from plausibly.plots import agreement_histograms
+
+        return agreement_histograms(self.results)
+
+    def heatmap(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the measures of all distances as a heat map (:func:`plausibly.plots.agreement_heatmap`)."""
+        from plausibly.plots import agreement_heatmap
+
+        return agreement_heatmap(self.results, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"DistanceChoice(best {self.best!r} of {', '.join(self.results)})"
+
+
+def choose_distance(
+    labels: Any, candidates: str | Iterable[Candidate] | Mapping[str, Candidate], **arguments: Any
+) -> DistanceChoice:
+    """Rank distances by how well they tell labels on one case from labels on different cases.
+
+    Alpha depends on the scale of a distance, so it cannot choose one; KS depends on the order of distances only. Choose
+    by it, look at the histograms, then read sigma of the chosen one as a lower bound on agreement that is no chance.
+
+    Parameters
+    ----------
+    labels
+        As for :func:`agreement`.
+    candidates
+        Names or functions; or, by names of your own, such; or a type of label, for all distances of the package:
+        ``"boxes"``, ``"spans"``, … (:data:`plausibly.distances.BY_TYPE`). A single function is a candidate, too.
+    **arguments
+        Further arguments of :func:`agreement`.
+
+    Returns
+    -------
+    DistanceChoice
+        ``.table``, ``.best``, ``.results``, ``.plot()``, ``.heatmap()``.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no candidates, or two of one name.
+    DistanceError
+        If a candidate fails, or cannot take the labels; the message begins with its name.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), section 5.
+
+    Examples
+    --------
+    >>> labels = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
+    >>> choice = choose_distance(labels, "vectors")
+    >>> choice.best, choice.table["distance"].tolist()
+    ('rmse', ['rmse', 'share_unequal'])
+    """
+    if isinstance(candidates, str):
+        if candidates not in BY_TYPE:
+            raise ArgumentError(
+                f"there is no type of label {candidates!r}: choose from {', '.join(BY_TYPE)}, or list distances."
+            )
+        candidates = list(BY_TYPE[candidates])
+    if callable(candidates):
+        candidates = [candidates]
+    if not isinstance(candidates, Iterable):
+        raise ArgumentError(
+            f"candidates are a type of label, or distances, but {candidates!r} was given: write for example 'boxes'."
+        )
+    preset = arguments.get("preset")
+    if isinstance(candidates, Mapping):
+        named = {str(name): find_distance(one, preset) for name, one in candidates.items()}
+    else:
+        named = {}
+        for one in candidates:
+            distance = find_distance(one, preset)
+            if distance.name in named:
+                raise ArgumentError(
+                    f"two candidates are called {distance.name!r}: give a mapping, such as "
+                    "{'strict': one, 'lenient': other}."
+                )
+            named[distance.name] = distance
+    if not named:
+        raise ArgumentError("there are no candidates: give at least one distance.")
+    labels = Labels.of(labels)
+    found = {}
+    for name, distance in named.items():
+        try:
+            found[name] = agreement(labels, distance, **arguments)
+        except DistanceError as error:
+            error.args = (f"{name}: {error}", *error.args[1:])
+            raise
+    ranked = sorted(found.items(), key=lambda item: -item[1].ks.superiority)
+    return DistanceChoice(dict(ranked))

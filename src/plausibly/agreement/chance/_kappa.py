@@ -1,0 +1,111 @@
+"""Kappas: agreement beyond chance without confidences or competence, to set beside weighted reliability."""
+
+from typing import Any
+
+import numpy as np
+
+from plausibly.annotations._names import _show, some
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._container import Labels
+
+
+def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
+    """Agreement of two annotators beyond chance, each with label frequencies of her own.
+
+    Parameters
+    ----------
+    labels
+        See :meth:`Labels.of`; an annotator labels a case once. Cases count that both labelled.
+    first, second
+        Names of the annotators; may be left out where there are two.
+
+    Returns
+    -------
+    1 for perfect agreement, also where a single label is in use and the formula would divide nothing by nothing.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more than two annotators and none were named, or one is unknown.
+    AnnotationError
+        If they share no case, or one labelled a case twice.
+
+    References
+    ----------
+    Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20.
+
+    Examples
+    --------
+    >>> round(cohen_kappa({"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 1}, "r": {"a": 0, "b": 0}}), 3)
+    0.4
+    """
+    labels = Labels.of(labels)
+    known = labels.annotators.tolist()
+    if first is None and second is None and len(known) == 2:
+        first, second = known
+    for name in (first, second):
+        if name is None or str(name) not in known:
+            raise ArgumentError(f"name two of the annotators, {some(known)}, but {_show(name)} was given.")
+    if str(first) == str(second):
+        raise ArgumentError(f"two different annotators are needed, but {_show(first)} was given twice.")
+    _refuse_repeats(labels)
+    names, code = labels.coded
+    said = np.full((2, len(labels.cases)), -1)
+    for row, name in enumerate((first, second)):
+        own = labels.annotator == known.index(str(name))
+        said[row, labels.case[own]] = code[own]
+    both = said[:, (said >= 0).all(axis=0)]
+    if not both.size:
+        raise AnnotationError(f"annotators {str(first)!r} and {str(second)!r} have no case in common; give such cases")
+    shares = [np.bincount(row, minlength=len(names)) / both.shape[1] for row in both]
+    return _kappa(float((both[0] == both[1]).mean()), float(shares[0] @ shares[1]))
+
+
+def fleiss_kappa(labels: Any) -> float:
+    """Agreement of several annotators beyond chance, with the label frequencies of all.
+
+    Parameters
+    ----------
+    labels
+        See :meth:`Labels.of`; an annotator labels a case once. Cases of fewer than two labels are left out. Fleiss has
+        the same number of labels for each case; where it differs, agreement is averaged over cases all the same.
+
+    Returns
+    -------
+    1 for perfect agreement, also where a single label is in use and the formula would divide nothing by nothing.
+
+    Raises
+    ------
+    AnnotationError
+        If no case has two labels, or an annotator labelled a case twice.
+
+    References
+    ----------
+    Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
+
+    Examples
+    --------
+    >>> round(fleiss_kappa({"p": {"a": 1, "b": 1, "c": 1}, "q": {"a": 0, "b": 0, "c": 1}}), 3)
+    0.25
+    """
+    labels = Labels.of(labels)
+    _refuse_repeats(labels)
+    names, code = labels.coded
+    n = np.diff(labels.start)
+    if (n < 2).all():
+        raise AnnotationError("no case has labels of two annotators, so that nobody can agree; give more labels")
+    kept = n[labels.case] >= 2
+    cells, counts = np.unique(labels.case[kept] * len(names) + code[kept], return_counts=True)
+    pairs = np.bincount(cells // len(names), counts * (counts - 1), len(n))
+    observed = pairs[n >= 2] / (n * (n - 1))[n >= 2]
+    shares = np.bincount(code[kept], minlength=len(names)) / kept.sum()
+    return _kappa(float(observed.mean()), float(shares @ shares))
+
+
+def _kappa(observed: float, expected: float) -> float:
+    return 1.0 if observed == 1 else (observed - expected) / (1 - expected)
+
+
+def _refuse_repeats(labels: Labels) -> None:
+    for label in 1 + np.flatnonzero((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)):
+        raise AnnotationError(f"{labels.where(label)}: a second label of the same case; kappa takes one, so keep one")

@@ -1,0 +1,212 @@
+"""Which labels are compared: pairs on one case, and pairs on different cases, as counts of pairs of distinct labels.
+
+With many labels and few distinct ones, counting pairs is what makes agreement cheap: whatever the number of labels, a
+distance is looked at once per pair of distinct labels, which are numbered by a **key**, ``lesser · D + greater``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.agreement.chance._distinct_labels import Distinct
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._container import Labels
+
+MOST = 10_000_000  #: pairs of distinct labels that are held at once
+
+
+@dataclass(frozen=True)
+class Within:
+    """Pairs of labels on one case: how many (``count``) of a case have a key; sorted by case."""
+
+    case: Int[np.ndarray, " entry"]
+    key: Int[np.ndarray, " entry"]
+    count: Int[np.ndarray, " entry"]
+
+
+@dataclass(frozen=True)
+class Across:
+    """Pairs of labels that show what chance would give.
+
+    Parameters
+    ----------
+    key
+        Distinct keys in increasing order, or those of the sample.
+    count
+        How many pairs of labels have a key.
+    resampled
+        From how often each case is drawn, the numbers of pairs with those keys.
+    n_all
+        How many pairs there are, sampled or not.
+    sampled
+        Whether the pairs are a sample.
+    """
+
+    key: Int[np.ndarray, " entry"]
+    count: Float[np.ndarray, " entry"]
+    resampled: Callable[[Float[np.ndarray, " case"]], Float[np.ndarray, " entry"]]
+    n_all: int
+    sampled: bool
+
+
+def within(labels: Labels, distinct: Distinct, same_annotator: bool) -> Within:
+    """Count the pairs of labels on one case.
+
+    Parameters
+    ----------
+    labels, distinct
+        Labels, and which of them are equal.
+    same_annotator
+        Whether two labels of one annotator are a pair.
+
+    Raises
+    ------
+    ArgumentError
+        If there are too many pairs to hold.
+    """
+    base = len(distinct)
+    found = _pairs(labels.case, distinct.code, base)
+    if same_annotator:
+        return found
+    unit = labels.case * len(labels.annotators) + labels.annotator
+    _, which, times = np.unique(unit, return_inverse=True, return_counts=True)
+    several = times[which] > 1
+    if not several.any():
+        return found
+    own = _pairs(unit[several], distinct.code[several], base)
+    case = np.concatenate([found.case, own.case // len(labels.annotators)])
+    key = np.concatenate([found.key, own.key])
+    order = np.lexsort((key, case))
+    new = np.flatnonzero(np.r_[True, (np.diff(case[order]) > 0) | (np.diff(key[order]) > 0)])
+    count = np.add.reduceat(np.concatenate([found.count, -own.count])[order], new)
+    left = count > 0
+    return Within(case[order][new][left], key[order][new][left], count[left])
+
+
+def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_case: bool) -> Across:
+    """Count all pairs of labels on different cases.
+
+    Parameters
+    ----------
+    labels, distinct
+        Labels, and which of them are equal.
+    everything
+        All pairs on one case.
+    own_case
+        Whether pairs on one case count, too, as in Krippendorff's form.
+
+    Raises
+    ------
+    ArgumentError
+        If there are too many pairs of distinct labels.
+    """
+    base, n_cases = len(distinct), len(labels.cases)
+    n_keys = base * (base + 1) // 2
+    if n_keys > MOST:
+        raise ArgumentError(
+            f"all pairs of {base:,} distinct labels are {n_keys:,}, more than the {MOST:,} that are held at once: "
+            'pass cross="sample", or a number of pairs.'
+        )
+    low, high = (side.astype(np.int32) for side in np.triu_indices(base))
+    diagonal = low == high
+    keys = low.astype(np.int64) * base + high
+    # How often a case has a label, for pairs of equal labels.
+    entry, times = np.unique(labels.case * base + distinct.code, return_counts=True)
+    place = np.searchsorted(keys, everything.key)
+    apart = everything.key // base != everything.key % base
+
+    def resampled(drawn: Float[np.ndarray, " case"]) -> Float[np.ndarray, " entry"]:
+        total = np.bincount(distinct.code, weights=drawn[labels.case], minlength=base)
+        count = total[low] * total[high]
+        count[diagonal] -= np.bincount(entry % base, weights=(times * drawn[entry // base]) ** 2, minlength=base)
+        count[diagonal] /= 2
+        times_drawn = drawn[everything.case]
+        own = everything.count * (times_drawn - times_drawn**2 * apart if own_case else -(times_drawn**2) * apart)
+        count += np.bincount(place, weights=own, minlength=len(keys))
+        return count
+
+    count = resampled(np.ones(n_cases))
+    return Across(keys, count, resampled, int(count.sum()), sampled=False)
+
+
+def across_sample(labels: Labels, distinct: Distinct, n_all: int, size: int, seed: int, *, own_case: bool) -> Across:
+    """Draw pairs of labels on different cases, with replacement.
+
+    Parameters
+    ----------
+    labels, distinct
+        Labels, and which of them are equal.
+    n_all
+        How many pairs there are.
+    size
+        How many to draw.
+    seed
+        Of the random numbers.
+    own_case
+        Whether pairs on one case are drawn, too.
+    """
+    rng, base, n = np.random.default_rng(seed), len(distinct), len(labels)
+    left, right = np.empty(0, np.int64), np.empty(0, np.int64)
+    while len(left) < size:
+        a, b = rng.integers(0, n, (2, max(1024, size - len(left))))
+        good = a != b if own_case else labels.case[a] != labels.case[b]
+        left, right = np.concatenate([left, a[good]]), np.concatenate([right, b[good]])
+    left, right = left[:size], right[:size]
+    low, high = np.sort([distinct.code[left], distinct.code[right]], axis=0)
+
+    def resampled(drawn: Float[np.ndarray, " case"]) -> Float[np.ndarray, " entry"]:
+        same = labels.case[left] == labels.case[right]
+        return np.where(same, drawn[labels.case[left]], drawn[labels.case[left]] * drawn[labels.case[right]])
+
+    return Across(low * base + high, np.ones(size), resampled, n_all, sampled=True)
+
+
+def n_across(labels: Labels, *, own_case: bool) -> int:
+    """Count the pairs of labels on different cases, or on any.
+
+    Examples
+    --------
+    >>> n_across(Labels.of({"p": {"ann": 1, "bob": 1}, "q": {"ann": 1}}), own_case=False)
+    2
+    """
+    sizes = np.bincount(labels.case, minlength=len(labels.cases)).tolist()
+    n = len(labels)
+    return n * (n - 1) // 2 - (0 if own_case else sum(size * (size - 1) // 2 for size in sizes))
+
+
+def pairable(labels: Labels, pairs: Within) -> Labels:
+    """Keep the labels of cases that have a pair.
+
+    Raises
+    ------
+    AnnotationError
+        If there are none.
+    """
+    has = np.zeros(len(labels.cases), bool)
+    has[pairs.case] = True
+    if not has.any():
+        raise AnnotationError(
+            f"none of the {len(labels.cases):,} cases has two labels to compare; agreement takes at least one that has"
+        )
+    return labels.select(has[labels.case])
+
+
+def _pairs(unit: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], base: int) -> Within:
+    """Count pairs within units, by way of how often each distinct label occurs in a unit."""
+    entry, times = np.unique(unit * base + code, return_counts=True)
+    unit, code = entry // base, entry % base
+    end = np.searchsorted(unit, unit, "right")
+    partners = end - np.arange(len(entry))  # itself and those after it
+    if partners.sum() > MOST:
+        raise ArgumentError(
+            f"the labels of single cases make {int(partners.sum()):,} pairs of distinct labels, more than the {MOST:,} "
+            "that are held at once: take a sample of the labels of each case."
+        )
+    left = np.repeat(np.arange(len(entry)), partners)
+    right = np.arange(len(left)) - np.repeat(np.cumsum(partners) - partners, partners) + left
+    count = np.where(left == right, times[left] * (times[left] - 1) // 2, times[left] * times[right])
+    some = count > 0
+    left, right = left[some], right[some]
+    return Within(unit[left], code[left] * base + code[right], count[some])

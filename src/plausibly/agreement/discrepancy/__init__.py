@@ -1,0 +1,1 @@
+"""The discrepancy ratio, and the alternatives that it replaces."""

@@ -1,0 +1,178 @@
+"""The discrepancy ratio, which asks whether a model is closer to the annotators than they are to each other."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from plausibly._progress import Progress
+from plausibly.agreement.discrepancy._annotator_disagreement import (
+    Opinions,
+    discrepancy_to_model,
+    discrepancy_to_others,
+)
+from plausibly.agreement.discrepancy._delta import Delta, find_delta
+from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.distances import LabelRefused
+from plausibly.errors import AnnotationError, DistanceError
+from plausibly.labels._case_columns import by_case, column_names
+from plausibly.labels._container import Labels
+from plausibly.labels._predictions import MODEL, Predictions, read_models
+from plausibly.labels._tables import to_objects
+
+
+def discrepancy_ratio(
+    labels: Any,
+    predictions: Any,
+    delta: str | Callable[[Any, Any], float] = "nominal",
+    group: str | Mapping[str, Any] | None = None,
+    *,
+    strata: str | Mapping[str, Any] | None = None,
+    tolerance: float | None = None,
+    progress: bool = True,
+) -> Discrepancy:
+    r"""Compare a model's disagreement with the annotators to their disagreement with each other.
+
+    With :math:`\psi` the mean disagreement over all pairs of two sets of labels, :math:`Y_j^i` the labels of annotator
+    :math:`j` for case :math:`i`, and :math:`A^i` the number of annotators of the case,
+
+    .. math::
+       \alpha^i = \frac{1}{A^i (A^i - 1)} \sum_{j \ne j'} \psi(Y_j^i, Y_{j'}^i), \quad
+       \mu^i = \frac{1}{A^i} \sum_j \psi(m^i, Y_j^i), \quad
+       \Delta = \frac{\mathrm{mean}_i \mu^i}{\mathrm{mean}_i \alpha^i}.
+
+    Below 1, the model is closer to the annotators than they are to each other.
+
+    Parameters
+    ----------
+    labels
+        A long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. An annotator may
+        label a case several times. Rows without a label are left out and counted.
+    predictions
+        A table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of columns, a list of rows), or
+        a mapping from the names of models to such tables or to mappings ``{case: label}``. A model may say several
+        things of a case, too.
+    delta
+        Disagreement δ of two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``, ``"hinge"``
+        (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one less the share of common members, of lists or of text
+        such as ``"a|b"``), a distance of :mod:`plausibly.distances` or its name, or a function, which is taken to be
+        symmetric and is called once for every pair of different labels. Where a distance compares labels that have
+        parts (boxes, spans, ranked lists), those that are text are read as JSON or Python literals, as the cells of
+        :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes its classes
+        and depth from all labels, the models' too, unless ``PartialRankings(depth, classes)`` gives them.
+    group
+        What the bootstrap draws anew, such as patients with several cases: the name of a column of the labels, or a
+        mapping from case to group. By default each case is a group.
+    strata
+        Kinds of case, such as their diagnosis, for Δ by stratum and its mean: a column or a mapping, as for ``group``.
+    tolerance
+        Of ``"hinge"``.
+    progress
+        Whether to show a bar.
+
+    Returns
+    -------
+    Discrepancy
+        With ``ratio``, ``model_discrepancy`` and ``annotator_discrepancy`` and what follows from them. Cases of fewer
+        than two annotators count for nothing, and are named in ``excluded``. Annotators who agree perfectly leave a
+        Δ of 1 to a model that agrees with them as perfectly, and of infinity to any other.
+
+    Raises
+    ------
+    AnnotationError
+        If no case has two annotators, labels are not of the type that ``delta`` compares, or numbers are so far apart
+        that their disagreement is not finite.
+    DistanceError
+        If a distance cannot take a label, or a function fails; the message names the label.
+    PredictionError
+        If a case that counts has no prediction, or predictions and labels are of different types.
+    ArgumentError
+        If there is no such disagreement.
+
+    References
+    ----------
+    Lovchinsky et al. (2020), Discrepancy ratio: evaluating model performance when even experts disagree on the truth,
+    ICLR.
+
+    Examples
+    --------
+    >>> labels = {"p": {"ann": "wart", "bob": "wart", "cy": "corn"}, "q": {"ann": "corn", "bob": "corn"}}
+    >>> result = discrepancy_ratio(labels, {"A": {"p": "wart", "q": "corn"}, "B": {"p": "corn", "q": "wart"}})
+    >>> round(result.annotator_discrepancy, 3), result.ratio.round(3).to_dict()
+    (0.333, {'A': 0.5, 'B': 2.5})
+    """
+    chosen = find_delta(delta, tolerance)
+    labels = Labels.of(labels, columns=column_names(group, strata))
+    opinions = Opinions.of(labels)
+    counts = opinions.n_annotators >= 2
+    if not counts.any():
+        raise AnnotationError(
+            f"no case has labels of two annotators ({len(labels.cases):,} cases, {len(labels.annotators):,} annotators "
+            "in all), so that nobody can be compared; give more labels"
+        )
+    models = read_models(predictions, labels, counts)
+    joined = comparable(labels, models, chosen)
+    groups, strata_found = by_case(group, labels, "group"), by_case(strata, labels, "stratum")
+    sizes = np.diff(labels.start).astype(np.int64)
+    slow = int((sizes * (sizes - 1) // 2).sum()) > chosen.pairs_of_seconds
+    with Progress(progress and slow) as bars, np.errstate(over="ignore", invalid="ignore"):
+        try:
+            compare = chosen.compare(joined, len(labels))
+        except LabelRefused as error:
+            raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
+        to_others = discrepancy_to_others(labels, joined[: len(labels)], opinions, chosen, compare, bars)
+        to_models, offset = {}, len(labels)
+        for name, model in models.items():
+            to_models[name] = discrepancy_to_model(model.case, offset, labels, opinions, compare, bars)
+            offset += len(model.case)
+    for found in (to_others, *(values[counts] for values in to_models.values())):
+        if not np.isfinite(found).all():
+            raise AnnotationError(
+                f"labels are so far apart that their disagreement ({chosen.name}) is not finite; change their unit"
+            )
+    return Discrepancy(
+        labels=labels,
+        opinions=opinions,
+        delta=chosen.name,
+        to_others=to_others,
+        to_models=to_models,
+        single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
+        group=groups[1],
+        strata=None if strata is None else strata_found,
+    )
+
+
+def comparable(labels: Labels, models: Mapping[str, Predictions], delta: Delta) -> np.ndarray:
+    """Join the labels of annotators and of models, in the form that a disagreement compares.
+
+    Raises
+    ------
+    AnnotationError
+        If a label is of the wrong type.
+    """
+    parts = [labels.values, *(model.values for model in models.values())]
+    if delta.is_numeric:
+        if not labels.is_numeric:
+            _ = labels.numbers  # of which one fails, and says where
+        return np.concatenate([labels.numbers, *(part.astype(np.float64) for part in parts[1:])])
+    joined = np.concatenate(parts) if labels.is_numeric else to_objects(value for part in parts for value in part)
+    if delta.function is None and delta.name == "nominal":
+        if labels.is_numeric:
+            return np.unique(joined, return_inverse=True)[1]
+        names, code = labels.coded
+        known = {name: number for number, name in enumerate(names)}
+        others = (known.setdefault(value, len(known)) for part in parts[1:] for value in part)
+        return np.concatenate([code, np.fromiter(others, np.int64)])
+    return joined
+
+
+def _where(place: int, labels: Labels, models: Mapping[str, Predictions]) -> str:
+    """Name the place of a label among those of annotators and of models."""
+    if place < len(labels):
+        return labels.where(place)
+    place -= len(labels)
+    for name, model in models.items():
+        if place < len(model.case):
+            return f"predictions of {name}, case {str(labels.cases[model.case[place]])!r}"
+        place -= len(model.case)
+    raise AssertionError(place)

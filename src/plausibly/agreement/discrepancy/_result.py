@@ -1,0 +1,403 @@
+"""The outcome of a comparison of models and annotators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_array
+
+from plausibly.agreement.discrepancy._annotator_disagreement import Opinions
+from plausibly.agreement.discrepancy._bootstrap import quantile, resampled_sums
+from plausibly.errors import ArgumentError
+from plausibly.labels._container import Labels
+
+REPLICATES, PROB = 1000, 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Discrepancy:
+    """Discrepancies of models and annotators, by case, and their ratios.
+
+    What is a number for a single model is a :class:`pandas.Series` by model where the models were named.
+
+    Parameters
+    ----------
+    labels, opinions
+        Of the annotators.
+    delta
+        Name of the disagreement.
+    to_others
+        For every opinion its discrepancies to the other opinions of its case, summed.
+    to_models
+        For every model its mean discrepancy to the annotators of each case; NaN where there is none.
+    single
+        Whether there is one model, without a name.
+    group
+        Group of every case, −1 without labels.
+    strata
+        Names of the strata, and that of every case.
+    """
+
+    labels: Labels
+    opinions: Opinions
+    delta: str
+    to_others: Float[np.ndarray, " opinion"]
+    to_models: Mapping[str, Float[np.ndarray, " case"]]
+    single: bool
+    group: Int[np.ndarray, " case"]
+    strata: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
+
+    def __repr__(self) -> str:
+        ratios = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in zip(self.models, self._ratios, strict=True))
+        return (
+            f"Discrepancy({ratios}; {self.delta}, {self.n_cases:,} cases, {len(self.labels.annotators):,} annotators, "
+            f"{len(self.excluded):,} cases excluded)"
+        )
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models."""
+        return list(self.to_models)
+
+    @cached_property
+    def included(self) -> Bool[np.ndarray, " case"]:
+        """Whether a case counts: two annotators at least."""
+        return self.opinions.n_annotators >= 2
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases count."""
+        return int(self.included.sum())
+
+    @property
+    def excluded(self) -> list[str]:
+        """Names of the cases that fewer than two annotators labelled."""
+        return self.labels.cases[~self.included].tolist()
+
+    @cached_property
+    def _by_case(self) -> Float[np.ndarray, "case statistic"]:
+        """Of the cases that count: the annotators' discrepancy and every model's."""
+        n = self.opinions.n_annotators
+        total = np.bincount(self.opinions.case, self.to_others, len(n))
+        annotators = total[self.included] / (n * (n - 1))[self.included]
+        return np.column_stack([annotators, *(model[self.included] for model in self.to_models.values())])
+
+    @cached_property
+    def _ratios(self) -> np.ndarray:
+        means = self._by_case.mean(axis=0)
+        return ratio_of(means[1:], means[0])
+
+    @property
+    def ratio(self) -> Any:
+        """Δ; below 1 the model is closer to the annotators than they are to each other."""
+        return self._shaped(self._ratios)
+
+    @property
+    def model_discrepancy(self) -> Any:
+        """μ, the mean disagreement of model and annotator."""
+        return self._shaped(self._by_case.mean(axis=0)[1:])
+
+    @property
+    def annotator_discrepancy(self) -> float:
+        """α, the mean disagreement of two annotators."""
+        return float(self._by_case.mean(axis=0)[0])
+
+    @property
+    def mean_per_class(self) -> Any:
+        """Mean of Δ over the strata, each of which counts alike.
+
+        Raises
+        ------
+        ArgumentError
+            If the cases have no strata.
+        """
+        return self._shaped(_mean_over_strata(self._strata_sums(), len(self.to_models) + 2))
+
+    def replicates(
+        self, replicates: int = REPLICATES, seed: int = 0, *, mean_per_class: bool = False, progress: bool = True
+    ) -> pd.DataFrame:
+        """Δ in bootstrap replicates, in which groups are drawn anew; a row each, a column for each model.
+
+        All models see the same groups, so that differences between columns are those of models.
+
+        Parameters
+        ----------
+        replicates
+            How many.
+        seed
+            Of the draws.
+        mean_per_class
+            Whether to give the mean of Δ over strata instead.
+        progress
+            Whether to show a bar.
+
+        Raises
+        ------
+        ArgumentError
+            If there is a single group.
+        """
+        group = np.unique(self.group[self.included], return_inverse=True)[1]
+        statistics = self._strata_statistics() if mean_per_class else self._by_case
+        sums = resampled_sums(statistics, group, replicates, seed, progress)
+        if mean_per_class:
+            values = _mean_over_strata(sums, len(self.to_models) + 2)
+        else:
+            values = ratio_of(sums[:, 1:], sums[:, :1])
+        return pd.DataFrame(values, columns=pd.Index(self.models, name="model"))
+
+    def interval(
+        self,
+        prob: float = PROB,
+        replicates: int = REPLICATES,
+        seed: int = 0,
+        *,
+        mean_per_class: bool = False,
+        progress: bool = True,
+    ) -> Any:
+        """Confidence interval of Δ, by quantiles of bootstrap replicates.
+
+        Parameters
+        ----------
+        prob
+            Its confidence, between 0 and 1.
+        replicates, seed, mean_per_class, progress
+            See :meth:`replicates`.
+
+        Returns
+        -------
+        Lower and upper end; with named models a data frame of the two.
+
+        Raises
+        ------
+        ArgumentError
+            If there is a single group, or ``prob`` is out of range.
+        """
+        check_share("prob", prob)
+        drawn = self.replicates(replicates, seed, mean_per_class=mean_per_class, progress=progress)
+        ends = pd.DataFrame(
+            {name: quantile(drawn.values, q) for name, q in (("lower", (1 - prob) / 2), ("upper", (1 + prob) / 2))},
+            index=drawn.columns,
+        )
+        return tuple(ends.iloc[0].tolist()) if self.single else ends
+
+    def non_inferiority(
+        self, margin: float = 0.0, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
+    ) -> pd.DataFrame:
+        """Test whether a model is no farther from the annotators than they are from each other, but for a margin.
+
+        The null hypothesis is Δ ≥ 1 + ``margin``; it is rejected, and the model found not inferior, if the upper end
+        of the one-sided confidence interval of Δ lies below that.
+
+        Parameters
+        ----------
+        margin
+            How far above 1 Δ may be, greater than −1; below 0 the test is one of superiority.
+        level
+            Probability of a false rejection.
+        replicates, seed
+            See :meth:`replicates`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By model: ``ratio``, ``upper``, ``p_value`` (the share of replicates at or above 1 + ``margin``, one counted
+            in addition), and ``non_inferior``.
+
+        Raises
+        ------
+        ArgumentError
+            If there is a single group, or ``margin`` or ``level`` is out of range.
+        """
+        check_share("level", level)
+        if not -1 < margin < np.inf:
+            raise ArgumentError(f"margin must be a number greater than -1, but {margin!r} was given: give 0.1.")
+        drawn = self.replicates(replicates, seed)
+        upper = quantile(drawn.values, 1 - level)
+        return pd.DataFrame(
+            {
+                "ratio": self._ratios,
+                "upper": upper,
+                "p_value": (1 + (drawn.values >= 1 + margin).sum(axis=0)) / (1 + replicates),
+                "non_inferior": upper < 1 + margin,
+            },
+            index=drawn.columns,
+        )
+
+    def annotators(self, prob: float | None = None, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
+        """Δ of every annotator, taken out and treated as a model of the others.
+
+        Cases count in which an annotator has two others beside her, since otherwise the others have no discrepancy of
+        their own.
+
+        Parameters
+        ----------
+        prob
+            Confidence of an interval to add, as columns ``lower`` and ``upper``; None for none.
+        replicates, seed
+            See :meth:`replicates`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among them) and
+            ``n_cases``. Where that is 0, nothing can be said and the other columns are NaN.
+
+        Raises
+        ------
+        ArgumentError
+            If an interval is asked for and there is a single group, or ``prob`` is out of range.
+        """
+        opinions = self.opinions
+        n = opinions.n_annotators[opinions.case]
+        total = np.bincount(opinions.case, self.to_others, len(self.labels.cases))
+        counts = n >= 3
+        case, annotator, n = opinions.case[counts], opinions.annotator[counts], n[counts]
+        own = self.to_others[counts] / (n - 1)
+        # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
+        left = total[case] - 2 * self.to_others[counts]
+        others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
+        people = len(self.labels.annotators)
+        columns = annotator[:, None] + people * np.arange(3)
+        values = np.column_stack([own, others, np.ones(len(own))])
+        shape = (len(self.labels.cases), 3 * people)
+        sums = csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
+        mean = sums.sum(axis=0).reshape(3, people)
+        n_cases = mean[2].astype(int)
+        with np.errstate(invalid="ignore"):
+            table = {"discrepancy": mean[0] / mean[2], "others_discrepancy": mean[1] / mean[2], "n_cases": n_cases}
+        ratio = np.where(n_cases > 0, ratio_of(mean[0], mean[1]), np.nan)
+        frame = pd.DataFrame({"ratio": ratio} | table, index=pd.Index(self.labels.annotators, name="annotator"))
+        if prob is not None:
+            check_share("prob", prob)
+            group = np.unique(self.group[self.included], return_inverse=True)[1]
+            drawn = resampled_sums(sums[np.flatnonzero(self.included)], group, replicates, seed, progress=True)
+            drawn = drawn.reshape(replicates, 3, people)
+            ratios, there = ratio_of(drawn[:, 0], drawn[:, 1]), drawn[:, 2] > 0
+            for place, (name, q) in enumerate((("lower", (1 - prob) / 2), ("upper", (1 + prob) / 2)), start=1):
+                # Replicates without a case of hers say nothing of an annotator.
+                ends = [
+                    quantile(own[kept], q) if kept.any() else np.nan
+                    for own, kept in zip(ratios.T, there.T, strict=True)
+                ]
+                frame.insert(place, name, ends)
+        return frame
+
+    def by_stratum(self) -> pd.DataFrame:
+        """Δ, μ and α by stratum and model.
+
+        Raises
+        ------
+        ArgumentError
+            If the cases have no strata.
+        """
+        sums = self._strata_sums().reshape(-1, len(self.to_models) + 2)
+        names = self._strata_names()
+        rows = []
+        for name, (n, annotators, *models) in zip(names, sums, strict=True):
+            for model, value in zip(self.models, models, strict=True):
+                row = {"stratum": name, "model": model, "ratio": float(ratio_of(value, annotators))}
+                row |= {"model_discrepancy": value / n, "annotator_discrepancy": annotators / n}
+                rows.append(row | {"n_cases": int(n)})
+        return pd.DataFrame(rows)
+
+    def by_case(self) -> pd.DataFrame:
+        """Discrepancies of the annotators and of every model by case, and the number of annotators.
+
+        Only cases that count have a row; ``excluded`` names the others.
+        """
+        frame = pd.DataFrame(
+            {"n_annotators": self.opinions.n_annotators[self.included], "annotator_discrepancy": self._by_case[:, 0]},
+            index=pd.Index(self.labels.cases[self.included], name="case"),
+        )
+        for place, name in enumerate(self.models, start=1):
+            frame[f"model_discrepancy {name}"] = self._by_case[:, place]
+        return frame
+
+    def to_frame(
+        self, prob: float | None = PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
+    ) -> pd.DataFrame:
+        """Δ with its interval, μ and α, and how many cases count, by model.
+
+        Parameters
+        ----------
+        prob
+            Confidence of the interval; None leaves it out, as it is left out where there is a single group.
+        replicates, seed, progress
+            See :meth:`replicates`.
+        """
+        frame = pd.DataFrame(
+            {
+                "ratio": self._ratios,
+                "model_discrepancy": self._by_case.mean(axis=0)[1:],
+                "annotator_discrepancy": self.annotator_discrepancy,
+                "n_cases": self.n_cases,
+                "n_excluded": len(self.excluded),
+            },
+            index=pd.Index(self.models, name="model"),
+        )
+        if prob is not None and len(np.unique(self.group[self.included])) > 1:
+            check_share("prob", prob)
+            drawn = self.replicates(replicates, seed, progress=progress).values
+            frame.insert(1, "lower", quantile(drawn, (1 - prob) / 2))
+            frame.insert(2, "upper", quantile(drawn, (1 + prob) / 2))
+        return frame
+
+    def _strata_names(self) -> np.ndarray:
+        if self.strata is None:
+            raise ArgumentError("the cases have no strata: name a column of them with strata=.")
+        names, code = self.strata
+        return names[np.unique(code[self.included])]
+
+    def _strata_statistics(self) -> csr_array:
+        """Of every case, in the columns of its stratum: 1, the annotators' discrepancy, and every model's."""
+        names = self._strata_names()
+        assert self.strata is not None
+        code = np.unique(self.strata[1][self.included], return_inverse=True)[1]
+        values = np.column_stack([np.ones(self.n_cases), self._by_case])
+        width = values.shape[1]
+        columns = code[:, None] * width + np.arange(width)
+        rows = np.repeat(np.arange(self.n_cases), width)
+        return csr_array((values.ravel(), (rows, columns.ravel())), shape=(self.n_cases, width * len(names)))
+
+    def _strata_sums(self) -> np.ndarray:
+        return self._strata_statistics().sum(axis=0)
+
+    def _shaped(self, values: np.ndarray) -> Any:
+        return float(values[0]) if self.single else pd.Series(values, index=pd.Index(self.models, name="model"))
+
+
+def ratio_of(model: Any, annotators: Any) -> np.ndarray:
+    """Divide; nothing by nothing is 1, since the model is as close to the annotators as they are to each other.
+
+    Examples
+    --------
+    >>> ratio_of(np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0])).tolist()
+    [0.5, 1.0, inf]
+    """
+    model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
+    alike = np.where(model > 0, np.inf, 1.0)
+    return np.divide(model, annotators, out=alike, where=annotators > 0)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a probability that is not strictly between 0 and 1.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not.
+    """
+    if not 0 < value < 1:
+        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example 0.95.")
+
+
+def _mean_over_strata(sums: np.ndarray, width: int) -> np.ndarray:
+    """Average Δ over the strata that a replicate has."""
+    by_stratum = sums.reshape(*sums.shape[:-1], -1, width)
+    there = by_stratum[..., :1] > 0
+    ratios = ratio_of(by_stratum[..., 2:], by_stratum[..., 1:2])
+    return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)

@@ -1,0 +1,224 @@
+"""The discrepancy ratio of a score that is cut at a threshold, and the threshold chosen on other data."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from plausibly._progress import Progress
+from plausibly.agreement.discrepancy._annotator_disagreement import Opinions, discrepancy_to_others
+from plausibly.agreement.discrepancy._delta import find_delta
+from plausibly.agreement.discrepancy._result import Discrepancy, ratio_of
+from plausibly.annotations._names import _show
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.labels._case_columns import by_case, column_names
+from plausibly.labels._container import Labels
+from plausibly.labels._predictions import read_models
+
+_MANY = 10_000_000  # labels that take seconds
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCurve:
+    """Δ of a score at every threshold: a case is positive if its score is above it.
+
+    Parameters
+    ----------
+    thresholds
+        In increasing order; the first, −∞, calls every case positive, the last, the greatest score, none.
+    ratio
+        Δ at each.
+    scores
+        Of every case that counts.
+    discrepancies
+        Of every case that counts: the annotators' discrepancy, and the model's if it calls the case negative and if
+        it calls it positive.
+    comparison
+        The annotators and their groups, without a model.
+    positive
+        The label that a high score stands for.
+    """
+
+    thresholds: Float[np.ndarray, " threshold"]
+    ratio: Float[np.ndarray, " threshold"]
+    scores: Float[np.ndarray, " case"]
+    discrepancies: Float[np.ndarray, "case 3"]
+    comparison: Discrepancy
+    positive: Any
+
+    @property
+    def best(self) -> float:
+        """The threshold of the least Δ, halfway to the next score that would change anything."""
+        return _best(self.thresholds, self.ratio)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Δ by threshold."""
+        return pd.DataFrame({"threshold": self.thresholds, "ratio": self.ratio})
+
+    def at(self, threshold: float) -> Discrepancy:
+        """Δ of the score cut at a threshold, with intervals and all: choose it on other data than these.
+
+        Parameters
+        ----------
+        threshold
+            Such as ``best`` of the curve of another set.
+        """
+        return self._cut(self.scores > threshold)
+
+    def cross_fitted(self, folds: int = 5, seed: int = 0) -> Discrepancy:
+        """Δ with every case's threshold chosen on the other folds, whose groups are others.
+
+        Parameters
+        ----------
+        folds
+            How many parts to divide the groups into, from 2 to their number.
+        seed
+            Of the division.
+
+        Raises
+        ------
+        ArgumentError
+            If there are fewer groups than folds.
+        """
+        group = np.unique(self.comparison.group[self.comparison.included], return_inverse=True)[1]
+        n_groups = int(group.max()) + 1
+        if not 2 <= folds <= n_groups:
+            raise ArgumentError(
+                f"folds must lie between 2 and the number of groups, {n_groups}, but {folds!r} was given: choose there."
+            )
+        fold = (np.random.default_rng(seed).permutation(n_groups) % folds)[group]
+        positive = np.zeros(len(self.scores), bool)
+        for number in range(folds):
+            own = fold == number
+            positive[own] = self.scores[own] > _best(*_curve(self.scores[~own], self.discrepancies[~own]))
+        return self._cut(positive)
+
+    def _cut(self, positive: np.ndarray) -> Discrepancy:
+        whole = np.full(len(self.comparison.labels.cases), np.nan)
+        whole[self.comparison.included] = np.where(positive, self.discrepancies[:, 2], self.discrepancies[:, 1])
+        given = self.comparison
+        return Discrepancy(
+            labels=given.labels,
+            opinions=given.opinions,
+            delta=given.delta,
+            to_others=given.to_others,
+            to_models={"model": whole},
+            single=True,
+            group=given.group,
+            strata=None,
+        )
+
+
+def threshold_curve(
+    labels: Any, scores: Any, group: Any = None, *, positive: Any = None, progress: bool = True
+) -> ThresholdCurve:
+    """Compute Δ of a score at every threshold, for labels of two kinds.
+
+    Parameters
+    ----------
+    labels
+        See :func:`discrepancy_ratio`; two different labels.
+    scores
+        A table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; the higher, the more positive.
+    group
+        What belongs together in folds and bootstraps, see :func:`discrepancy_ratio`.
+    positive
+        The label that a high score stands for; by default the greater of the two.
+    progress
+        Whether to show a bar.
+
+    Returns
+    -------
+    ThresholdCurve
+        The Δ of its best threshold is too good, as it was chosen on the same data: use
+        :meth:`ThresholdCurve.cross_fitted`, or :meth:`ThresholdCurve.at` with other data.
+
+    Raises
+    ------
+    AnnotationError
+        If there are not two different labels, or no case has two annotators.
+    PredictionError
+        If a score is missing or no finite number.
+
+    References
+    ----------
+    Lovchinsky et al. (2020), Discrepancy ratio, ICLR.
+
+    Examples
+    --------
+    >>> labels = {"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 1}, "r": {"a": 0, "b": 0}}
+    >>> curve = threshold_curve(labels, {"p": 0.9, "q": 0.3, "r": 0.1})
+    >>> curve.ratio.tolist(), round(curve.best, 6)
+    ([1.5, 0.5, 0.5, 1.5], 0.2)
+    """
+    labels = Labels.of(labels, columns=column_names(group))
+    opinions = Opinions.of(labels)
+    names, code = labels.coded
+    if len(names) != 2:
+        raise AnnotationError(
+            f"a threshold parts two labels, but there are {len(names)} ({', '.join(map(_show, names[:3].tolist()))}"
+            f"{', …' if len(names) > 3 else ''}); give labels of two kinds"
+        )
+    if positive is None:
+        positive = names[1].item() if labels.is_numeric else names[1]
+    elif positive not in names.tolist():
+        raise ArgumentError(f"positive must be one of the labels {names.tolist()}, but {positive!r} was given.")
+    is_positive = code == names.tolist().index(positive)
+    counts = opinions.n_annotators >= 2
+    if not counts.any():
+        raise AnnotationError("no case has labels of two annotators, so that nobody can be compared; give more labels")
+    found = _scores(scores, labels, counts)
+    delta = find_delta("nominal")
+    with Progress(progress and len(labels) > _MANY) as bars:
+        to_others = discrepancy_to_others(labels, code, opinions, delta, delta.compare(code), bars)
+    share = np.bincount(opinions.of_label, is_positive) / opinions.size
+    to_negative = np.bincount(opinions.case, share, len(counts)) / np.maximum(opinions.n_annotators, 1)
+    comparison = Discrepancy(
+        labels, opinions, "nominal", to_others, {}, False, by_case(group, labels, "group")[1], None
+    )
+    discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative[counts], 1 - to_negative[counts]])
+    return ThresholdCurve(*_curve(found[counts], discrepancies), found[counts], discrepancies, comparison, positive)
+
+
+def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:
+    """Read a score for every case that needs one."""
+    if isinstance(scores, str | os.PathLike) or "score" in scores or hasattr(scores, "columns"):
+        read = read_models(scores, labels, needed, "score")["model"]
+    else:
+        read = read_models({"model": scores}, labels, needed, "score")["model"]
+    if len(read.case) > len(np.unique(read.case)):
+        twice = read.case[1:][np.diff(read.case) == 0][0]
+        raise PredictionError(f"case {str(labels.cases[twice])!r} has more than one score; keep one")
+    found = np.full(len(labels.cases), np.nan)
+    for case, value in zip(read.case, read.values, strict=True):
+        try:
+            found[case] = float(value)
+        except (TypeError, ValueError):
+            found[case] = np.nan
+        if not np.isfinite(found[case]):
+            raise PredictionError(
+                f"case {str(labels.cases[case])!r}: the score is {_show(value)}; write a finite number"
+            )
+    return found
+
+
+def _curve(
+    scores: Float[np.ndarray, " case"], discrepancies: Float[np.ndarray, "case 3"]
+) -> tuple[Float[np.ndarray, " threshold"], Float[np.ndarray, " threshold"]]:
+    """Compute Δ at every threshold by cumulative sums over the cases in order of their scores."""
+    order: Int[np.ndarray, " case"] = np.argsort(scores, kind="stable")
+    ordered, (annotators, negative, positive) = scores[order], discrepancies[order].T
+    below = np.concatenate([[0.0], np.cumsum(negative)])
+    above = np.concatenate([np.cumsum(positive[::-1])[::-1], [0.0]])
+    last = np.concatenate([[True], np.diff(ordered) > 0, [True]])  # of equal scores
+    return np.concatenate([[-np.inf], ordered])[last], ratio_of((below + above)[last], annotators.sum())
+
+
+def _best(thresholds: np.ndarray, ratio: np.ndarray) -> float:
+    place = int(ratio.argmin())
+    if 0 < place < len(thresholds) - 1:
+        return float(thresholds[place] + thresholds[place + 1]) / 2
+    return float(thresholds[place])

@@ -1,0 +1,1 @@
+"""Weighted reliability, from confidence and competence."""

@@ -1,0 +1,155 @@
+"""How sure an annotator was of a label, and how much of that chance would have given."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.annotations._names import _show, some
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._container import Labels
+
+COLUMN = "confidence"
+
+
+def read_confidence(
+    labels: Labels, confidence: str | float | None, scale: Mapping[Any, float] | tuple[float, float] | None
+) -> Float[np.ndarray, " label"]:
+    """Find the confidence of every label, from 0 to 1.
+
+    Parameters
+    ----------
+    labels
+        With the column of that name.
+    confidence
+        Name of a column, a number for all labels, or None: the column ``confidence`` if there is one, else 1.
+    scale
+        How cells become confidences: a mapping from each level, a pair (least, greatest) for linear, or None if they
+        are confidences.
+
+    Raises
+    ------
+    AnnotationError
+        If a cell is missing, not on the scale, or no number from 0 to 1.
+    ArgumentError
+        If the scale is none, or there is nothing to apply it to.
+    """
+    column = COLUMN if confidence is None and COLUMN in labels.columns else confidence
+    if column is None or isinstance(column, Real):
+        if scale is not None:
+            raise ArgumentError(f"scale turns a column into confidences, but there is none with confidence={column!r}.")
+        value = 1.0 if column is None else float(column)
+        if not 0 <= value <= 1:
+            raise ArgumentError(f"confidence lies between 0 and 1, but {confidence!r} was given for all labels.")
+        return np.full(len(labels), value)
+    if isinstance(scale, Mapping):
+        return _by_level(labels, str(column), scale)
+    values = labels.floats(str(column))
+    low, high = (0.0, 1.0) if scale is None else _ends(scale)
+    for label in np.flatnonzero((values < low) | (values > high)):
+        mend = "give scale=, how it becomes a confidence" if scale is None else "correct it, or the scale"
+        raise AnnotationError(
+            f"{labels.where(label)}: the {column} is {values[label]:g}, outside {low:g} to {high:g}; {mend}"
+        )
+    return (values - low) / (high - low)
+
+
+def chance_of(
+    code: Int[np.ndarray, " label"], names: np.ndarray, chance: str | Mapping[Any, float], n_classes: int | None
+) -> Float[np.ndarray, " label"]:
+    """Find the probability with which chance gives each label.
+
+    Parameters
+    ----------
+    code, names
+        Of every label, and what the codes stand for.
+    chance
+        ``"uniform"``, ``"empirical"`` (the share of the label among all), or a probability by label.
+    n_classes
+        How many labels there could be, for ``"uniform"``; by default those in use.
+
+    Raises
+    ------
+    ArgumentError
+        If ``chance`` is none of these, a label is not in it, or there are more labels than classes.
+    """
+    if n_classes is not None and chance != "uniform":
+        raise ArgumentError(f"n_classes is for chance='uniform', but chance={chance!r} was given: leave one out.")
+    if isinstance(chance, Mapping):
+        absent = [name for name in names.tolist() if name not in chance]
+        if absent:
+            raise ArgumentError(f"chance has no probability of {some(absent)}: give one for every label.")
+        by_name = np.array([float(chance[name]) for name in names.tolist()])
+        if not ((by_name >= 0) & (by_name <= 1)).all() or by_name.sum() > 1 + 1e-9:
+            raise ArgumentError(
+                f"chance must be probabilities, but {_show(dict(chance))} was given: let them sum to 1."
+            )
+        return by_name[code]
+    if chance == "uniform":
+        n = len(names) if n_classes is None else n_classes
+        if not isinstance(n, Integral) or n < len(names):
+            raise ArgumentError(
+                f"n_classes must be a whole number, at least that of the labels in use, {len(names)}, but is {n!r}."
+            )
+        return np.full(len(code), 1 / n)
+    if chance == "empirical":
+        return (np.bincount(code) / len(code))[code]
+    raise ArgumentError(
+        f'chance must be "uniform", "empirical" or probabilities by label, but {chance!r} was given: choose one.'
+    )
+
+
+def beyond_chance(
+    confidence: Float[np.ndarray, "*label"], chance: Float[np.ndarray, "*label"]
+) -> Float[np.ndarray, "*label"]:
+    """Probability that a label was not given by chance, c / (c + (1 − c) p); 0 where there is no confidence.
+
+    References
+    ----------
+    Cabitza, Campagner et al. (2020), The elephant in the machine, Applied Sciences 10, 4014.
+
+    Examples
+    --------
+    >>> beyond_chance(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])).round(3).tolist()
+    [0.0, 0.667, 1.0]
+    """
+    guessed = (1 - confidence) * chance
+    return np.divide(confidence, confidence + guessed, out=np.zeros(confidence.shape), where=confidence > 0)
+
+
+def _by_level(labels: Labels, column: str, scale: Mapping[Any, float]) -> np.ndarray:
+    values = np.array(list(scale.values()), float)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ArgumentError(f"a scale gives confidences from 0 to 1, but {_show(dict(scale))} was given.")
+    # Levels of a text file are text, and numbers as keys would miss them.
+    known = {_level(level): value for level, value in zip(scale, values, strict=True)}
+    found = np.empty(len(labels))
+    for place, cell in enumerate(labels.columns[column].tolist()):
+        level = _level(cell)
+        if level not in known:
+            raise AnnotationError(
+                f"{labels.where(place)}: the {column} {_show(cell)} is not on the scale {some(list(scale), 6)}; "
+                "correct it, or the scale"
+            )
+        found[place] = known[level]
+    return found
+
+
+def _level(value: Any) -> str:
+    text = str(value).strip()
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _ends(scale: Any) -> tuple[float, float]:
+    try:
+        low, high = map(float, scale)
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high:
+        raise ArgumentError(
+            f"scale must be a mapping from level to confidence, or a pair (least, greatest), but {_show(scale)} was "
+            "given."
+        )
+    return low, high

@@ -1,0 +1,65 @@
+"""Label counts: how many annotators chose each class of each case."""
+
+import numpy as np
+
+from plausibly.annotations._names import numbered, to_names
+from plausibly.annotations._rows import Rows, check_size
+from plausibly.annotations.io._matrix import Matrix
+from plausibly.errors import AnnotationError
+
+
+def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:
+    """Read every count as that many anonymous annotators who named one class each.
+
+    Parameters
+    ----------
+    matrix
+        Counts (case, class), whole numbers ≥ 0, at least one per row.
+    classes
+        Class names, (K,); if None those of the header, or "0", "1", … without one.
+    cases
+        Case names, (N,); if None those of the column "case", or "0", "1", … without one.
+
+    Raises
+    ------
+    AnnotationError
+        If a count is negative, a fraction or not finite, a row is all zeros, or numbers of rows and names differ.
+    """
+    n_cases, n_columns = matrix.values.shape
+    if classes is None:
+        classes = to_names(matrix.columns or range(n_columns), "class")
+    values = matrix.by_class(classes, AnnotationError)
+    if cases is None:
+        cases = to_names(range(n_cases) if matrix.cases is None else matrix.cases, "case")
+    if len(cases) != n_cases:
+        raise AnnotationError(f"there are {n_cases} rows of counts for {len(cases)} case names; give a name per row")
+    with np.errstate(invalid="ignore"):  # of a NaN that signals
+        fraction = values != np.floor(values)
+    rules = (
+        (~np.isfinite(values), "is not finite", "give a whole number"),
+        (values < 0, "is negative", "give how many annotators chose the class, 0 or more"),
+        (fraction, "is a fraction", "give how many annotators chose the class, not their share"),
+    )
+    for broken, what, mend in rules:
+        if broken.any():
+            i, k = np.argwhere(broken)[0]
+            raise AnnotationError(
+                f"case {str(cases[i])!r}, class {str(classes[k])!r}: the count {values[i, k]:g} {what}; {mend}"
+            )
+    for i in np.flatnonzero((values == 0).all(axis=1)):
+        raise AnnotationError(f"case {str(cases[i])!r}: all counts are 0, nobody annotated it; remove the row")
+    check_size(values.sum(dtype=np.float64), n_cases)
+    case, class_index = np.nonzero(values)
+    repeats = values[case, class_index].astype(np.int64)
+    case, class_index = np.repeat(case, repeats), np.repeat(class_index, repeats)
+    position = np.arange(len(case)) - np.searchsorted(case, case)
+    return Rows(
+        cases=cases,
+        classes=classes,
+        annotators=numbered(position.max() + 1),
+        anonymous=True,
+        case=case,
+        annotator=position,
+        class_index=class_index,
+        rank=np.zeros(len(case), dtype=np.int8),
+    )

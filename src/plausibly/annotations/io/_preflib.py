@@ -1,0 +1,246 @@
+"""PrefLib's files of votes: one file is one case, its alternatives are the classes, its voters the annotators.
+
+The four kinds differ in whether votes may tie alternatives (``t``) or not (``s``), and whether every vote names all
+alternatives (``c``) or some (``i``). A line "12: 3,{1,2}" stands for twelve voters, who have no names: annotators are
+anonymous. A header of lines with "#" says how many alternatives and voters there are and what the alternatives are
+called; files from before 2022 have a number and "number,name" lines instead, and both are read.
+
+Several files are several cases, by the names of the files, and must have the same alternatives in the same order unless
+classes are given.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from plausibly.annotations._names import _show, numbered, repeated, some, to_names, unknown_class
+from plausibly.annotations._rows import Rows, check_size
+from plausibly.annotations.io._files import lines_of, naming, read_text
+from plausibly.errors import AnnotationError, FileError
+
+SUFFIXES = (".soc", ".soi", ".toc", ".toi")
+_HEADER = re.compile(r"# *([A-Z ]+?)(?: *([0-9]{1,9}))? *:(.*)")
+_ITEM = r"(?:[0-9]{1,9}|\{ *[0-9]{1,9}(?: *, *[0-9]{1,9})* *\})"
+_ORDER = re.compile(rf" *{_ITEM}(?: *, *{_ITEM})* *")
+_VOTES = re.compile(r"([0-9]{1,9}) *[:,](.*)")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The votes of one file.
+
+    Parameters
+    ----------
+    classes
+        Names of the alternatives.
+    counts
+        How many voters gave each order.
+    orders
+        Blocks of alternatives, counted from 0, best first.
+    """
+
+    classes: np.ndarray
+    counts: list[int]
+    orders: list[list[list[int]]]
+
+
+def read_preflib(path: Path, classes: np.ndarray | None) -> Rows:
+    """Read one file as one case, or a folder as a case per file.
+
+    Parameters
+    ----------
+    path
+        A file with one of :data:`SUFFIXES`, or a folder that holds such files.
+    classes
+        Class names that rule; the alternatives, in any order, have to be among them. If None, the alternatives.
+
+    Raises
+    ------
+    FileError
+        If a file cannot be read, is not of this format, or its numbers of alternatives and voters are not those of its
+        header.
+    AnnotationError
+        If a vote ranks an alternative twice, or not as the file's suffix allows; or files differ in alternatives.
+    """
+    if not path.is_dir():
+        return _rows({case_name(path): parse_profile(read_text(path), path.suffix.lower())}, classes)
+    profiles: dict[str, Profile] = {}
+    first = None
+    for one in sorted(path.iterdir()):
+        if one.suffix.lower() not in SUFFIXES:
+            continue
+        with naming(one.name):
+            if case_name(one) in profiles:
+                raise FileError(f"another file names the case {case_name(one)!r}, too; rename one")
+            profile = parse_profile(read_text(one), one.suffix.lower())
+            if first is None:
+                first = profile
+            elif classes is None and not np.array_equal(profile.classes, first.classes):
+                raise AnnotationError(
+                    "its alternatives are not those of the files before it; pass classes= (--classes) with all names, "
+                    "or read the files one by one"
+                )
+            profiles[case_name(one)] = profile
+    if not profiles:
+        raise FileError(f"the folder has no {some(SUFFIXES, 4)} files; name another")
+    return _rows(profiles, classes)
+
+
+def case_name(path: Path) -> str:
+    """Return the name of the case that a file stands for: the file's, what cannot be in file names written as %XX."""
+    return unquote(path.stem)
+
+
+def parse_profile(text: str, suffix: str) -> Profile:
+    """Read the text of a file.
+
+    Raises
+    ------
+    FileError
+        If it is not of the format.
+    AnnotationError
+        If a vote does not fit the alternatives or the suffix.
+    """
+    lines = lines_of(text)
+    head, names, start = _header(lines) if text.lstrip().startswith("#") else _old_header(lines)
+    n_classes = head.get("NUMBER ALTERNATIVES", len(names))
+    if sorted(names) != list(range(1, n_classes + 1)):
+        raise FileError(
+            f"the header promises {n_classes} alternatives and names {len(names)}; number them from 1 and name each "
+            f"once"
+        )
+    classes = to_names([names[i] for i in range(1, n_classes + 1)], "class")
+    counts: list[int] = []
+    orders: list[list[list[int]]] = []
+    for number, line in enumerate(lines[start:], start + 1):
+        if not line.strip():
+            continue
+        found = _VOTES.fullmatch(line.strip())
+        if found is None or not _ORDER.fullmatch(found[2]):
+            raise FileError(f"line {number} is {_show(line)}; write votes like 12: 3,{{1,2}}")
+        if not int(found[1]):
+            raise AnnotationError(f"line {number}: nobody gave this vote; remove it, or give a number of 1 or more")
+        counts.append(int(found[1]))
+        orders.append(_order(found[2], number, n_classes, suffix))
+    if not orders:
+        raise AnnotationError("there are no votes; give at least one")
+    check_size(sum(count * sum(map(len, order)) for count, order in zip(counts, orders, strict=True)), len(orders))
+    for what, have in (("NUMBER VOTERS", sum(counts)), ("NUMBER UNIQUE ORDERS", len(orders))):
+        if head.get(what, have) != have:
+            raise FileError(
+                f"the header promises {head[what]} as {what.lower()}, and there are {have}; the file is cut off, "
+                "or the header wrong, so write it again"
+            )
+    return Profile(classes, counts, orders)
+
+
+def _header(lines: list[str]) -> tuple[dict[str, int], dict[int, str], int]:
+    """Read the lines with "#": numbers by what they count, alternatives by number, and where the votes begin."""
+    head: dict[str, int] = {}
+    names: dict[int, str] = {}
+    start = 0
+    for start, line in enumerate(lines):
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        found = _HEADER.fullmatch(line.strip())
+        if found is None:
+            continue
+        key, number, content = found[1], found[2], found[3].strip()
+        if key == "ALTERNATIVE NAME" and number:
+            if int(number) in names:
+                raise FileError(f"line {start + 1} names alternative {number} again; name each once")
+            names[int(number)] = content
+        elif key.startswith("NUMBER "):
+            if not re.fullmatch("[0-9]{1,9}", content):
+                raise FileError(f"line {start + 1}: {key.lower()} is {_show(content)}; write a whole number")
+            head[key] = int(content)
+    else:
+        start += 1
+    return head, names, start
+
+
+def _old_header(lines: list[str]) -> tuple[dict[str, int], dict[int, str], int]:
+    """Read the form from before 2022: a number, that many "number,name", and "voters,sum,orders"."""
+    lines = [line.strip() for line in lines]
+    first = next((place for place, line in enumerate(lines) if line), 0)
+    if not re.fullmatch("[0-9]{1,6}", lines[first]):
+        raise FileError(
+            f"line {first + 1} is {_show(lines[first])}; begin with '# NUMBER ALTERNATIVES: …' and its like"
+        )
+    n_classes = int(lines[first])
+    names: dict[int, str] = {}
+    for place in range(first + 1, min(first + 1 + n_classes, len(lines))):
+        number, _, name = lines[place].partition(",")
+        if not re.fullmatch("[0-9]{1,6}", number) or int(number) in names:
+            raise FileError(
+                f"line {place + 1} is {_show(lines[place])}; write the number and the name of an alternative"
+            )
+        names[int(number)] = name.strip()
+    at = first + 1 + n_classes
+    found = re.fullmatch(r"([0-9]{1,9}) *,[^,]*, *([0-9]{1,9})", lines[at] if at < len(lines) else "")
+    if found is None:
+        raise FileError(
+            f"there is no line 'voters,sum,orders' after {n_classes} alternatives; the file is cut off, so write it "
+            f"again"
+        )
+    counted = {"NUMBER ALTERNATIVES": n_classes, "NUMBER VOTERS": int(found[1]), "NUMBER UNIQUE ORDERS": int(found[2])}
+    return counted, names, at + 1
+
+
+def _order(text: str, line: int, n_classes: int, suffix: str) -> list[list[int]]:
+    blocks = [[int(n) - 1 for n in re.findall("[0-9]+", item)] for item in re.findall(r"\{[^}]*\}|[0-9]+", text)]
+    named = [index for block in blocks for index in block]
+    for index in named:
+        if not 0 <= index < n_classes:
+            raise AnnotationError(f"line {line}: there is no alternative {index + 1}; count from 1 to {n_classes}")
+    if again := repeated(named):
+        raise AnnotationError(f"line {line}: alternative {again[0] + 1} is ranked twice; rank each once")
+    if suffix[1] == "s" and len(named) > len(blocks):
+        raise AnnotationError(
+            f"line {line} ties alternatives, which {suffix} does not allow; name the file .t{suffix[2:]}"
+        )
+    if suffix[3] == "c" and len(named) < n_classes:
+        raise AnnotationError(
+            f"line {line} ranks {len(named)} of {n_classes} alternatives, and {suffix} needs all; name the file "
+            f"{suffix[:3]}i"
+        )
+    return blocks
+
+
+def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
+    if classes is None:
+        classes = next(iter(profiles.values())).classes
+    at = {name: index for index, name in enumerate(classes.tolist())}
+    parts: list[tuple[np.ndarray, ...]] = []
+    most = 0
+    for position, (case, profile) in enumerate(profiles.items()):
+        for name in profile.classes.tolist():
+            if name not in at:
+                raise AnnotationError(f"case {case!r}: {unknown_class(name, at)}")
+        rename = np.array([at[name] for name in profile.classes.tolist()])
+        sizes = np.array([sum(map(len, order)) for order in profile.orders])
+        class_index = rename[[index for order in profile.orders for block in order for index in block]]
+        rank = np.array([r for order in profile.orders for r, block in enumerate(order) for _ in block])
+        counts = np.array(profile.counts)
+        # Every order's entries as many times as it has voters, voter by voter.
+        start = np.repeat(np.cumsum(sizes) - sizes, counts)
+        length = np.repeat(sizes, counts)
+        begin = np.cumsum(length) - length
+        entry = np.repeat(start - begin, length) + np.arange(length.sum())
+        voter = np.repeat(np.arange(len(length)), length)
+        parts.append((np.full(len(entry), position), voter, class_index[entry], rank[entry]))
+        most = max(most, len(length))
+    case, annotator, class_index, rank = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return Rows(
+        cases=to_names(list(profiles), "case"),
+        classes=classes,
+        annotators=numbered(most),
+        anonymous=True,
+        case=case,
+        annotator=annotator,
+        class_index=class_index,
+        rank=rank,
+    )

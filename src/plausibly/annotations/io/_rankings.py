@@ -1,0 +1,263 @@
+"""Rankings as nested lists or objects, in Python and in JSON.
+
+*List form*: list of cases → list of annotators → list of blocks, best first → list of class indices or names. Cases
+are named "0", "1", … and annotators, whom nothing identifies across cases, are anonymous.
+
+*Object form*: the same with names::
+
+    {"classes": ["Eczema", "Psoriasis", "Tinea"],
+     "cases": {"case-7": {"dr. x": [["Eczema"], ["Psoriasis", "Tinea"]],
+                          "dr. y": [["Tinea"]]}}}
+
+`classes` may be absent; a case may hold a list in place of the object, and its annotators are then anonymous, but one
+file does not mix the two.
+"""
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import TypeGuard
+
+import numpy as np
+
+from plausibly.annotations._names import _show, outside, repeated, to_names, unknown_class
+from plausibly.annotations._rows import Rows
+from plausibly.annotations.io._files import read_text
+from plausibly.errors import AnnotationError, FileError, PlausiblyError
+
+
+def load_json(path: Path) -> object:
+    """Read JSON strictly: no key twice in one object, no NaN, no infinity.
+
+    Raises
+    ------
+    FileError
+        If the file is truncated or not JSON.
+    AnnotationError
+        If a key is there twice.
+    """
+    return parse_json(read_text(path), "the file")
+
+
+def parse_json(text: str, what: str) -> object:
+    """Read JSON strictly; ``what`` names the text in errors.
+
+    Raises
+    ------
+    FileError, AnnotationError
+        As :func:`load_json`.
+    """
+    try:
+        return DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        fault = "truncated" if cut else "not JSON"
+        raise FileError(
+            f"{what} is {fault} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
+        ) from error
+    except PlausiblyError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise FileError(f"{what} holds a number of too many digits ({error}); correct it") from error
+    except RecursionError as error:
+        raise FileError(f"{what} is nested far too deeply; rankings have four levels of lists") from error
+
+
+def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
+    """Read rankings in list form or object form.
+
+    Parameters
+    ----------
+    rankings
+        Nested lists (or tuples), or the object form, as this module's docstring has it.
+    classes
+        Class names, (K,), which indices count from 0. If None, those of the object form; without either, all classes
+        must be named, and the classes are the names in use, sorted.
+
+    Raises
+    ------
+    AnnotationError
+        On any departure from the form, naming the case and the annotator.
+    """
+    return collect(*_top_level(rankings, classes))
+
+
+def collect(cases: Iterable[tuple[str, object]], classes: np.ndarray | None) -> Rows:
+    """Read cases, each by its name and its annotations; see :func:`parse_rankings`.
+
+    Raises
+    ------
+    AnnotationError
+        As :func:`parse_rankings`.
+    """
+    names: list[str] = []
+    codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}
+    collected = _Collector(codes, None if classes is None else len(classes))
+    annotators: dict[str, int] = {}
+    anonymous: bool | None = None
+    for position, (case, annotations) in enumerate(cases):
+        names.append(case)
+        named = isinstance(annotations, Mapping)
+        if not named and not _is_list(annotations):
+            raise AnnotationError(
+                f"case {case!r}: a case is a list of annotations, got {_show(annotations)}; write [[[class, …], …], …]"
+            )
+        if not len(annotations):
+            raise AnnotationError(f"case {case!r} has no annotators; annotate it, or remove the case")
+        if anonymous is None:
+            anonymous = not named
+        elif anonymous is named:
+            raise AnnotationError(
+                f"case {case!r}: some cases name their annotators and others do not; name them in every case or in none"
+            )
+        numbered: Iterable[tuple[str, object]] = (
+            annotations.items() if named else ((str(i), a) for i, a in enumerate(annotations, 1))
+        )
+        for annotator, blocks in numbered:
+            collected.add(position, case, annotators.setdefault(annotator, len(annotators)), annotator, blocks)
+    if classes is None:
+        classes = to_names(sorted(codes), "class")
+        rename = np.searchsorted(classes, np.array(list(codes), dtype=str))
+    else:
+        rename = np.arange(len(classes))
+    columns = np.frombuffer(collected.rows, dtype=np.int32).reshape(-1, 4)
+    return Rows(
+        cases=to_names(once(names), "case"),
+        classes=classes,
+        annotators=to_names(annotators, "annotator"),
+        anonymous=bool(anonymous),
+        case=columns[:, 0],
+        annotator=columns[:, 1],
+        class_index=rename[columns[:, 3]],
+        rank=columns[:, 2],
+    )
+
+
+class _Collector:
+    """Gathers (case, annotator, block, class) rows, checking every class on the way."""
+
+    def __init__(self, codes: dict[str, int], n_classes: int | None):
+        self.codes = codes
+        self.n_classes = n_classes
+        self.rows = array("i")  # four numbers each; a list of tuples would take twenty times the memory
+
+    def add(self, position: int, case: str, code: int, annotator: str, blocks: object) -> None:
+        where = f"case {case!r}, annotator {annotator!r}"
+        if not _is_list(blocks):
+            raise AnnotationError(
+                f"{where}: an annotation is a list of blocks, got {_show(blocks)}; write a single label as [[label]]"
+            )
+        if not len(blocks):
+            raise AnnotationError(f"{where}: the annotation is empty; name at least one class, or remove the annotator")
+        for rank, block in enumerate(blocks):
+            if not _is_list(block):
+                raise AnnotationError(
+                    f"{where}: block {rank + 1} is {_show(block)}, and a block is a list of classes; "
+                    f"write [{_show(block)}]"
+                )
+            if not len(block):
+                raise AnnotationError(f"{where}: block {rank + 1} is empty; name a class in it, or remove the block")
+            for name in block:
+                self.rows.extend((position, code, rank, self._class(name, where)))
+
+    def _class(self, name: object, where: str) -> int:
+        if isinstance(name, str):
+            index = self.codes.get(name)
+            if index is None:
+                if self.n_classes is not None:
+                    raise AnnotationError(f"{where}: {unknown_class(name, self.codes)}")
+                index = self.codes[name] = len(self.codes)
+            return index
+        if not isinstance(name, Integral) or isinstance(name, bool):
+            raise AnnotationError(f"{where}: a class is an index or a name, got {_show(name)}; write one of these")
+        if self.n_classes is None:
+            raise AnnotationError(
+                f"{where}: the class index {name} has no name yet; pass classes= (--classes), the names"
+            )
+        index = int(name)
+        if not 0 <= index < self.n_classes:
+            raise AnnotationError(f"{where}: {outside(index, self.n_classes)}")
+        return index
+
+
+def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple[str, object]], np.ndarray | None]:
+    """Return (name, annotations) of every case, and the classes that rule."""
+    if isinstance(rankings, Mapping):
+        unknown = [key for key in rankings if key not in ("classes", "cases")]
+        if unknown or "cases" not in rankings:
+            what = f"the key {unknown[0]!r}" if unknown else "no key 'cases'"
+            raise AnnotationError(
+                f"the object form of rankings has {what}; "
+                'write {"classes": [name, …], "cases": {case: {annotator: [[class, …], …]}}}'
+            )
+        if "classes" in rankings:
+            classes = own_classes(rankings["classes"], classes)
+        if not isinstance(rankings["cases"], Mapping):
+            raise AnnotationError(
+                f"'cases' is {_show(rankings['cases'])}; write an object, {{case: {{annotator: [[class, …], …]}}}}"
+            )
+        cases = list(rankings["cases"].items())
+    elif _is_list(rankings):
+        cases = [(str(number), annotations) for number, annotations in enumerate(rankings)]
+    else:
+        raise AnnotationError(f"rankings are a list of cases, or an object with 'cases'; got {_show(rankings)}")
+    if not cases:
+        raise AnnotationError("there are no cases; give at least one")
+    return cases, classes
+
+
+def own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
+    """Return the classes listed beside the rankings; those given, if any, have to be the same.
+
+    Raises
+    ------
+    AnnotationError
+        If they are others, or no list of names.
+    """
+    if not _is_list(listed):
+        raise AnnotationError(f"'classes' is {_show(listed)}; write a list of class names")
+    own = to_names(listed, "class")
+    if classes is not None and not np.array_equal(own, classes):
+        raise AnnotationError(
+            f"the {len(own)} classes listed beside the rankings are not the {len(classes)} given; "
+            "give only one of the two lists"
+        )
+    return own
+
+
+def _is_list(value: object) -> TypeGuard[Sequence]:
+    """Whether a value is a sequence of things; text is not."""
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def once(names: list[str]) -> list[str]:
+    """Return names that are there once.
+
+    Raises
+    ------
+    AnnotationError
+        If one is there twice.
+    """
+    if len(set(names)) < len(names):
+        again = repeated(names)
+        assert again is not None
+        raise AnnotationError(
+            f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
+        )
+    return names
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        once([key for key, _ in pairs])
+    return found
+
+
+def _no_constant(constant: str) -> Iterator[None]:
+    raise FileError(f"the JSON holds {constant}, which is no class; write an index or a name")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)  #: strict

@@ -1,0 +1,37 @@
+"""Did the chains converge? R-hat, effective sample sizes, divergences and energies by case, and a verdict by a rule.
+
+The rule
+--------
+A case has converged if
+
+* no trajectory diverged (of a sampler that has trajectories);
+* every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
+* every plausibility has an R-hat of at most 1.01, or of at most what converged chains exceed with a probability of
+  0.05 / Q, for the Q plausibilities of all cases together;
+* in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (of a sampler that has
+  energies).
+
+The first two and the 1.01 are those of Vehtari et al. (2021), meant for a handful of quantities. Among ten thousand
+quantities, dozens exceed 1.01 by chance alone, so the third point allows for the number of tests: between the means of
+m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared with m − 1 degrees
+of freedom. A single chain is taken for two, its halves.
+
+E-BFMI (Betancourt 2016) compares how far the energy moves from one kept draw to the next with how much it varies: near
+2 for independent draws, near 0 where momenta are too small for the energies that the posterior has. It is that of the
+draws that were kept, as ``az.bfmi`` computes it. Draws from a known posterior, which some cases of a data set may have
+beside others that were sampled, have no trajectories and no energies: nothing is asked of these.
+
+How often trajectories were cut off at the greatest tree depth is reported too. It makes a sampler slow, not wrong, and
+has no part in the verdict.
+"""
+
+from plausibly.diagnostics._convergence import E_BFMI as E_BFMI
+from plausibly.diagnostics._convergence import ESS_PER_CHAIN as ESS_PER_CHAIN
+from plausibly.diagnostics._convergence import FALSE_ALARM as FALSE_ALARM
+from plausibly.diagnostics._convergence import R_HAT as R_HAT
+from plausibly.diagnostics._convergence import convergence as convergence
+from plausibly.diagnostics._convergence import diagnose as diagnose
+from plausibly.diagnostics._convergence import enough_energy as enough_energy
+from plausibly.diagnostics._convergence import judge as judge
+from plausibly.diagnostics._convergence import r_hat_bound as r_hat_bound
+from plausibly.diagnostics._convergence import trajectories as trajectories

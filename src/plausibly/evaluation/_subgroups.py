@@ -1,0 +1,129 @@
+"""Subgroups whose members are uncertain: how much each case belongs to one, in every draw."""
+
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import read_risks
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._risk import membership
+from plausibly.evaluation._slices import Source
+from plausibly.metrics._inputs import check_ties
+from plausibly.metrics._risk import N_LEVELS
+from plausibly.posterior import annotations_of
+
+
+def risk_weights(
+    posterior: Posterior,
+    risks: Any,
+    level: int,
+    of: Literal["class", "level", "plausibility"] = "class",
+    *,
+    ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> Float[np.ndarray, "draw case"]:
+    """Membership of the cases in the subgroup of a risk level, draw by draw.
+
+    Whether a case is of high risk is as uncertain as its plausibilities. As ``weights`` of :func:`plausibly.evaluate`
+    the subgroup is another one in every draw, and a metric's spread over draws holds that uncertainty too; ``seed`` and
+    ``ties`` should be the same there.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    risks
+        Risk level of each class, in any form that :func:`plausibly.read_risks` understands.
+    level
+        0 (low), 1 or 2 (high).
+    of
+        A case belongs to the level of its most plausible class (``"class"``), to the level whose classes together are
+        most plausible (``"level"``), or to every level by its plausibility (``"plausibility"``).
+    ties
+        Equal plausibilities of classes in class order (``"order"``) or at random (``"random"``).
+    seed
+        Of the split of the remainder, and of random ties.
+
+    Returns
+    -------
+    Zeros and ones, or plausibilities; over the three levels they sum to one.
+
+    Raises
+    ------
+    ArgumentError
+        If ``level``, ``of`` or ``ties`` is none of those above.
+    AnnotationError
+        If ``risks`` do not fit the classes.
+
+    References
+    ----------
+    Stutz et al. (2025), section 3.3, arXiv 2307.02191.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["wart", "wart", "melanoma"]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=500, seed=0, progress=False)
+    >>> high = risk_weights(posterior, {"wart": 0, "melanoma": 2}, level=2)
+    >>> high.shape, bool(0.2 < high.mean() < 0.5)
+    ((2000, 1), True)
+    """
+    check_ties(ties)
+    if isinstance(level, bool) or level not in range(N_LEVELS):
+        raise ArgumentError(f"level must be 0, 1 or 2, but {level!r} was given: choose low, medium or high so.")
+    if of not in ("class", "level", "plausibility"):
+        raise ArgumentError(
+            f'of must be "class", "level" or "plausibility", but {of!r} was given: choose one of the three.'
+        )
+    levels = np.asarray(read_risks(risks, annotations_of(posterior).classes))
+    return membership(Source(posterior, seed), levels, level, of, ties).T
+
+
+def class_weights(
+    posterior: Posterior,
+    classes: Any,
+    *,
+    ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> Float[np.ndarray, "draw case"]:
+    """Whether the most plausible class of each case is among given ones, draw by draw.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    classes
+        Names of classes.
+    ties, seed
+        As for :func:`risk_weights`.
+
+    Returns
+    -------
+    Zeros and ones; see :func:`risk_weights` for their use.
+
+    Raises
+    ------
+    ArgumentError
+        If ``ties`` is unknown, or there is no such class.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["wart", "wart", "melanoma"]])
+    >>> posterior = pb.aggregate(annotations, "majority-vote", progress=False)
+    >>> class_weights(posterior, ["wart"]).tolist()
+    [[1.0]]
+    """
+    check_ties(ties)
+    names = annotations_of(posterior).classes
+    wanted = np.asarray([classes] if isinstance(classes, str) else list(classes), dtype=str)
+    unknown = [str(name) for name in wanted if name not in names]
+    if unknown or not len(wanted):
+        what = repr(unknown[0]) if unknown else "none at all"
+        raise ArgumentError(f"classes must be names of this posterior's classes, but {what} was given: choose some.")
+    member = np.isin(names, wanted)
+    source = Source(posterior, seed)
+    out = np.empty((source.n_draws, source.n_cases), np.float32)
+    for part in source.draws():
+        out[:, part.cases] = member[part.lists(1, ties)[0]].T
+    return out

@@ -1,0 +1,1 @@
+"""Exact draws, where the posterior is known."""

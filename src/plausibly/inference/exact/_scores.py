@@ -1,0 +1,207 @@
+"""Scores: their prior from all cases (empirical Bayes), exact draws, and cases of one number of scores side by side."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, UInt32
+from scipy.optimize import minimize
+from scipy.special import digamma, ndtr
+
+from plausibly.annotations import Scores, Slots
+from plausibly.case import NormalInverseGamma, ScoredCase
+from plausibly.inference._batching import Bucket, Shape
+from plausibly.inference.exact._dirichlet import together
+from plausibly.models.normal_scores import log_marginal
+from plausibly.random_streams._keys import as_key
+
+_LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
+_WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
+_CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
+# m, log κ, log a. With a below 1/2 the variance could be anything, and b / a would no longer be its size.
+_BOUNDS = ((None, None), (-9.2, 9.2), (float(np.log(0.5)), 9.2))
+
+
+class Sums(NamedTuple):
+    """What the normal model sees of the scores of each case."""
+
+    n: Int[np.ndarray, " case"]
+    mean: Float[np.ndarray, " case"]
+    squares: Float[np.ndarray, " case"]  #: sum of the squared distances from the mean
+
+    @classmethod
+    def of(cls, scores: Scores) -> "Sums":
+        """Sum the scores up by case."""
+        start, case = scores.case_start[:-1], scores.annotation_case
+        n = np.diff(scores.case_start)
+        # Equal scores are summed to their multiple but for rounding; distances from the first have none.
+        first = scores.score[start]
+        mean = first + np.add.reduceat(scores.score - first[case], start) / n
+        return cls(n, mean, np.add.reduceat((scores.score - mean[case]) ** 2, start))
+
+
+def estimate_prior(scores: Scores) -> NormalInverseGamma:
+    r"""Maximise the marginal likelihood of all scores over the parameters of the prior.
+
+    The marginal likelihood does not always have a finite maximum: one score per case does not tell spread within cases
+    from spread between them, and scores that agree in every case drive the variance to zero. Two weak assumptions
+    settle what the scores leave open, and next to nothing else: :math:`\log \kappa` and :math:`\log a` are about 0 and
+    :math:`\log 2`, give or take 2; and scores are rounded, so that :math:`b / a` is at least the variance of rounding,
+    :math:`\delta^2 / 12`, with :math:`\delta` the least distance between two scores (1 if all are equal).
+
+    Parameters
+    ----------
+    scores
+        Of any number of cases.
+
+    References
+    ----------
+    Chung, Rabe-Hesketh, Dorie, Gelman & Liu (2013), A nondegenerate penalized likelihood estimator for variance
+    parameters in multilevel models, Psychometrika 78, for weak assumptions that keep estimates off the boundary.
+    """
+    levels = np.unique(scores.score)
+    centre, spread = scores.score.mean(), scores.score.std()
+    resolution = max(np.diff(levels).min(), _LEAST) if len(levels) > 1 else 1.0
+    unit = max(spread, _LEAST) if len(levels) > 1 else resolution
+    found = Sums.of(scores)
+    sums = Sums(found.n, (found.mean - centre) / unit, found.squares / unit**2)
+    least = np.log(max((resolution / unit) ** 2 / 12, 1e-12))
+
+    within = sums.squares.sum() / max((sums.n - 1).sum(), 1)
+    between = max(sums.mean.var() - within / sums.n.mean(), 1e-2)
+    start = np.array([sums.mean.mean(), np.log(max(within, 1e-2) / between), np.log(3.0), np.log(max(within, 1e-2))])
+    start[3] = max(start[3], least)
+    best = minimize(
+        _loss, start, args=(sums,), jac=True, method="L-BFGS-B", bounds=[*_BOUNDS, (least, 9.2)], options={"gtol": 1e-7}
+    )
+    m, strength, a, v = best.x[0], *np.exp(best.x[1:])
+    return NormalInverseGamma(float(centre + unit * m), float(strength), float(a), float(a * v * unit**2))
+
+
+def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarray, "4"]]:
+    """Minus the penalised log marginal likelihood at (m, log κ, log a, log b / a), and its gradient."""
+    m, (strength, a, v) = x[0], np.exp(x[1:])
+    b = a * v
+    n, mean, squares = sums
+    value = np.sum(log_marginal(NormalInverseGamma(m, strength, a, b), n, mean, squares))
+    after_strength, after_a = strength + n, a + n / 2
+    share = strength * n / after_strength
+    after_b = b + squares / 2 + share * (mean - m) ** 2 / 2
+    slope_b = a / b - after_a / after_b
+    slopes = np.array(
+        [
+            (after_a / after_b * share * (mean - m)).sum(),
+            strength
+            * (
+                (1 / strength - 1 / after_strength) / 2
+                - after_a / after_b * ((n / after_strength) * (mean - m)) ** 2 / 2
+            ).sum(),
+            a * (digamma(after_a) - digamma(a) + np.log(b / after_b)).sum() + b * slope_b.sum(),
+            b * slope_b.sum(),
+        ]
+    )
+    away = (x[1:3] - _CENTRE) / _WEAK
+    slopes[1:3] -= away / _WEAK
+    return -(value - (away**2).sum() / 2), -slopes
+
+
+@partial(jax.jit, static_argnums=2)
+def _noise(
+    words: UInt32[Array, "case 2"], shape: Float[Array, " case"], n: int
+) -> tuple[Float[Array, "case draw"], Float[Array, "case draw"]]:
+    """Logarithms of gamma variables, and normal variables."""
+
+    def of_case(key, a):
+        first, second = jax.random.split(key)
+        return jax.random.loggamma(first, a, (n,)), jax.random.normal(second, (n,))
+
+    return jax.vmap(of_case)(as_key(words), shape)
+
+
+def draw_scores(
+    posterior: NormalInverseGamma, threshold: float, keys: Key[Array, " case"], *, chains: int, draws: int
+) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, Float[np.ndarray, "chain draw case"]]]:
+    """Draw mean and variance of every case from their posterior, and what lies up to the threshold and above.
+
+    Parameters
+    ----------
+    posterior
+        Of every case.
+    threshold
+        Where the classes part.
+    keys
+        One key per case.
+    chains, draws
+        The draws are independent.
+
+    Returns
+    -------
+    tuple
+        Plausibilities, two slots to a case; and ``mean`` and ``variance`` by case.
+    """
+    n_cases, total = len(keys), chains * draws
+    out = {name: np.empty((total, n_cases), np.float32) for name in ("mean", "variance")}
+    plausibility = np.empty((total, 2 * n_cases), np.float32)
+    words = np.asarray(jax.random.key_data(keys))
+    size = together(total, n_cases)
+    for first in range(0, n_cases, size):
+        # The last part is filled up to the common length, so that nothing is compiled for it.
+        part = np.minimum(np.arange(first, first + size), n_cases - 1)
+        noise = _noise(words[part], np.asarray(posterior.shape[part], np.float32), total)
+        last = min(first + size, n_cases)
+        part = part[: last - first]
+        log_gamma, normal = (np.asarray(values, np.float64)[: len(part)].T for values in noise)
+        variance = posterior.scale[part] * np.exp(-log_gamma)
+        mean = posterior.mean[part] + np.sqrt(variance / posterior.strength[part]) * normal
+        z = (threshold - mean) / np.sqrt(variance)
+        out["mean"][:, first:last], out["variance"][:, first:last] = mean, variance
+        plausibility[:, 2 * first : 2 * last : 2] = ndtr(z)
+        plausibility[:, 2 * first + 1 : 2 * last : 2] = ndtr(-z)
+    by_chain = (chains, draws, -1)
+    return plausibility.reshape(by_chain), {name: values.reshape(by_chain) for name, values in out.items()}
+
+
+def bucket_scores(scores: Scores, slots: Slots, threshold: float, prior: NormalInverseGamma) -> list[Bucket]:
+    """Stack the cases that have the same number of different scores, for engines that go through a program.
+
+    Parameters
+    ----------
+    scores, slots
+        The data; every case has two slots.
+    threshold, prior
+        The same for all cases.
+    """
+    level, counts, row = _different(scores)
+    width = np.bincount(level[0], minlength=scores.n_cases)
+    start = np.concatenate([[0], np.cumsum(width)])
+    buckets = []
+    for size in np.unique(width):
+        cases = np.flatnonzero(width == size)
+        at = start[cases, None] + np.arange(size)
+        here = np.flatnonzero(width[scores.annotation_case] == size)
+        case = np.searchsorted(cases, scores.annotation_case[here])
+
+        def repeated(value: float, n: int = len(cases)) -> np.ndarray:
+            return np.full(n, value, np.float32)
+
+        data = ScoredCase(
+            scores=level[1][at].astype(np.float32),
+            counts=counts[at].astype(np.float32),
+            threshold=repeated(threshold),
+            prior=NormalInverseGamma(*map(repeated, prior)),
+            n_classes=np.ones((len(cases), 2), np.int32),
+        )
+        shape = Shape(slots=2, annotations=int(size), sets=0, ties=())
+        of_slot = slots.start[cases, None] + np.arange(2)
+        buckets.append(Bucket(shape, cases, of_slot, data, here, case, row[here]))  # type: ignore[arg-type]
+    return buckets
+
+
+def _different(scores: Scores):
+    """Cases and values of the scores that differ within a case, their counts, and which of them each score is."""
+    pairs = np.stack([scores.annotation_case.astype(np.float64), scores.score])
+    level, inverse, counts = np.unique(pairs, axis=1, return_inverse=True, return_counts=True)
+    case = level[0].astype(np.int64)
+    row = inverse.ravel() - np.searchsorted(case, case)[inverse.ravel()]
+    return (case, level[1]), counts, row

@@ -1,0 +1,1 @@
+"""Gibbs sampling of Plackett-Luce at whole reliabilities."""

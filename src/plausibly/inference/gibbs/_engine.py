@@ -1,0 +1,99 @@
+"""The Gibbs sampler over all cases of a data set."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.inference._batching import bucket_cases
+from plausibly.inference._program import CaseData
+from plausibly.inference._scheduling import run_chunks
+from plausibly.inference.gibbs._random import lane_words
+from plausibly.inference.gibbs._sweep import State, log_density, start, sweep, tally
+from plausibly.inference.nuts._engine import case_inputs
+
+
+def sweeps_per_draw(reliability: float) -> int:
+    """How many sweeps of the Gibbs sampler make one draw: tied blocks mix more slowly the more often they are repeated.
+
+    Examples
+    --------
+    >>> [sweeps_per_draw(reliability) for reliability in (1, 3, 10, 100)]
+    [3, 3, 8, 16]
+    """
+    return int(np.clip(np.ceil(0.8 * reliability), 3, 16))
+
+
+def gibbs(
+    annotations: Annotations,
+    slots: Slots,
+    reliability: float,
+    concentration: Float[np.ndarray, " slot"],
+    keys: Key[Array, " case"],
+    *,
+    chains: int,
+    warmup: int,
+    draws: int,
+    progress: Progress,
+) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
+    """Sample every case's posterior under Plackett-Luce with the Gibbs sampler.
+
+    Parameters
+    ----------
+    annotations, slots
+        The data.
+    reliability
+        How often every annotation counts, a whole number.
+    concentration
+        Prior shape of every slot.
+    keys
+        One key per case.
+    chains, warmup, draws
+        Chains per case, sweeps of each to forget its start, and draws to keep; see :func:`sweeps_per_draw`.
+    progress
+        Where to report.
+
+    Returns
+    -------
+    tuple
+        Plausibilities, and by (chain, draw, case) their log posterior density ``lp`` in log-ratio coordinates.
+    """
+
+    def build(data: CaseData) -> Callable:
+        def run(data: CaseData, keys: Key[Array, "case chain"]) -> tuple[Array, Array]:
+            tallies = tally(data.case, data.arguments["reliability"])
+            # Numbers, so that another reliability needs no other program.
+            first, thinning = (data.arguments[name].max().astype(jnp.int32) for name in ("warmup", "thinning"))
+
+            def draw(state: State, i: Array) -> tuple[State, tuple[Array, Array]]:
+                n = thinning + jnp.where(i == 0, first, 0)
+                state = jax.lax.fori_loop(0, n, lambda _, s: jax.vmap(lambda s: sweep(s, tallies))(s), state)
+                lp = jax.vmap(log_density, (0, None))(state.plausibility, tallies)
+                return state, (state.plausibility, lp)
+
+            state = jax.vmap(lambda words: start(tallies, words))(jax.vmap(lane_words, in_axes=1)(keys))
+            return jax.lax.scan(draw, state, jnp.arange(draws))[1]
+
+        return run
+
+    thinning = sweeps_per_draw(reliability)
+    plausibility = np.empty((chains, draws, len(slots)), np.float32)
+    lp = np.empty((chains, draws, annotations.n_cases), np.float32)
+    chunks = run_chunks(
+        build,
+        case_inputs({"reliability": reliability, "warmup": warmup, "thinning": thinning}),
+        bucket_cases(annotations, slots, concentration, pooled=True, fit="merged"),
+        jax.vmap(lambda key: jax.random.split(key, chains))(keys),
+        name=("gibbs", chains, draws),
+        progress=progress,
+        doing="Sampling by Gibbs",
+    )
+    for bucket, at, (values, density) in chunks:
+        case, slot = np.nonzero(bucket.slots[at] >= 0)
+        plausibility[:, :, bucket.slots[at][case, slot]] = values[:, :, slot, case].swapaxes(0, 1)
+        lp[:, :, bucket.cases[at]] = density.swapaxes(0, 1)
+    return plausibility, {"lp": lp}

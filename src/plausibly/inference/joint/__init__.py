@@ -1,0 +1,1 @@
+"""Reliability and the plausibilities of all cases as one model."""

@@ -1,0 +1,1 @@
+"""The No-U-Turn sampler for thousands of independent cases side by side."""

@@ -1,0 +1,1 @@
+"""Tables of labels of any type, and their file formats."""

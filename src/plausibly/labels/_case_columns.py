@@ -1,0 +1,74 @@
+"""Something known of every case, such as its patient or its stratum, as a column of labels or a mapping."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.annotations._names import _show, some
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._container import Labels
+
+
+def column_names(*givens: Any) -> list[str]:
+    """List the columns that have to be read, of what is a name of a column or a mapping."""
+    return [given for given in givens if isinstance(given, str)]
+
+
+def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.ndarray, Int[np.ndarray, " case"]]:
+    """Find the value that each case has in a column or a mapping.
+
+    Parameters
+    ----------
+    given
+        Name of a column that was read with the labels, a mapping from case to value, or None: each case is its own.
+    labels
+        Whose cases these are. A case without labels may lack a value.
+    what
+        What it is, ``"group"`` or ``"stratum"``.
+
+    Returns
+    -------
+    names
+        The distinct values, as text, sorted.
+    codes
+        For every case an index into them; −1 for a case without labels.
+
+    Raises
+    ------
+    AnnotationError
+        If a case has two values, or none.
+    ArgumentError
+        If ``given`` is neither.
+
+    Examples
+    --------
+    >>> labels = Labels.of([("p", "a", 1), ("q", "a", 0), ("r", "a", 0)])
+    >>> by_case({"p": "x", "q": "y", "r": "x"}, labels, "group")
+    (array(['x', 'y'], dtype='<U1'), array([0, 1, 0]))
+    """
+    there = np.diff(labels.start) > 0
+    if given is None:
+        return labels.cases, np.arange(len(labels.cases))
+    code = np.full(len(labels.cases), -1)
+    if isinstance(given, str):
+        names, of_label = labels.names_of(given)
+        code[there] = of_label[labels.start[:-1][there]]
+        for label in np.flatnonzero(code[labels.case] != of_label):
+            case = labels.case[label]
+            raise AnnotationError(
+                f"case {str(labels.cases[case])!r} has two values in column {given!r}, {str(names[code[case]])!r} and "
+                f"{str(names[of_label[label]])!r} (row {labels.rows[label] + 1}); a case belongs to one {what}"
+            )
+        return names, code
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"a {what} is the name of a column, or a mapping from case to {what}, but {_show(given)} was given."
+        )
+    found = {str(case): str(value) for case, value in given.items()}
+    absent = [case for case in labels.cases[there].tolist() if case not in found]
+    if absent:
+        raise AnnotationError(f"there is no {what} for case {some(absent)}; give every case one")
+    names, code[there] = np.unique([found[case] for case in labels.cases[there].tolist()], return_inverse=True)
+    return names, code

@@ -1,0 +1,272 @@
+"""Labels of any type in a long table: who called which case what."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.annotations._names import _show, to_names
+from plausibly.annotations.io._frames import missing, to_codes
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
+from plausibly.labels._tables import Table, is_missing, read_table, to_objects
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels by case and annotator; the labels of a case stand together, those of one annotator within it, too.
+
+    Build it with :meth:`of`. An annotator may label a case several times. A case or annotator all of whose labels are
+    missing keeps its name and has no row.
+
+    Parameters
+    ----------
+    cases
+        Names of the N cases, in the order in which they first appear.
+    annotators
+        Names of the annotators, likewise.
+    case, annotator
+        For every label the index of its case and of its annotator; ``case`` does not decrease.
+    values
+        The labels: an array of numbers (or truth values) if all are, else of Python objects.
+    columns
+        Further columns that were asked for, a value for every label: numbers, or objects with None for missing cells.
+    rows
+        Row of every label in the table it came from, counted from 0.
+    n_missing
+        How many rows had no label and were left out.
+
+    Examples
+    --------
+    >>> labels = Labels.of([("p7", "ann", "wart"), ("p7", "bob", "corn"), ("p8", "ann", "wart"), ("p8", "bob", None)])
+    >>> labels
+    Labels(2 cases, 2 annotators, 3 labels, 1 missing)
+    >>> labels.values.tolist(), labels.cases[labels.case].tolist()
+    (['wart', 'corn', 'wart'], ['p7', 'p7', 'p8'])
+    """
+
+    cases: np.ndarray
+    annotators: np.ndarray
+    case: Int[np.ndarray, " label"]
+    annotator: Int[np.ndarray, " label"]
+    values: np.ndarray
+    columns: Mapping[str, np.ndarray]
+    rows: Int[np.ndarray, " label"]
+    n_missing: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        *,
+        columns: Iterable[str] = (),
+        optional: Iterable[str] = (),
+        missing: Literal["drop", "error"] = "drop",
+    ) -> "Labels":
+        """Read labels from a long table.
+
+        Parameters
+        ----------
+        source
+            A data frame (pandas, polars, PyArrow); the path of a ``.csv``, ``.parquet`` or ``.json`` file; a mapping
+            of columns; a mapping ``{case: {annotator: label}}``; a list of records (mappings) or of triples (case,
+            annotator, label); or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
+            ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON file holds any of the mappings or
+            lists. Labels of a CSV file are numbers if all of them read as numbers, else text.
+        columns
+            Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
+        optional
+            Names of columns to keep if they are there.
+        missing
+            A label is missing where the cell is empty, blank, None or NaN. ``"drop"`` leaves such rows out and counts
+            them (``n_missing``); ``"error"`` refuses them.
+
+        Raises
+        ------
+        AnnotationError
+            If a column is absent or there twice, a case or annotator has no name, no label is left, or one is missing
+            under ``missing="error"``; the message names the row.
+        FileError
+            If a file cannot be read.
+
+        Examples
+        --------
+        >>> Labels.of({"p7": {"ann": 3.5, "bob": 4}, "p8": {"ann": 1}}).values.tolist()
+        [3.5, 4.0, 1.0]
+        """
+        columns, optional = tuple(columns), tuple(optional)
+        if isinstance(source, Labels):
+            absent = [name for name in columns if name not in source.columns]
+            if absent:
+                raise AnnotationError(f"these labels were read without the column {absent[0]!r}; read them with it")
+            return source
+        if missing not in ("drop", "error"):
+            raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
+        table = read_table(source, ("case", "annotator", "label"), columns, optional)
+        with table.naming():
+            return _from_table(table, missing)
+
+    def __len__(self) -> int:
+        return len(self.case)
+
+    def __repr__(self) -> str:
+        counts = ((len(self.cases), "case"), (len(self.annotators), "annotator"), (len(self), "label"))
+        parts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts]
+        return f"Labels({', '.join(parts)}{f', {self.n_missing:,} missing' if self.n_missing else ''})"
+
+    @cached_property
+    def start(self) -> Int[np.ndarray, " boundary"]:
+        """The labels of case ``i`` are those from ``start[i]`` to ``start[i + 1]``; none if the two are equal."""
+        return np.searchsorted(self.case, np.arange(len(self.cases) + 1))
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the labels are numbers or truth values."""
+        return self.values.dtype.kind in "biuf"
+
+    @cached_property
+    def numbers(self) -> Float[np.ndarray, " label"]:
+        """The labels as float64.
+
+        Raises
+        ------
+        AnnotationError
+            If they are no numbers, or one is infinite.
+        """
+        return self._numbers(self.values, "label", AnnotationError)
+
+    @cached_property
+    def coded(self) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
+        """The distinct labels, sorted where they can be, and for every label an index into them.
+
+        Raises
+        ------
+        AnnotationError
+            If a label cannot be hashed, as lists and dicts.
+        """
+        if self.is_numeric:
+            return np.unique(self.values, return_inverse=True)
+        first: dict[Any, int] = {}
+        try:
+            found = np.fromiter((first.setdefault(value, len(first)) for value in self.values), np.int64, len(self))
+        except TypeError:
+            bad = next(i for i, value in enumerate(self.values) if not _is_hashable(value))
+            raise AnnotationError(
+                f"{self.where(bad)}: the label {_show(self.values[bad])} is a {type(self.values[bad]).__name__}, which "
+                "only a distance can compare; use labels that are text, numbers or tuples, or give a function"
+            ) from None
+        names = list(first)
+        try:
+            order = sorted(range(len(names)), key=names.__getitem__)
+        except TypeError:  # of several types: in the order in which they appear
+            order = list(range(len(names)))
+        rank = np.empty(len(names), np.int64)
+        rank[order] = np.arange(len(names))
+        return to_objects(names[i] for i in order), rank[found]
+
+    def floats(self, name: str) -> Float[np.ndarray, " label"]:
+        """A further column as float64.
+
+        Raises
+        ------
+        AnnotationError
+            If a cell is missing or no finite number.
+        """
+        return self._numbers(self.columns[name], name, AnnotationError)
+
+    def names_of(self, name: str) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
+        """A further column of names: the distinct ones as text, and for every label an index into them.
+
+        Raises
+        ------
+        AnnotationError
+            If a cell is missing or blank.
+        """
+        cells = self.columns[name]
+        for bad in np.flatnonzero([is_missing(cell) for cell in cells] if cells.dtype == object else np.isnan(cells)):
+            raise AnnotationError(f"{self.where(bad)}: the cell in column {name!r} is missing; fill it")
+        if cells.dtype.kind == "f" and not (cells % 1).any():  # whole numbers, made floats by a missing label's row
+            cells = cells.astype(np.int64)
+        return np.unique(cells.astype(str), return_inverse=True)
+
+    def select(self, chosen: np.ndarray) -> "Labels":
+        """Keep some labels, by a mask or by increasing index; cases and annotators keep their places."""
+        return replace(
+            self,
+            case=self.case[chosen],
+            annotator=self.annotator[chosen],
+            values=self.values[chosen],
+            columns={name: column[chosen] for name, column in self.columns.items()},
+            rows=self.rows[chosen],
+        )
+
+    def where(self, label: int) -> str:
+        """Name the place of a label, for an error."""
+        case, annotator = self.cases[self.case[label]], self.annotators[self.annotator[label]]
+        return f"row {self.rows[label] + 1} (case {str(case)!r}, annotator {str(annotator)!r})"
+
+    def _numbers(self, cells: np.ndarray, name: str, error: type[PlausiblyError]) -> Float[np.ndarray, " label"]:
+        if cells.dtype.kind in "biuf":
+            numbers = cells.astype(np.float64)
+        else:
+            numbers, bad = np.empty(len(cells)), None
+            for place, cell in enumerate(cells):
+                try:
+                    numbers[place] = float(cell)
+                except (TypeError, ValueError):
+                    bad = place
+                    break
+            if bad is not None:
+                shown = "missing" if is_missing(cells[bad]) else _show(cells[bad])
+                raise error(f"{self.where(bad)}: the {name} is {shown}; write a number")
+        for bad in np.flatnonzero(~np.isfinite(numbers)):
+            raise error(f"{self.where(bad)}: the {name} is {numbers[bad]:g}; write a finite number")
+        return numbers
+
+
+def _from_table(table: Table, rule: str) -> Labels:
+    columns = table.names
+    n = len(columns["case"])
+    if not n:
+        raise AnnotationError("the table has no rows; give at least one")
+    for name in ("case", "annotator"):
+        for row in missing(columns[name]):
+            raise AnnotationError(f"row {row + 1}: the cell in column {name!r} is missing; fill it, or remove the row")
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    cases, annotators = to_names(cases, "case"), to_names(annotators, "annotator")
+    values = table.label
+    there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(n, bool)
+    if values.dtype == object:
+        there = np.fromiter((not is_missing(value) for value in values), bool, n)
+    absent = np.flatnonzero(~there)
+    if rule == "error" and len(absent):
+        row = absent[0]
+        raise AnnotationError(
+            f"row {row + 1} (case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}): "
+            'the label is missing; fill it, remove the row, or pass missing="drop"'
+        )
+    if len(absent) == n:
+        raise AnnotationError(f"all {n:,} labels are missing; give at least one")
+    order = np.lexsort((annotator, case))
+    order = order[there[order]]
+    return Labels(
+        cases=cases,
+        annotators=annotators,
+        case=case[order],
+        annotator=annotator[order],
+        values=values[order],
+        columns={name: column[order] for name, column in table.further.items()},
+        rows=order,
+        n_missing=len(absent),
+    )
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,301 @@
+"""Labels from files: tables with labels in their cells, and formats of annotation tools."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._files import lines_of, naming, read_grid, read_parquet, read_text, suffix_of
+from plausibly.annotations.io._frames import grid_columns
+from plausibly.annotations.io._rankings import load_json, parse_json
+from plausibly.errors import AnnotationError, ArgumentError, FileError
+from plausibly.labels._cells import CELLS, spans_of_tags
+from plausibly.labels._coco import coco_labels
+from plausibly.labels._container import Labels
+from plausibly.labels._tables import is_missing
+
+Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
+Source = str | os.PathLike
+Row = tuple[str, str, Any]
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".txt", ".conll", ".bio", ".mrg", ".ann")
+_COLUMNS = {
+    "case": ("case", "task", "item"),
+    "annotator": ("annotator", "worker", "uid"),
+    "label": ("label", "annotation", "class"),
+}
+
+
+def read_labels(
+    source: Source | Mapping[str, Source],
+    kind: Kind = "literal",
+    *,
+    case: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+) -> Labels:
+    r"""Read labels of any type from a file with all annotators, or from one file for each.
+
+    Parameters
+    ----------
+    source
+        The path of a file, or paths by annotator. By suffix:
+
+        * ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``: a long table, read by `kind` cell by cell;
+        * ``.json``: such a table as a list of records or in the forms of :meth:`Labels.of`; or COCO, for ``"boxes"``
+          and ``"keypoints"``, which need one file per annotator or a field ``annotator`` in every annotation;
+        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, sentences parted by blank lines
+          (in a single file every column after the first is an annotator, in files by annotator only the last column
+          counts); with ``"text"`` and ``"trees"`` a label per line, cases numbered from 1, one file per annotator.
+          ``.mrg`` is for trees, each of as many lines as its brackets take;
+        * ``.ann``: spans by offset, one file or folder of files per annotator (the case is the file's name).
+    kind
+        What a cell or line holds. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text as it
+        is. ``"text"``: text, whatever it looks like. ``"bio"``: tags of tokens, which become spans ``(start, end,
+        tag)``. ``"trees"``: brackets. ``"boxes"``, ``"keypoints"`` and ``"spans"`` say what to take from COCO or
+        ``.ann`` files; in tables they are literals.
+    case, annotator, label
+        Names of the columns of a table. If None ``case``, ``task`` or ``item``; ``annotator``, ``worker`` or ``uid``;
+        ``label``, ``annotation`` or ``class``.
+
+    Returns
+    -------
+    Labels
+        In tables, blank cells and those of JSON's ``null`` are missing labels (of texts and trees, only blank ones). In
+        files by annotator a blank line is one, an image or document
+        without anything marked is a label of no objects.
+
+    Raises
+    ------
+    FileError
+        If a file is missing or not in its format.
+    AnnotationError
+        If a table lacks a column, or a cell cannot be read; the message names file and row.
+    ArgumentError
+        If a file of this kind needs one per annotator.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "boxes.csv")
+    ...     _ = path.write_text('item,uid,annotation\n7,ann,"[[0, 0, 2, 2]]"\n7,bob,[]\n8,ann,[]\n')
+    ...     read_labels(path).values.tolist()
+    [[[0, 0, 2, 2]], [], []]
+    """
+    kinds = (*CELLS, "boxes", "keypoints", "spans")
+    if kind not in kinds:
+        raise ArgumentError(f"there is no kind of label {kind!r}: choose from {', '.join(kinds)}.")
+    names = {"case": case, "annotator": annotator, "label": label}
+    if not isinstance(source, Mapping):
+        path = Path(source)
+        with naming(path):
+            return Labels.of(_records(_of_all(path, kind, names)))
+    rows: list[Row] = []
+    for who, one in source.items():
+        path = Path(one)
+        with naming(path):
+            rows += [(found, str(who), value) for found, value in _of_one(path, kind, names)]
+    files = [str(one) for one in source.values()]
+    with naming(files[0] if len(files) == 1 else some(files)):
+        return Labels.of(_records(rows))
+
+
+def _records(rows: list[Row]) -> dict[str, list[Any]]:
+    if not rows:
+        raise AnnotationError("there are no labels; give at least one")
+    return {
+        name: list(column) for name, column in zip(("case", "annotator", "label"), zip(*rows, strict=True), strict=True)
+    }
+
+
+def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]:
+    """Read a file with all annotators."""
+    if path.is_dir() or suffix_of(path, SUFFIXES) in (".ann", ".mrg"):
+        raise ArgumentError(
+            "this kind of file holds one annotator's labels: give a mapping, such as {'ann': …, 'bob': …}."
+        )
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        content = load_json(path)
+        if isinstance(content, Mapping) and "annotations" in content:
+            return coco_labels(content, kind)
+        if isinstance(content, str):  # which would be taken for the name of a file
+            raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {_show(content)}")
+        if not (isinstance(content, list) and all(isinstance(row, Mapping) for row in content)):
+            labels = Labels.of(content)
+            values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
+            return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
+    if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
+        columns = _table(path, kind)
+        found = {name: _column(columns, name, given) for name, given in names.items()}
+        return [
+            (who_case, who, _cell(cell, kind, row))
+            for row, (who_case, who, cell) in enumerate(
+                zip(found["case"], found["annotator"], found["label"], strict=True), 1
+            )
+        ]
+    if kind == "bio":
+        return [
+            (str(number), str(column), spans)
+            for number, sentence in enumerate(_sentences(path), 1)
+            for column, spans in enumerate(sentence, 1)
+        ]
+    raise ArgumentError("lines name no annotators: give one file for each, such as {'ann': …, 'bob': …}.")
+
+
+def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[tuple[str, Any]]:
+    """Read a file with one annotator's labels."""
+    if path.is_dir():
+        files = sorted(path.glob("*.ann"))
+        if not files:
+            raise FileError("the folder has no .ann files; name another")
+        for one in files:
+            with naming(one.name):
+                yield one.stem, _offsets(one)
+        return
+    suffix = suffix_of(path, SUFFIXES)
+    if suffix == ".ann":
+        yield path.stem, _offsets(path)
+    elif suffix == ".json":
+        content = load_json(path)
+        if isinstance(content, Mapping) and "annotations" in content:
+            yield from ((case, value) for case, _, value in coco_labels(content, kind, one_annotator=True))
+        elif isinstance(content, Mapping):
+            for number, (case, value) in enumerate(content.items(), 1):
+                yield str(case), _cell(value, kind, number)
+        else:
+            raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
+    elif suffix in (".csv", ".tsv", ".parquet", ".jsonl"):
+        columns = _table(path, kind)
+        cases, cells = (_column(columns, name, names[name]) for name in ("case", "label"))
+        for row, (case, cell) in enumerate(zip(cases, cells, strict=True), 1):
+            yield case, _cell(cell, kind, row)
+    elif kind == "bio":
+        for number, (spans,) in enumerate(_sentences(path, last=True), 1):
+            yield str(number), spans
+    elif suffix == ".mrg":
+        for number, text in enumerate(_bracketed(read_text(path)), 1):
+            yield str(number), _cell(text, "trees", number)
+    else:
+        for number, line in enumerate(lines_of(read_text(path)), 1):
+            yield str(number), _cell(line, kind, number)
+
+
+def _values(column: pa.ChunkedArray, name: str) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise AnnotationError(
+            f"the column {name!r} has a {column.type} that is out of range; write it as text, or leave the column out"
+        ) from error
+
+
+def _table(path: Path, kind: str) -> dict[str, list[Any]]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        table = read_parquet(path)
+        return {str(name): _values(table[name], name) for name in table.column_names}
+    if suffix in (".csv", ".tsv"):
+        grid = read_grid(path, delimiter="\t" if suffix == ".tsv" else ",")
+        cells = {name: column.to_pylist() for name, column in grid_columns(grid).items()}
+        if kind in ("text", "bio", "trees"):
+            return cells
+        return {name: [None if cell.strip() == "null" else cell for cell in column] for name, column in cells.items()}
+    if suffix == ".json":
+        content = load_json(path)
+        records = content if isinstance(content, list) else []
+    else:
+        records = []
+        for number, line in enumerate(lines_of(read_text(path)), 1):
+            records.append(parse_json(line, f"line {number}") if line.strip() else None)
+        records = [record for record in records if record is not None]
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, Mapping):
+            raise AnnotationError(
+                f"row {number} is {_show(record)}; write it as an object with case, annotator and label"
+            )
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
+
+
+def _column(columns: Mapping[str, list[Any]], name: str, given: str | None) -> list[Any]:
+    wanted = _COLUMNS[name] if given is None else (given,)
+    there = [one for one in wanted if one in columns]
+    if len(there) != 1:
+        what = "has both " + " and ".join(map(repr, there)) if there else f"has no column {wanted[0]!r}"
+        raise AnnotationError(
+            f"the table {what} (columns found: {', '.join(map(repr, columns))}); say with {name}= which one it is"
+        )
+    return columns[there[0]]
+
+
+def _cell(cell: Any, kind: str, row: int) -> Any:
+    if is_missing(cell):
+        return None
+    if not isinstance(cell, str):
+        return cell
+    read: Callable[[str], Any] = CELLS.get(kind, CELLS["literal"])
+    try:
+        return read(cell)
+    except ValueError as error:
+        raise AnnotationError(f"row {row}: {error}") from error
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """Part text into trees, each of as many lines as it takes for its brackets to match."""
+    lines: list[str] = []
+    depth = 0
+    for line in lines_of(text):
+        if lines or line.strip():
+            lines.append(line)
+            depth += line.count("(") - line.count(")")
+        if lines and depth <= 0:
+            yield "\n".join(lines)
+            lines, depth = [], 0
+    if lines:
+        yield "\n".join(lines)
+
+
+def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[int, int, str]]]]:
+    """Read sentences of tokens and their tags; for every column of tags its spans, or for the last one alone."""
+    lines = enumerate(lines_of(read_text(path)), 1)
+    tags: list[list[str]] = []
+    start, width = 1, 0
+    for number, line in (*lines, (0, "")):
+        cells = line.split()
+        if cells and not line.startswith("-DOCSTART-"):
+            if len(cells) < 2 or (tags and len(cells) != width):
+                raise FileError(f"line {number} is {_show(line)}; write a token and its tags, in equally many columns")
+            start = start if tags else number
+            width = len(cells)
+            tags.append(cells[-1:] if last else cells[1:])
+        elif tags:
+            try:
+                yield [spans_of_tags(list(column)) for column in zip(*tags, strict=True)]
+            except ValueError as error:
+                raise FileError(f"sentence from line {start} on: {error}; mend the tag") from error
+            tags = []
+
+
+def _offsets(path: Path) -> list[tuple[int, int, str]]:
+    """Read spans by offset; a span in several parts is several spans."""
+    if path.is_file() and not path.read_bytes().strip():
+        return []  # a document in which nothing is marked
+    spans = []
+    for number, line in enumerate(lines_of(read_text(path)), 1):
+        if not line.startswith("T"):
+            continue  # relations, attributes, notes
+        try:
+            tag, _, places = line.split("\t")[1].partition(" ")
+            for part in places.split(";"):
+                start, end = part.split()
+                spans.append((int(start), int(end), tag))
+        except (IndexError, ValueError):
+            raise FileError(
+                f"line {number} is {_show(line)}; write an id, a tag with start and end, and the text"
+            ) from None
+    return spans

@@ -1,0 +1,129 @@
+"""What models say of the cases that annotators labelled."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._files import naming
+from plausibly.annotations.io._frames import missing, to_codes
+from plausibly.errors import PredictionError
+from plausibly.labels._container import Labels
+from plausibly.labels._tables import Table, is_missing, read_table
+
+MODEL = "model"  #: name of a model that was given none
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Labels that a model gives to cases.
+
+    Parameters
+    ----------
+    case
+        Case of every label, in increasing order.
+    values
+        The labels; numbers if the annotators' labels are.
+    """
+
+    case: Int[np.ndarray, " prediction"]
+    values: np.ndarray
+
+
+def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label") -> dict[str, Predictions]:
+    """Read the predictions of one model or of several.
+
+    Parameters
+    ----------
+    predictions
+        A table with the columns ``case`` and ``label``: a data frame, the path of a ``.csv``, ``.parquet`` or ``.json``
+        file, a mapping of the two columns, a list of records or of pairs (case, label), or a mapping ``{case: label}``;
+        or a mapping from the names of models to such tables. What is not a mapping of columns is taken for the
+        latter: a mapping ``{case: label}`` needs the name of its model.
+    labels
+        Of the annotators.
+    needed
+        Of every case, whether it needs a prediction.
+    column
+        Name of the column, ``"label"`` or ``"score"``.
+
+    Raises
+    ------
+    PredictionError
+        If a needed case has no prediction, one is missing, a case is unknown, or labels and predictions are of
+        different types.
+    FileError
+        If a file cannot be read.
+    """
+    named = isinstance(predictions, Mapping) and column not in predictions and "class" not in predictions
+    models = predictions if named else {MODEL: predictions}
+    if not models:
+        raise PredictionError("there are no predictions; give those of one model at least")
+    read = {}
+    for name, source in models.items():
+        if isinstance(source, Predictions):
+            read[str(name)] = source
+            continue
+        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
+            if not isinstance(source, str | os.PathLike | Mapping | list | tuple) and not hasattr(source, "columns"):
+                raise PredictionError(
+                    f"a model's predictions are a table with the columns 'case' and {column!r}, got {_show(source)}; "
+                    "name the model: {model: {case: label}}"
+                )
+            read[str(name)] = _read(source, labels, needed, column)
+    return read
+
+
+def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
+    in_memory = not isinstance(source, str | os.PathLike)
+    table = read_table(source, ("case", column), error=PredictionError, naming_file=False)
+    if in_memory and not len(table.names["case"]):
+        raise PredictionError("there are no rows; give a row per case")
+    for row in missing(table.names["case"]):
+        raise PredictionError(f"row {row + 1}: the cell in column 'case' is missing; name the case")
+    names, code = to_codes(table.names["case"], "case", PredictionError)
+    at = {name: place for place, name in enumerate(labels.cases.tolist())}
+    extra = [name for name in names.tolist() if name not in at]
+    if extra:
+        raise PredictionError(f"there is a row for case {some(extra)}, which nobody annotated; remove it")
+    case = np.array([at[name] for name in names.tolist()], np.int64)[code]
+    values = table.label
+    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    if values.dtype == object:
+        absent = np.fromiter((is_missing(value) for value in values), bool, len(values))
+    for row in np.flatnonzero(absent):
+        raise PredictionError(
+            f"row {row + 1} (case {str(labels.cases[case[row]])!r}): the {column} is missing; fill it"
+        )
+    if column == "label":
+        values = _alike(table, labels)
+    without = needed.copy()
+    without[case] = False
+    if without.any():
+        raise PredictionError(f"there is no row for case {some(labels.cases[without])}; predict every case")
+    order = np.argsort(case, kind="stable")
+    return Predictions(case[order], values[order])
+
+
+def _alike(table: Table, labels: Labels) -> np.ndarray:
+    """Take predictions for text where labels are: a file of text cells does not say which of its numbers are names."""
+    values = table.label
+    numeric = values.dtype.kind in "biuf"
+    if numeric == labels.is_numeric:
+        return values
+    text = all(isinstance(value, str) for value in labels.values)
+    if numeric and table.text is not None and text:
+        return table.text
+    if numeric and not text:
+        return values.astype(object)
+    kinds = ("text", "numbers") if numeric else ("numbers", "text")
+    shown = _show(labels.values[0] if not labels.is_numeric else labels.values[0].item())
+    first = values[0].item() if numeric else values[0]
+    raise PredictionError(
+        f"the annotators' labels are {kinds[0]}, such as {shown}, and the predictions are {kinds[1]}, such as "
+        f"{_show(first)}; give both alike"
+    )

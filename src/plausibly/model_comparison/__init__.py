@@ -1,0 +1,10 @@
+"""What aggregation models predict, held against what annotators said.
+
+:func:`compare` leaves annotations out and asks which model gave them most probability.
+"""
+
+from plausibly.model_comparison._compare import Comparing as Comparing
+from plausibly.model_comparison._compare import Comparison as Comparison
+from plausibly.model_comparison._compare import compare as compare
+from plausibly.model_comparison._predictive_check import PredictiveCheck as PredictiveCheck
+from plausibly.model_comparison._predictive_check import predictive_check as predictive_check

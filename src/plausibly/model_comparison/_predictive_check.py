@@ -1,0 +1,303 @@
+"""Posterior predictive checks: whether a model, as fitted, would have annotators say what they said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float, Int
+
+from plausibly._arviz import Posterior
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
+from plausibly.model_comparison._statistics import (
+    DESCRIPTIONS,
+    GIVEN,
+    OF_FIRST_BLOCKS,
+    OF_RANKINGS,
+    ORDER,
+    Said,
+    statistics,
+)
+from plausibly.posterior import annotations_of, check_posterior, dense_slots, slots_of
+from plausibly.random_streams._keys import case_keys, check_seed
+from plausibly.random_streams._streams import Stream, generator, select, stream_words
+
+INTERVAL = 0.94
+OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
+GIVEN_STATUS, SILENT, GOOD, BAD = "given", "not modelled", "reproduced", "not reproduced"
+
+_RANKING_MODELS = (
+    "plackett-luce",
+    "plackett-luce-ml",
+    "dirichlet-categorical",
+    "tempered-plackett-luce",
+)  # A label is a whole ranking.
+
+
+@dataclass(frozen=True)
+class PredictiveCheck:
+    """Statistics of the annotations beside those of replicates.
+
+    Attributes
+    ----------
+    model
+        Name of the model, with its reliability if it has one.
+    replicated
+        (statistic, replicate): means over cases, NaN where a model says nothing.
+    observed
+        (statistic,), those that are given included.
+    by_case
+        Dataset over (statistic, case): ``observed``, ``expected`` (the mean over replicates) and ``probability``, the
+        share of replicates that exceed what was observed, ties counting half.
+    """
+
+    model: str
+    replicated: xr.DataArray
+    observed: xr.DataArray
+    by_case: xr.Dataset
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per statistic.
+
+        ``statistic``, what it is, the value ``observed``; of replicates ``mean``, ``sd``, and the 94 % interval
+        ``lower`` to ``upper``; ``probability``, the share of replicates that exceed the observed value, ties counting
+        half; and ``status``: ``"reproduced"`` if the observed value lies within the interval, else ``"not
+        reproduced"``; ``"given"`` if replicates take it from the annotations, ``"not modelled"`` if the model says
+        nothing of it.
+        """
+        tail = (1 - INTERVAL) / 2
+        rows = []
+        for name in self.observed["statistic"].values:
+            observed = float(self.observed.sel(statistic=name))
+            row = {"statistic": str(name), "description": DESCRIPTIONS[name], "observed": observed}
+            values = np.full(1, np.nan)
+            if name in GIVEN:
+                status = GIVEN_STATUS
+            else:
+                values = self.replicated.sel(statistic=name).values
+                status = SILENT if np.isnan(values).all() or np.isnan(observed) else ""
+            if status:
+                row |= dict.fromkeys(("mean", "sd", "lower", "upper", "probability"), np.nan)
+            else:
+                values = values[~np.isnan(values)]
+                lower, upper = np.quantile(values, [tail, 1 - tail])
+                row |= {"mean": values.mean(), "sd": values.std(ddof=1), "lower": lower, "upper": upper}
+                row["probability"] = float(_exceeding(values, observed))
+                # Rounding apart: of a statistic that hardly varies, as a share of 1.
+                within = lower - 1e-9 <= observed <= upper + 1e-9
+                status = GOOD if within else BAD
+            rows.append(row | {"status": status})
+        return pd.DataFrame(rows)
+
+    def verdict(self) -> str:
+        """Say in a sentence what the model does not reproduce."""
+        table = self.table.set_index("statistic")
+        checked = table.loc[table["status"].isin([GOOD, BAD])]
+        failed = checked.loc[checked["status"] == BAD]
+        if not len(checked):
+            return f"{self.model} has nothing that these annotations could check."
+        if not len(failed):
+            return f"{self.model} reproduces all {len(checked)} statistics that it speaks of."
+        said = "; ".join(
+            f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
+            for _, row in failed.iterrows()
+        )
+        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said})."
+
+
+def predictive_check(
+    posterior: Posterior, *, replicates: int = 200, seed: int = 0, progress: bool = True
+) -> PredictiveCheck:
+    r"""Hold the annotations against replicates: what the same annotators would have said under the fitted model.
+
+    For each replicate a draw of the plausibilities is taken, and every annotator of every case draws classes from it
+    without replacement, as many as she named, in blocks of the sizes that hers have.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    replicates
+        How many, at least 20; draws are taken at equal distances, several times if there are fewer.
+    seed
+        Of the replicates and the split of the remainder.
+    progress
+        Show a bar.
+
+    Returns
+    -------
+    PredictiveCheck
+        Its ``table`` has a row per statistic, ``by_case`` says which cases deviate, ``verdict()`` sums up. Statistics
+        are means over cases:
+
+        * of first blocks: ``first_agreement``, the overlap of those of two annotators (their intersection as a share of
+          their union); ``first_classes``, how many classes are in any; ``largest_share``, the share of the annotators
+          who have the commonest class in theirs;
+        * of all classes named: ``named_agreement``, ``named_classes``, and ``lone_classes``, those that one
+          annotator alone names;
+        * ``order_agreement``, how often two annotators rank two classes in the same order, if both rank them apart;
+        * ``tie_size`` and ``named_per_annotator``.
+
+        Cases with one annotator count in those alone that need no second.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no posterior, or a number is out of range.
+
+    Notes
+    -----
+    No model here says how many classes annotators name or tie: replicates take both from the annotations, ``tie_size``
+    and ``named_per_annotator`` are reproduced by construction and have the status ``"given"``. What can fail is which
+    classes are named, and how they agree. Plackett-Luce speaks of whole rankings, and so, of labels, does
+    Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
+    replicated, and statistics of the rest are ``"not modelled"``.
+    Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`, each by her own reliability if the posterior has
+    one for each. The draws know the annotations that they are held
+    against, so a small deviation may pass: :func:`plausibly.compare` leaves annotations out.
+
+    References
+    ----------
+    Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_counts([[4, 1, 0], [0, 5, 0], [1, 1, 3]])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
+    >>> check = predictive_check(posterior, progress=False)
+    >>> check.table[["statistic", "status"]].iloc[0].tolist(), float(check.table["observed"][0].round(3))
+    (['first_agreement', 'reproduced'], 0.633)
+    """
+    check_posterior(posterior)
+    check_seed(seed)
+    if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 20:
+        raise ArgumentError(f"replicates must be a whole number of at least 20, but {replicates!r} was given.")
+    annotations, slots = annotations_of(posterior), slots_of(posterior)
+    weights, powers = _chosen(posterior, int(replicates))
+    words = stream_words(case_keys(seed, annotations.cases))
+    rankings = posterior.attrs["model"] in _RANKING_MODELS
+    names = list(OF_MODEL)
+    shape = (len(names), annotations.n_cases)
+    observed, expected, probability = (np.full(shape, np.nan) for _ in range(3))
+    totals, numbers = (np.zeros((len(names), replicates)) for _ in range(2))
+    n_classes, concentration = annotations.n_classes, float(posterior.attrs["concentration"])
+    ones = np.ones_like(weights)
+    with Progress(progress) as bars:
+        advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
+        for case in range(annotations.n_cases):
+            said = _observed(annotations, case)
+            own, at = slice(*slots.start[case : case + 2]), np.array([case])
+            # The same for all annotators of a case, whatever their reliability.
+            shares = dense_slots(ones, slots, at, select(words, at), n_classes, concentration)[:, 0]
+            slot = np.full(n_classes, own.stop - own.start - 1)
+            slot[slots.class_index[own][~slots.is_remainder[own]]] = np.flatnonzero(~slots.is_remainder[own])
+            who = annotations.annotation_annotator[slice(*annotations.case_start[case : case + 2])]
+            dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
+            again = _replicate(said, dense, generator(words[Stream.REPLICATES][case]), rankings)
+            found = statistics(said, rankings=True)
+            for name, values in statistics(again, rankings).items():
+                row = names.index(name)
+                known = ~np.isnan(values)
+                totals[row] += np.where(known, values, 0)
+                numbers[row] += known
+                if known.any():
+                    expected[row, case] = values[known].mean()
+                    probability[row, case] = _exceeding(values[known], found[name][0])
+            observed[:, case] = [found[name][0] for name in names]
+            advance(1)
+    with np.errstate(invalid="ignore"):
+        replicated = totals / numbers
+    means = [np.nanmean(row) if not np.isnan(row).all() else np.nan for row in observed]
+    given = [annotations.block_sizes.mean(), np.diff(annotations.annotation_start).mean()]
+    by_case = {"observed": observed, "expected": expected, "probability": probability}
+    return PredictiveCheck(
+        _label(posterior),
+        xr.DataArray(replicated, dims=("statistic", "replicate"), coords={"statistic": names}),
+        xr.DataArray(means + given, dims="statistic", coords={"statistic": names + list(GIVEN)}),
+        xr.Dataset(
+            {name: (("statistic", "case"), values) for name, values in by_case.items()},
+            coords={"statistic": names, "case": annotations.cases},
+        ),
+    )
+
+
+def _label(posterior: Posterior) -> str:
+    reliability = posterior.attrs.get("reliability")
+    model = str(posterior.attrs["model"])
+    return model if reliability is None else f"{model}@{float(reliability):.15g}"
+
+
+def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> float:
+    gap = values - observed
+    return np.mean(np.where(np.abs(gap) <= 1e-9, 0.5, gap > 0))
+
+
+def _chosen(
+    posterior: Posterior, replicates: int
+) -> tuple[Float[np.ndarray, "replicate slot"], Float[np.ndarray, "replicate annotator"] | None]:
+    """Plausibilities at draws of equal distances, and the powers by which annotators choose, one or one each."""
+    group = posterior["posterior"]
+    variable = group["plausibility"].transpose("chain", "draw", "slot")
+    n = variable.sizes["chain"] * variable.sizes["draw"]
+    chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
+    at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
+    weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
+    if posterior.attrs.get("mode") != "temper":
+        return weights, None
+    if (given := posterior.attrs.get("reliability")) is not None:
+        return weights, np.full((replicates, 1), float(given))
+    if "annotator_reliability" in group:
+        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values
+    return weights, group["reliability"].isel(at).values[:, None]
+
+
+def _choices(
+    weights: Float[np.ndarray, "replicate slot"],
+    powers: Float[np.ndarray, "replicate annotator"] | None,
+    who: Int[np.ndarray, " annotation"],
+) -> list[Float[np.ndarray, "replicate slot"]]:
+    """By what each annotator of a case chooses."""
+    if powers is None:
+        return [weights] * len(who)
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+    # From the greatest down: powers of small plausibilities may all be too small for a number.
+    logs -= logs.max(1, keepdims=True)
+    raised = {
+        column: np.exp(logs * powers[:, [column]]) for column in set(who.tolist() if powers.shape[1] > 1 else [0])
+    }
+    chosen = {column: weight / weight.sum(1, keepdims=True) for column, weight in raised.items()}
+    return [chosen[column if powers.shape[1] > 1 else 0] for column in who.tolist()]
+
+
+def _observed(annotations: Annotations, case: int) -> Said:
+    classes, blocks = [], []
+    for number in range(*annotations.case_start[case : case + 2]):
+        own = slice(*annotations.annotation_start[number : number + 2])
+        classes.append(annotations.entry_class[None, own])
+        blocks.append(annotations.entry_block[own].astype(np.int64))
+    return Said.of(classes, blocks)
+
+
+def _replicate(
+    said: Said, weights: Sequence[Float[np.ndarray, "replicate class"]], random: np.random.Generator, rankings: bool
+) -> Said:
+    """Let annotators draw classes anew, each by her weights, by a race of exponential variables.
+
+    First blocks only, unless rankings.
+    """
+    blocks = [block if rankings else block[block == 0] for block in said.blocks]
+    classes: list[Int[np.ndarray, "replicate named"]] = []
+    for block, weight in zip(blocks, weights, strict=True):
+        depth = len(block)
+        times = random.standard_exponential(weight.shape, dtype=np.float32)
+        with np.errstate(divide="ignore", over="ignore"):
+            times = np.maximum(times, np.finfo(np.float32).tiny) / weight
+        first = np.argpartition(times, min(depth, times.shape[1] - 1), axis=1)[:, :depth]
+        order = np.argsort(np.take_along_axis(times, first, 1), axis=1, kind="stable")
+        classes.append(np.take_along_axis(first, order, 1))
+    return Said.of(classes, blocks)

@@ -1,0 +1,38 @@
+"""Draws of the plausibilities of all cases, ragged in their classes, as an ArviZ container.
+
+Of K classes a case usually sees a handful. The variable ``plausibility`` in group ``posterior`` therefore has the
+dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
+*remainder*, which stands for all classes that nobody named (``class_index`` −1, their number in ``n_classes``). Within
+a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
+somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
+
+A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
+in ``constant_data`` the ``score_certainty`` of each case.
+
+The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
+and ``constant_data`` (the model's point estimate, the names of the classes).
+"""
+
+from plausibly.posterior._container import COMPRESSION as COMPRESSION
+from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME
+from plausibly.posterior._container import annotations_of as annotations_of
+from plausibly.posterior._container import build_posterior as build_posterior
+from plausibly.posterior._container import case_names as case_names
+from plausibly.posterior._container import check_path as check_path
+from plausibly.posterior._container import check_posterior as check_posterior
+from plausibly.posterior._container import chunks as chunks
+from plausibly.posterior._container import dense as dense
+from plausibly.posterior._container import dense_slots as dense_slots
+from plausibly.posterior._container import encoded as encoded
+from plausibly.posterior._container import load as load
+from plausibly.posterior._container import opened as opened
+from plausibly.posterior._container import posterior_digest as posterior_digest
+from plausibly.posterior._container import reading as reading
+from plausibly.posterior._container import room_for as room_for
+from plausibly.posterior._container import save as save
+from plausibly.posterior._container import save_groups as save_groups
+from plausibly.posterior._container import scores_of as scores_of
+from plausibly.posterior._container import slots_of as slots_of
+from plausibly.posterior._container import stacked_draws as stacked_draws
+from plausibly.posterior._container import text_chunks as text_chunks
+from plausibly.posterior._container import top_classes as top_classes

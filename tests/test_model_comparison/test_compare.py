@@ -1,0 +1,516 @@
+"""Comparing aggregation models: scores against closed forms and brute force, and which model is preferred."""
+
+import itertools
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+import xarray as xr
+from numpyro.handlers import scale
+
+import plausibly as pb
+from plausibly._arviz import from_groups, pareto_smoothed, to_groups
+from plausibly.annotations import Annotations
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.model_comparison import _compare as comparing
+from plausibly.model_comparison import _left_out as scoring
+from plausibly.model_comparison._folds import Folds
+from plausibly.model_comparison._left_out import K_HAT, _without_others
+
+CLASSES = list("abcde")
+RANKINGS = {
+    "p": {"u": [["a"], ["b", "c"]], "v": [["b", "a"]], "w": [["a"], ["d"]]},
+    "q": {"u": [["e"]], "v": [["e"]], "w": [["c", "d"], ["e"]], "x": [["e"]]},
+    "lone": {"v": [["b", "e"], ["a"]]},
+    "two": {"u": [["a"]], "x": [["b"]]},
+}
+
+
+def rankings():
+    return Annotations.from_rankings({"cases": RANKINGS}, classes=CLASSES)
+
+
+def labels(seed=0, n=40, k=4, annotators=5, concentration=0.5):
+    rng = np.random.default_rng(seed)
+    truth = rng.dirichlet(np.full(k, concentration), n)
+    return Annotations.from_counts(np.stack([rng.multinomial(annotators, row) for row in truth]))
+
+
+def by_model(compared, model):
+    return compared.pointwise["elpd"].sel(model=model).values
+
+
+def others(case):
+    """Each annotation of a case, with the rest."""
+    said = list(RANKINGS[case].values())
+    return [(said[i], said[:i] + said[i + 1 :]) for i in range(len(said))]
+
+
+def inverse_ranks(annotations, ties):
+    weight = dict.fromkeys(CLASSES, 0.0)
+    for blocks in annotations:
+        for place, block in enumerate(blocks, start=1):
+            for name in block:
+                weight[name] += 1 / place / (len(block) if ties == "split" else 1)
+    return weight
+
+
+@pytest.mark.parametrize("ties", ["split", "full"])
+def test_prirn_and_irn_are_scored_by_their_closed_forms(ties):
+    models = {"prirn": (7.0,), "irn": None}
+    compared = pb.compare(rankings(), models, ties=ties, concentration=0.3, progress=False)
+    wanted = {"prirn@7": [], "irn": []}
+    for case in RANKINGS:
+        for left_out, rest in others(case):
+            first = left_out[0]
+            if not rest:
+                wanted["prirn@7"].append(np.log(len(first) / 5))
+                wanted["irn"].append(np.log(len(first) / 5))
+                continue
+            weight = inverse_ranks(rest, ties)
+            total = sum(weight.values())
+            mass = 7 * sum(weight[name] for name in first) / total
+            # Every class, named or not, has the same prior shape.
+            wanted["prirn@7"].append(np.log((mass + 0.3 * len(first)) / (7 + 5 * 0.3)))
+            share = sum(weight[name] for name in first) / total
+            wanted["irn"].append(np.log(share) if share else -np.inf)
+    for model, values in wanted.items():
+        np.testing.assert_allclose(by_model(compared, model), values, rtol=1e-6)
+    assert compared.loc["irn", "impossible"] == np.isneginf(wanted["irn"]).sum() > 0
+    assert compared.loc["irn", ["elpd", "elpd_diff"]].tolist() == [-np.inf, np.inf]
+    assert compared["verdict"].tolist() == ["best", "worse"]
+    assert (compared["error"] == 0).all()
+    assert (compared["refits"] == 0).all()
+
+
+def literal_labels(annotations, reliability, concentration):
+    """Log probabilities of labels left out under Dirichlet-categorical, one after the other."""
+    k = annotations.n_classes
+    scores = []
+    for case in range(annotations.n_cases):
+        own = annotations.entry_class[annotations.entry_case == case]
+        for i, label in enumerate(own):
+            n = np.bincount(np.delete(own, i), minlength=k)
+            scores.append(
+                np.log((reliability * n[label] + concentration) / (reliability * n.sum() + k * concentration))
+            )
+    return np.array(scores)
+
+
+def test_the_table_is_the_sum_of_scores_by_case():
+    annotations = labels()
+    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 3), "majority-vote": None}, progress=False)
+    scores = {r: literal_labels(annotations, r, 1.0) for r in (1, 3)}
+    for r, values in scores.items():
+        np.testing.assert_allclose(by_model(compared, f"dirichlet-categorical@{r}"), values, rtol=1e-6)
+    assert compared.index.tolist()[0] == "dirichlet-categorical@1"
+    sums = {r: [values[annotations.annotation_case == i].sum() for i in range(40)] for r, values in scores.items()}
+    row = compared.loc["dirichlet-categorical@3"]
+    assert row["elpd"] == pytest.approx(scores[3].sum())
+    assert row["elpd_diff"] == pytest.approx(scores[1].sum() - scores[3].sum())
+    assert row["se"] == pytest.approx(np.sqrt(40) * np.std(sums[3], ddof=1))
+    assert row["dse"] == pytest.approx(np.sqrt(40) * np.std(np.subtract(sums[1], sums[3]), ddof=1))
+    n = np.stack([np.bincount(annotations.entry_class[annotations.entry_case == i], minlength=4) for i in range(40)])
+    inside = np.log((3 * n + 1) / (3 * 5 + 4))
+    assert row["p"] == pytest.approx((n * inside).sum() - scores[3].sum())
+    assert list(compared["rank"]) == [0, 1, 2]
+    assert set(compared["scale"]) == {"log"}
+    columns = ["rank", "elpd", "p", "elpd_diff", "weight", "se", "dse", "warning", "scale"]
+    assert list(compared.columns[:9]) == columns
+    assert compared.head(1).pointwise is compared.pointwise
+
+
+def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
+    # By "exact" the posterior is Dirichlet(α + γ n) over all classes; by "lumped" those unnamed have shape α together.
+    annotations = labels(n=15)
+    models = {
+        "exact": {"model": "plackett-luce", "unranked": "exact", "concentration": 0.5, "reliability": 2},
+        "lumped": {"model": "plackett-luce", "unranked": "lumped", "concentration": 0.5, "reliability": 2},
+        "ignore": {"model": "plackett-luce", "unranked": "ignore", "concentration": 0.5, "reliability": 2},
+    }
+    compared = pb.compare(annotations, models, progress=False)
+    expected = {"exact": literal_labels(annotations, 2, 0.5), "lumped": [], "ignore": []}
+    for case in range(15):
+        own = annotations.entry_class[annotations.entry_case == case]
+        for i, label in enumerate(own):
+            n = np.bincount(np.delete(own, i), minlength=4)
+            unnamed = (n == 0).sum()
+            total = 2 * n.sum() + 0.5 * (n > 0).sum()
+            mass = 2 * n[label] + 0.5 if n[label] else 0.5 / unnamed
+            expected["lumped"].append(np.log(mass / (total + 0.5 * (unnamed > 0))))
+            expected["ignore"].append(np.log(mass / total) if n[label] else -np.inf)
+    for model, values in expected.items():
+        error = compared.pointwise["error"].sel(model=model).values
+        found, values = by_model(compared, model), np.array(values)
+        np.testing.assert_array_equal(np.isneginf(found), np.isneginf(values))
+        finite = np.isfinite(values)
+        assert (np.abs(found[finite] - values[finite]) < 5 * error[finite] + 1e-6).all()
+    assert compared.loc["exact", "elpd"] == pytest.approx(
+        expected["exact"].sum(), abs=4 * compared.loc["exact", "error"]
+    )
+    assert not compared["warning"].any()
+
+
+def plackett_luce(order_blocks, weights):
+    """Probability of a partial ranking by enumeration of all orders within blocks."""
+    total = 0.0
+    for parts in itertools.product(*(itertools.permutations(block) for block in order_blocks)):
+        left, p = dict(weights), 1.0
+        for name in itertools.chain.from_iterable(parts):
+            rest = sum(left.values())
+            p = p * left.pop(name) / rest
+        total = total + p
+    return total
+
+
+def grid(n=60):
+    """Points on the simplex of three, with the weights of a flat prior."""
+    x, w = np.polynomial.legendre.leggauss(n)
+    x, w = (x + 1) / 2, w / 2
+    a, b = np.meshgrid(x, x)
+    return a, (1 - a) * b, (1 - a) * (1 - b), np.outer(w, w) * (1 - a)
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """A case of rankings, with Plackett-Luce by refits; the remainder of the full posterior is one class, e."""
+    blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
+    annotations = Annotations.from_rankings({"cases": {"p": blocks}}, classes=["a", "b", "c", "e"])
+    models = {
+        "power": {"model": "plackett-luce", "reliability": 2},
+        "other": {"model": "plackett-luce", "reliability": 1},
+    }
+    settings = {"method": "refit", "progress": False}
+    return {what: pb.compare(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
+
+
+@pytest.mark.parametrize("observation", ["first", "ranking"])
+def test_refits_agree_with_quadrature(ranked, observation):
+    # Annotator x alone names c. Without x the slots are a, b and the remainder of c and e, which is lumped.
+    a, b, rest, weight = grid()
+    lambdas = {"a": a, "b": b, "r": rest}
+    said = [[["a"], ["b"]], [["b"], ["a"]], [["a"]]]
+    posterior = weight * np.prod([plackett_luce(blocks, lambdas) for blocks in said], axis=0) ** 2
+    posterior = posterior / posterior.sum()
+    if observation == "first":
+        expected = np.log((posterior * (a + rest / 2)).sum())
+    else:
+        # A flat split of the remainder between c and e.
+        x, w = np.polynomial.legendre.leggauss(20)
+        shares = [(s, {"a": a, "b": b, "c": rest * s, "e": rest * (1 - s)}) for s in (x + 1) / 2]
+        values = [(posterior * plackett_luce([["c", "a"]], lambdas)).sum() for _, lambdas in shares]
+        expected = np.log(np.dot(w / 2, values))
+    found = ranked[observation].pointwise.sel(model="power").isel(annotation=3)
+    assert bool(found["refitted"])
+    assert float(found["elpd"]) == pytest.approx(expected, abs=4 * float(found["error"]))
+    assert float(found["error"]) < 0.1
+
+
+def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
+    blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
+    more = {**blocks, "y": [["a"]], "z": [["c"], ["b"]]}
+    annotations = Annotations.from_rankings({"cases": {"p": more}}, classes=["a", "b", "c", "e"])
+    models = {"plackett-luce": (1, 2)}
+    for what in ("first", "ranking"):
+        settings = {"observation": what, "progress": False}
+        auto = pb.compare(annotations, models, **settings).pointwise
+        refit = pb.compare(annotations, models, method="refit", **settings).pointwise.sel(model=auto["model"])
+        reweighted = ~auto["refitted"].values
+        assert reweighted.sum() >= 6
+        assert (auto["k_hat"].values[reweighted] <= K_HAT).all()
+        error = np.hypot(auto["error"].values, refit["error"].values)
+        assert (np.abs(auto["elpd"].values - refit["elpd"].values) < 4 * error + 0.01).all()
+        assert refit["refitted"].values.all()
+        assert np.isnan(refit["k_hat"].values).all()
+
+
+def test_a_lone_dissenter_does_not_mislead():
+    # Importance sampling from the posterior that knows a lone label cannot forget it: it overrates sparse priors.
+    annotations = labels(seed=0, n=200, k=5, annotators=4, concentration=0.4)
+    models = {a: {"model": "dirichlet-categorical", "concentration": a} for a in (0.03, 0.4)}
+    compared = pb.compare(annotations, {f"α = {a}": given for a, given in models.items()}, progress=False)
+    exact = {a: literal_labels(annotations, 1, a).sum() for a in models}
+    naive = {}
+    for a, given in models.items():
+        groups = to_groups(pb.aggregate(annotations, **given, progress=False))
+        value = groups["log_likelihood"]["ranking"].values.reshape(1000, -1).T.astype(float)
+        weight, _ = pareto_smoothed(-value)
+        naive[a] = np.log(np.exp(weight + value).sum(1)).sum()
+    assert exact[0.4] > exact[0.03] + 200
+    assert naive[0.03] > naive[0.4] + 10
+    for a in models:
+        assert compared.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
+    assert compared.index[0] == "α = 0.4"
+    assert compared["verdict"].tolist() == ["best", "worse"]
+
+
+def test_a_sampled_model_does_not_mislead_either():
+    annotations = labels(seed=0, n=40, k=5, annotators=4, concentration=0.4)
+    given = {"model": "plackett-luce", "unranked": "exact", "reliability": 1}
+    models = {f"α = {a}": given | {"concentration": a} for a in (0.03, 0.4)}
+    compared = pb.compare(annotations, models, progress=False)
+    for a in (0.03, 0.4):
+        row = compared.loc[f"α = {a}"]
+        assert row["elpd"] == pytest.approx(literal_labels(annotations, 1, a).sum(), abs=4 * row["error"] + 0.5)
+        assert row["refits"] > 0
+    assert compared.index[0] == "α = 0.4"
+    assert compared["verdict"].iloc[1] == "worse"
+
+
+def split_by_seed(pointwise, case, seeds, per_seed):
+    """Tables of the cases of each seed: cases are independent, so all are fitted at once."""
+    for seed in range(seeds):
+        chosen = np.flatnonzero(case // per_seed == seed)
+        yield comparing.summarise(pointwise.isel(annotation=chosen), case[chosen] - seed * per_seed)
+
+
+def test_the_model_that_data_come_from_is_preferred_among_dirichlets():
+    for true, other in ((0.2, 2.0), (2.0, 0.2)):
+        parts = [labels(seed=seed, n=60, annotators=5, concentration=true) for seed in range(10)]
+        counts = np.concatenate([part_counts(part) for part in parts])
+        models = {str(a): {"model": "dirichlet-categorical", "concentration": a} for a in (true, other)}
+        models["vote"] = {"model": "majority-vote"}
+        compared = pb.compare(Annotations.from_counts(counts), models, progress=False)
+        case = compared.pointwise["case"].values.astype(int)
+        preferred = 0
+        for table in split_by_seed(compared.pointwise, case, 10, 60):
+            preferred += table.index[0] == str(true) and set(table["verdict"].iloc[1:]) == {"worse"}
+        assert preferred >= 9
+
+
+def part_counts(annotations):
+    key = annotations.entry_case * annotations.n_classes + annotations.entry_class
+    counts = np.bincount(key, minlength=annotations.n_cases * annotations.n_classes)
+    return counts.reshape(annotations.n_cases, -1)
+
+
+def test_plackett_luce_is_preferred_where_rankings_come_from_it():
+    rng = np.random.default_rng(0)
+    cases = {}
+    for i in range(10 * 30):
+        log_truth = np.log(rng.dirichlet(np.ones(4)))
+        orders = np.argsort(-(log_truth + rng.gumbel(size=(4, 4))), axis=1)
+        cases[str(i)] = [[[int(k)] for k in order[:2]] for order in orders]
+    annotations = Annotations.from_rankings({"cases": cases, "classes": list("abcd")})
+    models = {"plackett-luce": {"reliability": 1, "unranked": "exact"}, "prirn": (5, 30, 100), "irn": None}
+    compared = pb.compare(annotations, models, progress=False)
+    case = compared.pointwise["case"].values.astype(int)
+    tables = list(split_by_seed(compared.pointwise, case, 10, 30))
+    assert sum(table.index[0] == "plackett-luce" for table in tables) >= 9
+    assert compared.loc["plackett-luce", "verdict"] == "best"
+    assert set(compared["verdict"].iloc[1:]) == {"worse"}
+
+
+def test_equal_models_do_not_differ():
+    # Plackett-Luce of single labels is Dirichlet-categorical: one is sampled, the other in closed form.
+    parts = [labels(seed=seed, n=20, annotators=4) for seed in range(10)]
+    annotations = Annotations.from_counts(np.concatenate([part_counts(part) for part in parts]))
+    models = {
+        "dirichlet-categorical": (1,),
+        "plackett-luce": {"reliability": 1, "unranked": "exact"},
+        "again": {"model": "dirichlet-categorical"},
+    }
+    compared = pb.compare(annotations, models, progress=False)
+    case = compared.pointwise["case"].values.astype(int)
+    for table in split_by_seed(compared.pointwise, case, 10, 20):
+        assert table["verdict"].tolist() == ["best", "no difference", "no difference"]
+    assert "no difference from" in compared.verdict()
+    assert "better than" not in compared.verdict()
+
+
+def test_folds_are_scored_given_the_other_folds():
+    annotations = labels(n=12, annotators=6)
+    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 2)}, folds=3, seed=5, progress=False)
+    folds = Folds.of(annotations, 3, 5)
+    expected = []
+    for r in range(annotations.n_annotations):
+        same = annotations.annotation_case == annotations.annotation_case[r]
+        train = annotations.entry_class[same & (folds.fold != folds.fold[r])]
+        expected.append(np.log(((train == annotations.entry_class[r]).sum() + 1) / (len(train) + 4)))
+        assert len(train) == 4
+    np.testing.assert_allclose(by_model(compared, "dirichlet-categorical@1"), expected, rtol=1e-6)
+    assert compared.pointwise.attrs["folds"] == 3
+
+
+def test_many_folds_leave_out_one_annotation_at_a_time():
+    models = {"prirn": (10, 30)}
+    one, many = (pb.compare(rankings(), models, folds=folds, progress=False) for folds in (None, 9))
+    np.testing.assert_allclose(one.pointwise["elpd"], many.pointwise["elpd"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("first", "again", "warned"), [(1, 0, False), (1, 1, True), (6, 0, True)])
+def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch, first, again, warned):
+    annotations = labels(n=10)
+    calls = []
+
+    def refit(some, model, **given):
+        calls.append((some.n_cases, given))
+        # Dirichlets in closed form stand for chains, of which the last some are said to have failed.
+        given = {name: given[name] for name in ("draws", "seed", "progress")}
+        posterior = pb.aggregate(some, "dirichlet-categorical", **given)
+        good = np.arange(some.n_cases) < some.n_cases - (first if len(calls) == 1 else again)
+        groups = to_groups(posterior)
+        groups["convergence"] = xr.Dataset({"converged": ("case", good), "ess_bulk": ("case", np.full(len(good), 1e3))})
+        return from_groups(groups, posterior.attrs)
+
+    monkeypatch.setattr(scoring, "refit", refit)
+    models = {"plackett-luce": {"reliability": 1, "unranked": "exact", "draws": 50}, "majority-vote": None}
+    compared = pb.compare(annotations, models, method="refit", progress=False)
+    assert compared.loc["plackett-luce", "warning"] == warned
+    (copies, given), *more = calls
+    assert given["draws"] == 50
+    assert copies > 20
+    if first == 6:
+        # A quarter of all: it is the chains that are too short.
+        assert more == []
+    else:
+        ((copies, given),) = more
+        assert copies == 1
+        assert given["draws"] == 200
+        assert given["warmup"] == 600
+    error = compared.loc["plackett-luce", "error"]
+    assert compared.loc["plackett-luce", "elpd"] == pytest.approx(
+        literal_labels(annotations, 1, 1.0).sum(), abs=5 * error + 0.2
+    )
+
+
+def test_tempered_annotators_choose_by_the_power():
+    annotations = Annotations.from_counts([[3, 1]])
+    models = {"plackett-luce": {"mode": "temper", "reliability": 2}, "majority-vote": None}
+    compared = pb.compare(annotations, models, method="refit", progress=False)
+    x, w = np.polynomial.legendre.leggauss(80)
+    a, w = (x + 1) / 2, w / 2
+    choice = a**2 / (a**2 + (1 - a) ** 2)
+    for left_out, (n, m) in ((0, (2, 1)), (3, (3, 0))):
+        posterior = w * choice**n * (1 - choice) ** m
+        mean = (posterior * choice).sum() / posterior.sum()
+        if left_out == 3:
+            # Nobody else names the second class: it is all of the remainder, with the same prior.
+            mean = 1 - mean
+        found = compared.pointwise.sel(model="plackett-luce").isel(annotation=left_out)
+        assert float(found["elpd"]) == pytest.approx(np.log(mean), abs=4 * float(found["error"]))
+
+
+def test_a_program_of_the_users_is_refitted():
+    def own(case, *, reliability=1.0):
+        share = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+        label = jnp.argmin(case.rankings.positions, axis=-1)
+        with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=reliability * case.counts):
+            numpyro.sample("label", dist.Categorical(share), obs=label)
+
+    annotations = Annotations.from_counts([[3, 2], [1, 4], [2, 2]])
+    compared = pb.compare(annotations, {own: (1,), "dirichlet-categorical": (1,)}, progress=False)
+    assert set(compared.index) == {"own@1", "dirichlet-categorical@1"}
+    row = compared.loc["own@1"]
+    expected = compared.loc["dirichlet-categorical@1", "elpd"]
+    assert row["elpd"] == pytest.approx(expected, abs=4 * row["error"] + 1e-3)
+    assert row["refits"] == annotations.n_annotations
+
+
+def test_cases_of_one_annotation_change_no_difference():
+    annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
+    compared = pb.compare(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
+    np.testing.assert_allclose(compared["elpd"], np.log(2 / 5) + np.log(1 / 5))
+    assert compared["elpd_diff"].tolist() == [0, 0, 0]
+    # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
+    whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
+    np.testing.assert_allclose(_without_others(whole, of_rankings=True), np.log([1 / 30, 1 / 5]))
+
+
+def test_of_a_single_case_nothing_is_said():
+    annotations = Annotations.from_rankings([[[["a", "b"]], [["b"], ["c"]]]], classes=CLASSES)
+    compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
+    assert np.isnan(compared["se"]).all()
+    assert compared["verdict"].tolist() == ["best", "unknown"]
+    assert compared.verdict().endswith("; nothing can be said of prirn@1.") or compared.verdict().endswith(
+        "; nothing can be said of prirn@100."
+    )
+
+
+def test_stacking_maximises_the_score_of_the_mixture():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), (2, 50))[..., 0]
+    weight = comparing.stacking(np.log(p))
+    shares = np.linspace(0, 1, 10_001)
+    best = shares[np.argmax(np.log(np.outer(shares, p[0]) + np.outer(1 - shares, p[1])).sum(1))]
+    assert weight[0] == pytest.approx(best, abs=1e-3)
+    # What nobody expects says nothing, and a model may find something impossible.
+    some = np.array([[np.log(0.5), np.log(0.5), -np.inf], [np.log(0.9), -np.inf, -np.inf]])
+    # log(0.5 w + 0.9 (1 - w)) + log(0.5 w) is greatest at w = 0.9 / 0.8, which is beyond 1.
+    assert comparing.stacking(some).round(6).tolist() == [1, 0]
+    assert comparing.stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
+
+
+def test_where_all_find_something_impossible_none_is_preferred():
+    annotations = Annotations.from_labels([["a", "b"], ["a", "a"]])
+    compared = pb.compare(annotations, {"irn": None, "majority-vote": None}, progress=False)
+    assert compared["verdict"].tolist() == ["best", "unknown"]
+    assert compared.verdict().startswith("No model can be preferred")
+
+
+def test_the_sentence_names_all_models():
+    compared = pb.compare(rankings(), {"prirn": (3, 30), "irn": None}, progress=False)
+    assert compared.verdict().startswith(f"{compared.index[0]} predicts annotations that are left out best (elpd ")
+    for name in compared.index:
+        assert name in compared.verdict()
+
+
+def normal_scores(case):
+    numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+
+
+@pytest.mark.parametrize(
+    ("models", "given", "sentence"),
+    [
+        ({}, {}, "a comparison needs two models, but none was given"),
+        ({"prirn": (30,)}, {}, "a comparison needs two models, but 1 was given"),
+        ({"prirn": (30, 30)}, {}, "prirn@30 is asked for 2 times"),
+        (["prirn"], {}, "models must be a mapping"),
+        ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
+        (
+            {"prirn": (30,), "normal-scores": None},
+            {},
+            "normal-scores predicts scores, and the other models annotations",
+        ),
+        ({"prirn": (30,), "x": {"model": "normal-scores"}}, {}, "cannot be ranked"),
+        ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
+        ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
+        (
+            {"plackett-luce": {"mode": "temper", "reliability": "infer"}, "irn": None},
+            {},
+            "makes one model of all cases",
+        ),
+        ({"prirn": (3, 30)}, {"observation": "second"}, "observation must be one of first, ranking"),
+        ({"prirn": (3, 30)}, {"method": "waic"}, "method must be one of auto, refit"),
+        ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),
+        ({"prirn": (3, 30)}, {"folds": True}, "folds must be a whole number"),
+        ({"prirn": (3, 30)}, {"seed": -1}, "seed must be a whole number"),
+        ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models has a use for mode='temper'"),
+        ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to the whole comparison"),
+        ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* has no use for reliability=3"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(models, given, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        pb.compare(rankings(), models, progress=False, **given)
+
+
+def test_annotations_have_to_suit_all_models():
+    with pytest.raises(AnnotationError, match="takes one label per annotation"):
+        pb.compare(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
+    with pytest.raises(ArgumentError, match="annotations must be an Annotations"):
+        pb.compare(RANKINGS, {"prirn": (3, 30)}, progress=False)
+
+
+def test_real_cases(shared):
+    folder = shared / "data" / "dermatology_ddx"
+    annotations = pb.read_annotations(
+        folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt"
+    )
+    compared = pb.compare(annotations, {"prirn": (10, 30), "irn": None}, progress=False)
+    assert np.isfinite(compared["elpd"].iloc[0])
+    assert isinstance(compared, pd.DataFrame)
+    assert compared.loc["irn", "impossible"] > 0
