@@ -8,17 +8,22 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint validate bench fuzz notebooks site clean
+.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks site clean
 
 help: ## list these verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "The first one that needs it makes $(VENV) with $(or $(PYTHON),Python 3.11 or newer)."
 
 demo: $(VENV)/.runtime ## evaluate four classifiers on bundled data and write a report
 	$(BIN)/plausibly demo
 
-test: $(VENV)/.dev ## run the tests (WORKERS=2 at a time)
-	$(BIN)/python -m pytest -n $(WORKERS)
+test: $(VENV)/.dev ## run the tests, without the slow ones (WORKERS=2 at a time)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-slow: $(VENV)/.dev ## run the slow tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+test-all: test test-slow ## run all tests
 
 lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 	$(BIN)/ruff check
