@@ -85,7 +85,7 @@ def _sample(annotations, engine: str = "nuts"):
     from plausibly.annotations import Slots
     from plausibly.inference import Program, gibbs, nuts
     from plausibly.models import plackett_luce
-    from plausibly.random_streams._keys import case_keys
+    from plausibly.random_streams import case_keys
 
     slots = Slots.of(annotations)
     prior = np.ones(len(slots), np.float32)

@@ -24,7 +24,7 @@ from plausibly.cli import app
 from plausibly.cluster import Cluster, Once
 from plausibly.errors import AnnotationError, ArgumentError, ClusterError, PlausiblyWarning
 from plausibly.evaluation import _ranges
-from plausibly.fingerprint._environment import software
+from plausibly.fingerprint import software
 from plausibly.posterior._shards import Shards, work_through
 
 cloudpickle = pytest.importorskip("cloudpickle")

@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
+from plausibly import fingerprint
 from plausibly.errors import ArgumentError, FileError
 from plausibly.evaluation import _ranges
-from plausibly.fingerprint import _environment as _surroundings
 
 N, K = 25, 6
 
@@ -161,7 +161,7 @@ def test_shards_of_other_work_are_refused(monkeypatch, posterior, asked, whole, 
 def test_shards_of_another_processor_are_refused(monkeypatch, posterior, asked, tmp_path):
     out = tmp_path / "r.nc"
     interrupted(monkeypatch, posterior, asked, out, 1)
-    monkeypatch.setattr(_surroundings, "processor", lambda: "Abacus")
+    monkeypatch.setattr(fingerprint, "processor", lambda: "Abacus")
     with pytest.raises(ArgumentError, match=r"another run finished \(processor was .* and is Abacus\): .*--fresh"):
         pb.evaluate(posterior, **asked, out=out, shard=8)
 

@@ -8,8 +8,7 @@ from scipy import stats
 
 from plausibly.annotations import Slots
 from plausibly.posterior._ranked_lists import rank_slots
-from plausibly.random_streams._keys import case_keys
-from plausibly.random_streams._streams import stream_words
+from plausibly.random_streams import case_keys, stream_words
 
 N = 6000
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import plausibly as pb
+from plausibly import fingerprint
 from plausibly.aggregation import _aggregate
 from plausibly.errors import ArgumentError, FileError
-from plausibly.fingerprint import _environment as _surroundings
 from plausibly.posterior import _joined
 from plausibly.posterior._shards import Shards
 
@@ -107,7 +107,7 @@ def test_parts_of_another_run_are_refused_or_forgotten(monkeypatch, annotations,
 def test_parts_of_another_processor_or_setting_are_refused(monkeypatch, float64, annotations, whole, tmp_path):
     out = tmp_path / "p.nc"
     with monkeypatch.context() as patch:
-        patch.setattr(_surroundings, "processor", lambda: "Abacus")
+        patch.setattr(fingerprint, "processor", lambda: "Abacus")
         interrupted(patch, annotations, out, 1)
     with pytest.raises(ArgumentError, match=r"another run finished \(processor was Abacus and is .*\): .*--fresh"):
         pb.aggregate(annotations, out=out, shard=8, **SETTINGS)

@@ -26,7 +26,7 @@ import jax
 
 from plausibly._memory import release_memory
 from plausibly.errors import ArgumentError, ClusterError, PlausiblyWarning, first_line
-from plausibly.fingerprint._environment import processor, software
+from plausibly.fingerprint import processor, software
 
 Made = TypeVar("Made")
 

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import plausibly as pb
+from plausibly import fingerprint
 from plausibly.cli import app
-from plausibly.fingerprint import _environment as _surroundings
 from plausibly.posterior import _shards
 
 N, K = 10, 4
@@ -68,7 +68,7 @@ def test_evaluate_goes_on(data, tmp_path, stop, monkeypatch):
     assert "holds what another run finished (seed was 0 and is 1)" in result.stderr
     assert "start over with fresh=True (--fresh)" in result.stderr
     with monkeypatch.context() as patch:
-        patch.setattr(_surroundings, "processor", lambda: "Abacus")
+        patch.setattr(fingerprint, "processor", lambda: "Abacus")
         result = command(data, "evaluate", out)
     assert result.exit_code == 2
     assert "and is Abacus): finish that one" in " ".join(result.stderr.split())

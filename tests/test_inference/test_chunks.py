@@ -10,7 +10,7 @@ import pytest
 
 from plausibly._progress import Progress
 from plausibly.inference._scheduling import Seated, run_seats
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 N = 200
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import plausibly as pb
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference import dirichlet_tree, nested_cases
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 CLASSES = "abcdefg"
 DRAWS = 5000

@@ -19,7 +19,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.inference._batching import bucket_cases
 from plausibly.posterior import slots_of
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 SETTINGS = {"engine": "nuts", "draws": 500, "chains": 4, "warmup": 300, "progress": False}
 LETTERS = list("abcde")

@@ -8,7 +8,7 @@ from scipy import stats
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference import dirichlet
 from plausibly.inference.exact import _dirichlet as _exact
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 FALSE_ALARM = 1e-4  # of all tests of this file together
 CASES = [[[["a"], ["b"]]], [[["c"]]], [[["a", "b", "c"]]], [[["b"]]]]

@@ -20,7 +20,7 @@ from plausibly.inference import _scheduling as _chunks
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _tied_blocks as _ties
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
 LETTERS = list("abcde")

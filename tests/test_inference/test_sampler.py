@@ -9,7 +9,7 @@ from scipy import special
 
 from plausibly._arviz import az
 from plausibly.inference.nuts._sampler import DENSE, Sampler
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 CHAINS, DRAWS = 4, 500
 

@@ -9,7 +9,7 @@ from plausibly.annotations import Scores
 from plausibly.case import NormalInverseGamma
 from plausibly.inference.exact._scores import Sums, _different, _loss, draw_scores, estimate_prior
 from plausibly.models.normal_scores import log_marginal, posterior, probability_below
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 TRUE = NormalInverseGamma(2.0, 0.5, 4.0, 6.0)
 

@@ -19,13 +19,12 @@ from plausibly.aggregation._scores import aggregate_scores
 from plausibly.annotations import Annotations, Scores
 from plausibly.cluster import Cluster, Once
 from plausibly.errors import ArgumentError, FileError, reason
-from plausibly.fingerprint._environment import versions_text
-from plausibly.fingerprint._manifest import code_digest
+from plausibly.fingerprint import code_digest, versions_text
 from plausibly.inference import Program
 from plausibly.posterior import check_path, load, save, slots_of
 from plausibly.posterior._joined import aggregate_in_shards
 from plausibly.posterior._shards import check_shard, write_whole
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 
 def aggregate(

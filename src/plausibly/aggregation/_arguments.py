@@ -12,7 +12,7 @@ from plausibly.annotations._scores import check_threshold
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import check_repeats
 from plausibly.posterior import REMAINDER_NAME
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 
 def settle(

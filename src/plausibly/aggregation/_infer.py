@@ -29,7 +29,7 @@ from plausibly.inference import (
     sweeps_per_draw,
 )
 from plausibly.posterior import build_posterior
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 
 def infer_cases(

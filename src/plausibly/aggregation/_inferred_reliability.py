@@ -34,7 +34,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.datasets import simulate_annotators
 from plausibly.diagnostics import convergence, judge
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.fingerprint._environment import versions_text
+from plausibly.fingerprint import versions_text
 from plausibly.inference import (
     LEAPS,
     Prior,
@@ -47,7 +47,7 @@ from plausibly.inference import (
 from plausibly.models import plackett_luce
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.posterior import build_posterior, check_posterior
-from plausibly.random_streams._keys import case_keys, check_seed
+from plausibly.random_streams import case_keys, check_seed
 
 PER = ("dataset", "annotator")
 UNRANKED = ("lumped", "exact", "ignore")

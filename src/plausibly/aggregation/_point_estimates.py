@@ -14,7 +14,7 @@ from plausibly.models.irn import inverse_rank
 from plausibly.models.majority_vote import vote
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.models.prirn import posterior_concentration as inverse_rank_posterior
-from plausibly.random_streams._keys import case_keys
+from plausibly.random_streams import case_keys
 
 
 def lay_out(annotations: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:

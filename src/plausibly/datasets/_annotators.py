@@ -6,7 +6,7 @@ from jaxtyping import ArrayLike, Float
 from plausibly.annotations import Annotations
 from plausibly.datasets._differentials import Differentials
 from plausibly.errors import ArgumentError
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 
 def simulate_annotators(

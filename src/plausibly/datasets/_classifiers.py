@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.errors import ArgumentError
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 _SMALLEST = np.finfo(np.float32).tiny  # plausibilities of exactly zero get the lowest finite score
 

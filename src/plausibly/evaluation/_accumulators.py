@@ -13,7 +13,7 @@ from plausibly.evaluation._slices import Part
 from plausibly.metrics._counts import count, scale
 from plausibly.metrics._user import Metric, map_draws
 from plausibly.posterior._split_remainder import dirichlet
-from plausibly.random_streams._streams import Stream, generator
+from plausibly.random_streams import Stream, generator
 
 _NUMBERS = 2**22  # Plausibilities of single classes in memory at once.
 

@@ -21,8 +21,7 @@ from plausibly.evaluation._metrics import check_metrics, metric_digests
 from plausibly.evaluation._ranges import Evaluation, Found, join
 from plausibly.evaluation._slices import PAIRS, Source
 from plausibly.evaluation._weights import RiskWeights, check_weights
-from plausibly.fingerprint._environment import surroundings
-from plausibly.fingerprint._manifest import data_digest, file_digest
+from plausibly.fingerprint import data_digest, file_digest, surroundings
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._risk import N_LEVELS

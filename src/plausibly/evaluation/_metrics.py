@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.fingerprint._manifest import code_digest
+from plausibly.fingerprint import code_digest
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function, as_metric, check_function
 

@@ -23,8 +23,7 @@ from plausibly.evaluation._weights import Weighing
 from plausibly.metrics import Metric
 from plausibly.metrics._frequent_sets import mode_share
 from plausibly.metrics._lists import ranked_classes
-from plausibly.random_streams._keys import as_key
-from plausibly.random_streams._streams import Stream
+from plausibly.random_streams import Stream, as_key
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from plausibly.annotations import Slots
 from plausibly.evaluation._slices import Source
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._split_remainder import dirichlet
-from plausibly.random_streams._streams import Stream, Words, generator
+from plausibly.random_streams import Stream, Words, generator
 
 
 def level_plausibility(

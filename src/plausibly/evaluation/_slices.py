@@ -14,8 +14,7 @@ from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.posterior import case_names, dense_slots, slots_of
 from plausibly.posterior._ranked_lists import rank_slots
-from plausibly.random_streams._keys import case_keys
-from plausibly.random_streams._streams import Words, select, stream_words
+from plausibly.random_streams import Words, case_keys, select, stream_words
 
 PAIRS = 2**19  #: of a draw and a case in a slice
 

@@ -14,7 +14,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._accumulators import Weights
 from plausibly.evaluation._risk import membership
 from plausibly.evaluation._slices import Source
-from plausibly.fingerprint._manifest import data_digest
+from plausibly.fingerprint import data_digest
 
 
 class Weighing(Protocol):

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from plausibly._arviz import az
 from plausibly.bootstrap import resampled_means
 from plausibly.errors import ArgumentError
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 INTERVAL = 0.94
 _ROUNDING = 1e-12  # Metrics are ratios of counts: what differs by less is equal.

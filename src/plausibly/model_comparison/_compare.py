@@ -18,7 +18,7 @@ from plausibly.errors import ArgumentError
 from plausibly.inference import nested_cases
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import K_HAT, Candidate, Scores, score
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 from plausibly.sweeps import reliabilities, run_label
 
 OBSERVATIONS = ("first", "ranking")

@@ -8,8 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.random_streams._keys import case_keys
-from plausibly.random_streams._streams import Stream, generator, stream_words
+from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 _WITHOUT = " ∖ "  # between the name of a case and the number of what is left out of its copy
 

@@ -17,8 +17,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.inference import Program, log_likelihood
 from plausibly.model_comparison._folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.posterior import slots_of, stacked_draws
-from plausibly.random_streams._keys import case_keys
-from plausibly.random_streams._streams import Stream, generator, stream_words
+from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 K_HAT = 0.7  #: above it, importance sampling is not to be trusted (Vehtari et al. 2024)
 

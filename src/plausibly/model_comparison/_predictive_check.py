@@ -22,8 +22,7 @@ from plausibly.model_comparison._statistics import (
     statistics,
 )
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, slots_of
-from plausibly.random_streams._keys import case_keys, check_seed
-from plausibly.random_streams._streams import Stream, generator, select, stream_words
+from plausibly.random_streams import Stream, case_keys, check_seed, generator, select, stream_words
 
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)

@@ -30,15 +30,14 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.fingerprint._manifest import data_digest
+from plausibly.fingerprint import data_digest
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._seal import is_sealed, seal
 from plausibly.posterior._split_remainder import dirichlet
 from plausibly.posterior._trial import try_out
 from plausibly.posterior._validation import check_fit, lost_variable
-from plausibly.random_streams._keys import case_keys
-from plausibly.random_streams._streams import Stream, Words, generator, stream_words
+from plausibly.random_streams import Stream, Words, case_keys, generator, stream_words
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""

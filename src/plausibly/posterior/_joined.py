@@ -15,7 +15,7 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.cluster import Cluster
-from plausibly.fingerprint._environment import surroundings
+from plausibly.fingerprint import surroundings
 from plausibly.posterior import (
     COMPRESSION,
     REMAINDER_NAME,

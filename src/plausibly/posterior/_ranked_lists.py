@@ -20,8 +20,7 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations import Slots
 from plausibly.posterior._split_remainder import largest_share, pieces_above
-from plausibly.random_streams._keys import as_key
-from plausibly.random_streams._streams import Stream, Words, select
+from plausibly.random_streams import Stream, Words, as_key, select
 
 _PAIRS = 2**16  # Pairs of a case and a draw at a time, so that the processor's cache holds them.
 _CASES = 64  # Cases whose random bits one call makes: one compilation.

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from plausibly.errors import ArgumentError, FileError, reason
-from plausibly.fingerprint._manifest import file_digest
+from plausibly.fingerprint import file_digest
 
 Made = TypeVar("Made")
 

@@ -20,7 +20,7 @@ from jax.extend.random import threefry_2x32
 from jaxtyping import Float, Int, UInt32
 from scipy import stats
 
-from plausibly.random_streams._streams import generator
+from plausibly.random_streams import generator
 
 NEGLIGIBLE = 1e-9
 """Expected number of pieces above the threshold below which a remainder is not split."""

@@ -16,8 +16,7 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import METRICS, check_metrics, evaluate, metric_digests
-from plausibly.fingerprint._environment import surroundings
-from plausibly.fingerprint._manifest import code_digest, data_digest
+from plausibly.fingerprint import code_digest, data_digest, surroundings
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._user import Function

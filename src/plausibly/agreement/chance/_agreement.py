@@ -27,7 +27,7 @@ from plausibly.agreement.chance._pathologies import pathologies
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, UInt32
 
 from plausibly.annotations import Slots
-from plausibly.fingerprint._environment import of_thread
-from plausibly.random_streams._keys import as_key
+from plausibly.fingerprint import of_thread
+from plausibly.random_streams import as_key
 
 _NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
 _ON_GPU = 2**22

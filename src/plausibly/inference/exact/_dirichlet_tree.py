@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference.exact._dirichlet import dirichlet
-from plausibly.random_streams._keys import fold_in
+from plausibly.random_streams import fold_in
 
 
 def nested_cases(annotations: Annotations) -> Bool[np.ndarray, " case"]:

@@ -14,7 +14,7 @@ from plausibly.case import NormalInverseGamma, ScoredCase
 from plausibly.inference._batching import Bucket, Shape
 from plausibly.inference.exact._dirichlet import together
 from plausibly.models.normal_scores import log_marginal
-from plausibly.random_streams._keys import as_key
+from plausibly.random_streams import as_key
 
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a

@@ -1,1 +1,0 @@
-"""What a result depends on: data, arguments, programs, versions."""

@@ -1,0 +1,111 @@
+"""What data, a program and an environment are known by."""
+
+import functools
+import importlib
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly import fingerprint
+from plausibly.errors import ArgumentError
+from plausibly.fingerprint import code_digest, data_digest, processor, software, versions, versions_text
+
+
+def make(power, table=None):
+    def metric(scores, plausibility, scale=1.0):
+        return scale * jnp.sum(jnp.abs(scores - plausibility) ** power) + (0 if table is None else 1)
+
+    return metric
+
+
+class Callable:
+    def __init__(self, power):
+        self.power = power
+
+    def __call__(self, scores, plausibility):
+        return jnp.sum(scores - plausibility) ** self.power
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: functools.partial(f, scale=2.0)])
+def test_the_same_code_is_the_same(wrap):
+    assert code_digest(wrap(make(2)), "f") == code_digest(wrap(make(2)), "f")
+    assert code_digest(wrap(make(2)), "f") != code_digest(wrap(make(3)), "f")
+
+
+def test_captured_values_and_defaults_count():
+    functions = [make(2), make(2, np.arange(3)), make(2, np.ones(3)), functools.partial(make(2), scale=2.0)]
+    functions += [Callable(2), Callable(3)]
+    assert len({code_digest(function, "f") for function in functions}) == len(functions)
+
+
+def test_the_code_of_the_user_s_module_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for body in ("x * FACTOR", "x * FACTOR", "x + FACTOR"):
+        (tmp_path / "mine.py").write_text(
+            f"FACTOR = 2\ndef helper(x):\n    return {body}\ndef f(x):\n    return helper(x)\n"
+        )
+        importlib.invalidate_caches()
+        sys.modules.pop("mine", None)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        found.append(code_digest(importlib.import_module("mine").f, "f"))
+    sys.modules.pop("mine")
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_notebook_s_file_does_not_count():
+    programs = []
+    for text, file in (("x * 2", "/tmp/ipykernel_1/2.py"), ("x * 2", "/tmp/ipykernel_30/2.py"), ("x * 3", "cell")):
+        scope = {"__name__": "notebook"}
+        exec(compile(f"def f(x):\n    return {text}", file, "exec"), scope)
+        programs.append(code_digest(scope["f"], "f"))
+    assert programs[0] == programs[1] != programs[2]
+
+
+def test_what_cannot_be_pickled_needs_a_version():
+    with pytest.raises(ArgumentError, match=r"the program f has no fingerprint.*version="):
+        code_digest(make(2, (line for line in "abc")), "the program f")
+
+
+def test_data_count_by_content_shape_and_type():
+    values = [np.zeros(4), np.zeros((2, 2)), np.zeros(4, np.float32), np.ones(4), ["0"], [0], None]
+    values += [np.array(["a", None]), {"a": 1}, {"a": 2}]
+    digests = [data_digest(value) for value in values]
+    assert len(set(digests)) == len(values)
+    assert digests == [data_digest(value) for value in values]
+
+
+@pytest.mark.parametrize("array", [np.arange(24.0).reshape(4, 6), np.float32(1), np.empty((0, 3)), np.empty((3, 0))])
+def test_pieces_of_an_array_leave_no_trace(monkeypatch, array):
+    array = np.asarray(array)
+    whole = data_digest(array)
+    monkeypatch.setattr(fingerprint, "_PIECE", 40)
+    assert data_digest(np.asfortranarray(array).reshape(array.shape)) == whole
+    if array.size:
+        assert data_digest(array + 1) != whole
+
+
+def test_versions_are_those_installed(monkeypatch):
+    found = versions()
+    assert found["plausibly"] == pb.__version__
+    assert found["jax"] == jax.__version__
+    assert json.loads(versions_text()) == found
+    monkeypatch.setattr(fingerprint, "PACKAGES", ("plausibly", "no-such-package"))
+    assert versions() == {"plausibly": pb.__version__, "no-such-package": "none"}
+
+
+def test_settings_of_jax_are_those_in_force(float64):
+    with float64(), jax.default_matmul_precision("float32"):
+        inside = software()
+    outside = software()
+    changed = {name: (inside[name], outside[name]) for name in outside if inside[name] != outside[name]}
+    assert changed == {"jax_enable_x64": ("True", "False"), "jax_default_matmul_precision": ("float32", "None")}
+
+
+def test_the_processor_has_a_name():
+    assert processor().strip() == processor() != ""
