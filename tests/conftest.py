@@ -38,6 +38,7 @@ def little_memory():
     status = Path("/proc/self/status")
     if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 2_500_000:
         from plausibly._memory import release_memory
+        from plausibly.inference import _scheduling
 
         _scheduling._compiled.clear()
         jax.clear_caches()

@@ -19,7 +19,8 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.inference import bucket_cases
-from plausibly.inference.joint._sampler import _group, _trajectories
+from plausibly.inference.joint._density import make_group
+from plausibly.inference.joint._moves import trajectories
 from plausibly.models import tempered_plackett_luce
 
 RANKINGS = {
@@ -138,11 +139,11 @@ def test_one_reliability_has_the_posterior_of_quadrature(small):
 @pytest.mark.parametrize(("step", "diverges"), [(1e-3, False), (1e9, True)])
 def test_a_trajectory_that_is_lost_diverges_and_goes_nowhere(step, diverges):
     bucket, _ = buckets("merged", True)
-    group = _group(bucket, None, 0)
+    group = make_group(tempered_plackett_luce, bucket, None, 0)
     dim, n = bucket.shape.slots - 1, len(group.real)
     z = jnp.ones((dim, n))
     identity = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, n))
-    moved, rate, diverging, energy = _trajectories(
+    moved, rate, diverging, energy = trajectories(
         jax.random.key(0), group, z, jnp.log(jnp.array([30.0])), jnp.full(n, step), identity
     )
     assert (np.asarray(diverging) == diverges).all()

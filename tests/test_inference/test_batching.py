@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.datasets import simulate_annotators
-from plausibly.inference._batching import bucket_cases, grid
+from plausibly.inference._batching import bucket_cases
+from plausibly.inference._shapes import grid
 
 N_CLASSES = 6
 

@@ -44,7 +44,7 @@ from plausibly.inference import (
     maximum_likelihood,
     sample_jointly,
 )
-from plausibly.models import plackett_luce
+from plausibly.models import plackett_luce, tempered_plackett_luce
 from plausibly.models.plackett_luce_ml import update as maximise
 from plausibly.posterior import build_posterior, check_posterior
 from plausibly.random_streams import case_keys, check_seed
@@ -155,7 +155,8 @@ def infer_reliability(
             fit="apart" if by_annotator else "merged",
             together=annotations.n_cases <= TOGETHER,
         )
-        found, groups = sample_jointly(
+        found = sample_jointly(
+            tempered_plackett_luce,
             buckets,
             annotations.annotation_annotator if by_annotator else None,
             len(annotators) if by_annotator else 0,
@@ -189,7 +190,7 @@ def infer_reliability(
         if by_annotator:
             sampled["annotator_reliability"] = np.exp(np.stack([kept.shared.each for kept in found]))
             sampled["spread"] = np.exp(np.stack([kept.shared.spread for kept in found]))
-        del found, groups
+        del found
         release_memory()
         judged = _judge(sampled, annotators, bars)
         diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)

@@ -1,19 +1,32 @@
-"""Engines: what turns a model and annotations into draws of the plausibilities.
+"""Engines: how a model and annotations become draws of the plausibilities.
 
-* exact draws, where the posterior is a Dirichlet distribution (``_exact``) or a tree of such (``_dirichlet_tree``);
-* exact draws of the mean and the variance of scores, and their prior from all cases (``_scores``);
-* NUTS for any NumPyro program, all cases and chains side by side (``_engines`` over ``_sampler`` and ``_nuts``);
-* Gibbs sampling of Plackett-Luce where every annotation counts a whole number of times (``_gibbs_engine`` over
-  ``_gibbs``, ``_ties`` and ``_random``), also as a kernel of NumPyro's ``MCMC`` (``_kernel``);
-* HMC of cases within Gibbs sampling of annotators' reliabilities, all cases as one model (``_joint`` over ``_slice``);
-* maximum likelihood, a fixed point iterated for all cases at once (``_engines``).
+An engine knows no model by name. It is given a NumPyro program of one case, or the statistics that an exact posterior
+or a Gibbs sampler needs, and returns plausibilities by (chain, draw, slot) with statistics by (chain, draw, case).
 
-Cases are independent, so the work is sorted into buckets of similar size (``_batching``), each compiled once and run on
-all cores, in chunks or through seats (``_chunks``). ``_program`` turns a NumPyro program into the functions that
-engines call.
+=======================  ==========================================================================================
+``exact/``               independent draws: Dirichlet posteriors, trees of them, mean and variance of scores
+``nuts/``                the No-U-Turn sampler for any NumPyro program, all cases and chains side by side
+``gibbs/``               Plackett-Luce at whole reliabilities by ``mode="power"``; also a kernel of NumPyro's ``MCMC``
+``joint/``               all cases as one model, with reliabilities inferred: HMC within Gibbs sampling
+``_likelihood``          log probabilities of annotations at draws of any engine
+``_maximum_likelihood``  an accelerated fixed point for all cases at once
+=======================  ==========================================================================================
+
+Cases are independent, and the engines share what follows from that:
+
+* ``_program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
+* ``_shapes`` and ``_batching`` sort cases into *buckets* of similar size, padded to one of a few shapes.
+* ``_scheduling`` runs one program per shape over the cases of all buckets on all cores and devices, either in *chunks*
+  of a fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
+* ``_compilation`` traces and compiles, and keeps the results on disk for the next process; ``_devices`` divides the
+  work among the devices.
+
+Random numbers depend on the key of a case alone, so draws do not depend on the other cases, the bucket or the device.
 """
 
 from plausibly.inference._batching import bucket_cases as bucket_cases
+from plausibly.inference._likelihood import log_likelihood as log_likelihood
+from plausibly.inference._maximum_likelihood import maximum_likelihood as maximum_likelihood
 from plausibly.inference._program import Program as Program
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
 from plausibly.inference.exact._dirichlet_tree import dirichlet_tree as dirichlet_tree
@@ -26,12 +39,10 @@ from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
-from plausibly.inference.joint._sampler import LEAPS as LEAPS
-from plausibly.inference.joint._sampler import Prior as Prior
+from plausibly.inference.joint._density import Prior as Prior
+from plausibly.inference.joint._moves import LEAPS as LEAPS
 from plausibly.inference.joint._sampler import sample_jointly as sample_jointly
 from plausibly.inference.nuts._engine import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference.nuts._engine import THINNING as THINNING
-from plausibly.inference.nuts._engine import log_likelihood as log_likelihood
-from plausibly.inference.nuts._engine import maximum_likelihood as maximum_likelihood
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts

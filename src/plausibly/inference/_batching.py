@@ -1,39 +1,22 @@
 """Independent cases of similar size, stacked into arrays of a few fixed shapes.
 
-A sampler is compiled once for every :class:`Shape`, so shapes come from a fixed ladder: they depend on the case alone
-and return in the next data set. What fills a shape up never enters a likelihood: draws that nobody makes, annotations
-that name nothing, slots of zero classes.
+Each bucket holds the cases of one :class:`plausibly.inference._shapes.Shape`. Padding never enters a likelihood: it
+consists of draws that occur in no annotation, annotations that name nothing, and slots of zero classes.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
-
-Fit: TypeAlias = Literal["exact", "ladder", "coarse", "merged", "apart"]
-
-
-class Shape(NamedTuple):
-    """The sizes that a sampler is compiled for."""
-
-    slots: int
-    annotations: int
-    sets: int  # different sets from which a single class is drawn
-    ties: tuple[tuple[int, int], ...]  # (size of a tied block, room for different ones)
-
-    def cost(self) -> int:
-        """Operations of a likelihood, roughly."""
-        return self.slots * (8 + self.sets + sum(count for _, count in self.ties)) + sum(
-            count * size * 2 ** min(size, 7) for size, count in self.ties
-        )
+from plausibly.inference._shapes import Fit, Shape, common, fitting, grid
 
 
 @dataclass(frozen=True)
@@ -49,16 +32,9 @@ class Bucket:
     row: Int[np.ndarray, " annotation"]  #: and of the annotation in its case
 
 
-def grid(n: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
-    """The next of 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, …, so that at most a third of an axis is filling.
-
-    Examples
-    --------
-    >>> grid(np.array([0, 1, 2, 3, 5, 7, 9, 13])).tolist()
-    [0, 1, 2, 3, 6, 8, 12, 16]
-    """
-    power = 2 ** np.ceil(np.log2(np.maximum(n, 1))).astype(int)
-    return np.where(np.asarray(n) <= 0, 0, np.where(4 * n <= 3 * power, np.maximum(3 * power // 4, 1), power))
+def cases_last(tree: Any, at: Int[np.ndarray, " case"]) -> Any:
+    """Take cases from arrays that have them on the first axis, and move them to the last."""
+    return jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a[at], 0, -1)), tree)
 
 
 class _Draws(NamedTuple):
@@ -159,86 +135,13 @@ def _draws(kept, case, positions, blocks, real, apart) -> Iterator[_Draws]:
         yield _Draws(int(size), annotation[d], members[d], left[d], _number(case[annotation[d]], *different))
 
 
-# Slots, sets, tied blocks and classes in each, by rising cost.
-MERGED = ((4, 3, 0, 0), (4, 4, 2, 3), (6, 4, 1, 3), (6, 6, 2, 4), (8, 6, 2, 3), (12, 8, 4, 4), (16, 16, 8, 6))
-
-# The same where no two annotations share a draw, with annotations second.
-APART = ((4, 4, 6, 0, 0), (6, 8, 12, 2, 4), (12, 12, 24, 8, 4), (16, 16, 32, 8, 6))
-
-
-@cache
-def _fit(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
-    """The first rung of the ladder that has room for a case; beyond the ladder, a shape of the case's own."""
-    if fit == "apart":
-        return _apart(width, rows, sets, ties)
-    if fit == "merged":
-        return _merged(width, rows, sets, ties)
-    if fit != "exact" and rows > 1:
-        rows = 4 ** int(np.ceil(np.log2(rows) / 2))
-    many = 2 * max(width, 16)
-    # Few, for each costs a compilation, even where that leaves some of the room empty.
-    rungs = [
-        (width, (width + 1) // 2, {2: 2} if width > 2 else {}),
-        (width, width, {2: 4, 3: 2}),
-        (max(width, 16), many, {2: 8, 3: 4, 4: 2}),
-        (max(width, 16), many, {2: 8, 3: 4, 4: 2, 5: 2, 6: 2}),
-    ]
-    if fit == "exact":
-        rungs = [(width, most, room) for _, most, room in rungs]
-    for slots, most, room in rungs[(width > 8) + (width > 12) :] if fit == "ladder" else rungs[1::2]:
-        if sets <= most and all(count <= room.get(size, 0) for size, count in ties):
-            return Shape(slots, rows, most, tuple(room.items()))
-    return Shape(width, rows, int(grid(np.array(sets))), tuple((size, int(grid(np.array(n)))) for size, n in ties))
-
-
-def _merged(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
-    """A shape in which small tied blocks take the room of larger ones; few, for the filling costs little."""
-    n, size = sum(count for _, count in ties), max((size for size, _ in ties), default=0)
-    for slots, most, room, largest in MERGED:
-        if width <= slots and sets <= most and n <= room and size <= largest:
-            return Shape(slots, rows, most, ((largest, room),) if room else ())
-    return _beyond(width, rows, sets, n, size)
-
-
-def _apart(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
-    """As :func:`_merged`, with room for annotations, too."""
-    n, size = sum(count for _, count in ties), max((size for size, _ in ties), default=0)
-    for slots, least, most, room, largest in APART:
-        if width <= slots and rows <= least and sets <= most and n <= room and size <= largest:
-            return Shape(slots, least, most, ((largest, room),) if room else ())
-    return _beyond(width, _coarse(rows), sets, n, size)
-
-
-def _beyond(width: int, rows: int, sets: int, n: int, size: int) -> Shape:
-    """A shape beyond the ladder. Sizes grow fourfold, and tied blocks have room even where there are none.
-
-    Long rankings of many classes have so many sizes that shapes of their own would be dozens, each of them compiled.
-    """
-    return Shape(
-        int(grid(np.array(max(width, 16)))), rows, _coarse(sets), ((max(6, int(grid(np.array(size)))), _coarse(n)),)
-    )
-
-
-def _coarse(n: int) -> int:
-    """The next of 16, 64, 256 and so on."""
-    return 4 ** int(np.ceil(np.log2(max(n, 16)) / 2))
-
-
-def _common(shapes: set[Shape]) -> Shape:
-    """The least shape that has room for what each of these has."""
-    ties = [tie for shape in shapes for tie in shape.ties]
-    tied = (max(size for size, _ in ties), max(room for _, room in ties)) if ties else ()
-    most = (max(shape[axis] for shape in shapes) for axis in range(3))
-    return Shape(*most, (tied,) if tied else ())
-
-
 def _shapes(group: _Group, pooled: bool, fit: Fit) -> list[Shape]:
     n = len(group.cases)
     room = {d.size: _room(group.case[d.annotation], d.number, n) for d in group.draws}
     sets = room.pop(1, np.zeros(n, int))
     rows = np.ones(n, int) if pooled else _room(group.case, group.row, n)
     ties = [tuple((size, int(count[i])) for size, count in room.items() if count[i]) for i in range(n)]
-    return [_fit(group.slots.shape[1], int(r), int(s), t, fit) for r, s, t in zip(rows, sets, ties, strict=True)]
+    return [fitting(group.slots.shape[1], int(r), int(s), t, fit) for r, s, t in zip(rows, sets, ties, strict=True)]
 
 
 def _stack(
@@ -354,23 +257,23 @@ def bucket_cases(
     concentration
         Prior shape of every slot.
     pooled
-        Add all annotations of a case up into one row that makes all their draws, for a likelihood that is a sum over
+        Add up all annotations of a case in one row that makes all their draws, for a likelihood that is a sum over
         draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
         row, with their number in ``counts``.
     fit
-        ``"exact"``: no slot and no annotation is filled in; what a likelihood need not provide for. ``"ladder"``: a
-        moderate number of shapes. ``"coarse"``: few shapes, for work that is short beside its compilation.
-        ``"merged"``: few shapes, in which tied blocks of several sizes lie together; members that a block does not
-        have are no class. ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
+        ``"exact"``: no padding of slots and annotations, so that likelihoods need not allow for it. ``"ladder"``: a
+        moderate number of shapes. ``"coarse"``: few shapes, for work that is short compared to its compilation.
+        ``"merged"``: few shapes, in which tied blocks of several sizes share one array; missing members of a block are
+        no class. ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
     together
-        Put all cases into one shape, for work that is shorter than a compilation; of ``"merged"`` and ``"apart"``.
+        Put all cases into one shape, for work that is shorter than a compilation; with ``"merged"`` and ``"apart"``.
     """
     buckets: dict[Shape, list[Bucket]] = {}
     groups = list(_groups(annotations, slots, pooled, fit))
     of_groups = [_shapes(group, pooled, fit) for group in groups]
     if together:
-        common = _common({shape for shapes in of_groups for shape in shapes})
-        of_groups = [[common] * len(shapes) for shapes in of_groups]
+        widest = common({shape for shapes in of_groups for shape in shapes})
+        of_groups = [[widest] * len(shapes) for shapes in of_groups]
     for group, shapes in zip(groups, of_groups, strict=True):
         for shape in sorted(set(shapes)):
             chosen = np.flatnonzero([s == shape for s in shapes])

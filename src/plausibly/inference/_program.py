@@ -15,6 +15,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from plausibly.case import Case
 from plausibly.errors import ArgumentError
+from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
 
@@ -114,3 +115,18 @@ class Program:
         sites = trace(substitute(self.function, dict(values))).get_trace(*args, **kwargs)
         observed = [s for s in sites.values() if s["type"] == "sample" and s["is_observed"]]
         return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))
+
+
+def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray], CaseData]:
+    """Inputs of programs that are run over buckets: cases, and the model's arguments for each of them."""
+
+    def inputs(bucket: Bucket, at: np.ndarray) -> CaseData:
+        columns = {name: jnp.full(len(at), value, jnp.float32) for name, value in arguments.items()}
+        return CaseData(cases_last(bucket.data, at), columns)
+
+    return inputs
+
+
+def over_cases(function: Callable, *axes: int | None) -> Callable:
+    """Map a function of one case over arrays that have the cases on the last axis."""
+    return jax.vmap(function, in_axes=axes or -1, out_axes=-1)

@@ -20,9 +20,10 @@ import numpy as np
 from jaxtyping import Bool, Int, Key
 
 from plausibly._progress import Progress
-from plausibly.inference._batching import Bucket, Shape
+from plausibly.inference._batching import Bucket
 from plausibly.inference._compilation import compiler_options, kept_on_disk, lower
 from plausibly.inference._devices import devices, parted
+from plausibly.inference._shapes import Shape
 
 _SIZES = (8, 32, 128, 512, 2048, 8192)  # cases per chunk
 _compiled: dict[Hashable, Any] = {}
@@ -46,11 +47,6 @@ def _seats(n: int) -> int:
     """How many cases should sit side by side: few on a core, so that there is a next one for each."""
     most = 32 if jax.default_backend() == "cpu" else _SIZES[-1]
     return next(size for size in _SIZES if size >= min(n, most))
-
-
-def cases_last(tree: Any, at: Int[np.ndarray, " case"]) -> Any:
-    """Take cases from arrays that have them on the first axis, and move them to the last."""
-    return jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a[at], 0, -1)), tree)
 
 
 def run_chunks(
@@ -139,9 +135,9 @@ def run_seats(
     progress: Progress,
     doing: str,
 ) -> Iterator[Chunk]:
-    """Let all cases of all buckets take a seat, one after the other; chunks come back in the order they finish.
+    """Give every case of all buckets a seat in turn; chunks come back in the order in which they finish.
 
-    For work that takes longer for some cases than for others. Arguments are those of :func:`run_chunks`.
+    For work that takes longer for some cases than for others. Arguments as in :func:`run_chunks`.
     """
     sizes = {bucket.shape: _seats(len(bucket.cases)) for bucket in buckets}
 
@@ -211,7 +207,7 @@ def run_seats(
                 left -= len(chunk.at)
                 finished(len(chunk.at))
         finally:
-            # Whoever leaves early waits for the cases that have a seat, not for all.
+            # A caller who stops early waits only for the cases that have a seat.
             for waiting in queues:
                 waiting.clear()
 

@@ -11,7 +11,8 @@ from scipy.special import digamma, ndtr
 
 from plausibly.annotations import Scores, Slots
 from plausibly.case import NormalInverseGamma, ScoredCase
-from plausibly.inference._batching import Bucket, Shape
+from plausibly.inference._batching import Bucket
+from plausibly.inference._shapes import Shape
 from plausibly.inference.exact._dirichlet import together
 from plausibly.models.normal_scores import log_marginal
 from plausibly.random_streams import as_key

@@ -10,11 +10,10 @@ from jaxtyping import Array, Float, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference._program import CaseData
+from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import State, log_density, start, sweep, tally
-from plausibly.inference.nuts._engine import case_inputs
 
 
 def sweeps_per_draw(reliability: float) -> int:

@@ -1,0 +1,68 @@
+"""Log probabilities of annotations at draws of any engine, through the program of the model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.distributions import log_ratios
+from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
+from plausibly.inference._scheduling import run_chunks
+
+
+def log_likelihood(
+    annotations: Annotations,
+    slots: Slots,
+    program: Program,
+    arguments: Mapping[str, float],
+    concentration: Float[np.ndarray, " slot"],
+    plausibility: Float[np.ndarray, "chain draw slot"],
+    keys: Key[Array, " case"],
+    *,
+    progress: Progress,
+) -> Float[np.ndarray, "chain draw annotation"]:
+    """Log probability of every annotation at every draw.
+
+    For programs whose only latent site is "plausibility" or, in the coordinates of
+    :class:`plausibly.distributions.LogRatioDirichlet`, "log_ratio".
+    """
+    chains, draws, _ = plausibility.shape
+    by_case = case_inputs(arguments)
+
+    def inputs(bucket: Bucket, at: np.ndarray) -> tuple[CaseData, Array]:
+        of_slot = bucket.slots[at]
+        values = np.where(of_slot < 0, 0, plausibility[..., np.maximum(of_slot, 0)].reshape(-1, *of_slot.shape))
+        return by_case(bucket, at), jnp.asarray(values.transpose(0, 2, 1))
+
+    def evaluate(values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
+        # A slot that only fills the shape, or that has underflowed, takes the least positive number.
+        return program.log_likelihood({PLAUSIBILITY: values, "log_ratio": log_ratios(jnp.maximum(values, 1e-37))}, data)
+
+    def build(example: Any) -> Callable:
+        by_draw = jax.vmap(evaluate, in_axes=(0, None))
+        return lambda data, keys: over_cases(by_draw, -1, -1)(data[1], data[0])
+
+    out = np.empty((chains, draws, annotations.n_annotations), np.float32)
+    chunks = run_chunks(
+        build,
+        inputs,
+        bucket_cases(annotations, slots, concentration, fit="coarse"),
+        keys,
+        name=("log_likelihood", program, tuple(arguments), chains * draws),
+        progress=progress,
+        doing=f"Likelihoods of {program.name}",
+        points=chains * draws,
+    )
+    for bucket, at, values in chunks:
+        place = np.full(len(bucket.cases), -1)
+        place[at] = np.arange(len(at))
+        here = place[bucket.case] >= 0
+        column = values[:, bucket.row[here], place[bucket.case[here]]]
+        out[..., bucket.annotations[here]] = column.reshape(chains, draws, -1)
+    return out
