@@ -45,23 +45,23 @@ def test_agreement_leaves_each_annotator_out(cases, ties):
             hits.append(any(best in block for block in own))
         expected.append(np.mean(hits) if len(rankings) > 1 else np.nan)
     annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
-    np.testing.assert_allclose(pb.annotator_agreement(annotations, ties=ties), expected)
+    np.testing.assert_allclose(pb.annotators.annotator_agreement(annotations, ties=ties), expected)
 
 
 @settings(max_examples=25)
-@given(cases=data(), depth=st.integers(1, 7), seed=st.integers(0, 1000))
-def test_overlaps_are_means_over_pairs(cases, depth, seed):
+@given(cases=data(), k=st.integers(1, 7), seed=st.integers(0, 1000))
+def test_overlaps_are_means_over_pairs(cases, k, seed):
     annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
-    pairs = [[mean_average_overlap(a, b, depth, 7) for a, b in combinations(case, 2)] for case in cases]
+    pairs = [[mean_average_overlap(a, b, k, 7) for a, b in combinations(case, 2)] for case in cases]
     expected = [np.mean(found) if found else np.nan for found in pairs]
-    np.testing.assert_allclose(pb.annotator_overlap(annotations, depth), expected)
+    np.testing.assert_allclose(pb.annotators.annotator_overlap(annotations, k), expected)
     scores = np.random.default_rng(seed).integers(0, 4, (len(cases), 7)).astype(float)
-    orders = [sorted(range(7), key=lambda c, row=row: (-row[c], c))[:depth] for row in scores]
+    orders = [sorted(range(7), key=lambda c, row=row: (-row[c], c))[:k] for row in scores]
     theirs = [
-        np.mean([mean_average_overlap([[CLASSES[c]] for c in order], own, depth, 7) for own in case])
+        np.mean([mean_average_overlap([[CLASSES[c]] for c in order], own, k, 7) for own in case])
         for order, case in zip(orders, cases, strict=True)
     ]
-    found = pb.classifier_overlap(annotations, {"A": scores}, depth)
+    found = pb.annotators.classifier_overlap(annotations, {"A": scores}, k)
     np.testing.assert_allclose(found.sel(classifier="A"), theirs)
     assert found["case"].values.tolist() == annotations.cases.tolist()
 
@@ -70,10 +70,10 @@ def test_ties_of_the_others_can_be_broken_at_random():
     # Of the first annotator the others weigh a and b equally, and so on: order makes it a.
     cases = [[[["a"]], [["a"]], [["b"]]]] * 600
     annotations = pb.Annotations.from_rankings(cases, classes=CLASSES)
-    in_order = pb.annotator_agreement(annotations)
+    in_order = pb.annotators.annotator_agreement(annotations)
     assert np.unique(in_order).tolist() == [2 / 3]
-    random = pb.annotator_agreement(annotations, break_ties="random", seed=1)
-    np.testing.assert_array_equal(random, pb.annotator_agreement(annotations, break_ties="random", seed=1))
+    random = pb.annotators.annotator_agreement(annotations, break_ties="random", seed=1)
+    np.testing.assert_array_equal(random, pb.annotators.annotator_agreement(annotations, break_ties="random", seed=1))
     # The two a have a tie of a and b before them and hit it half of the time; the b faces two a and misses.
     assert abs(random.mean() - 1 / 3) < 5 * np.sqrt(2 * 0.25 / 9 / 600)
 
@@ -82,32 +82,32 @@ def test_evaluate_reports_agreement_and_its_correlation_with_certainty():
     annotations = pb.datasets.simulate_differentials(60, seed=0).annotations
     posterior = pb.aggregate(annotations, "prirn", reliability=30, draws=100, progress=False)
     results = pb.evaluate(posterior, {})
-    agreement = pb.annotator_agreement(annotations)
+    agreement = pb.annotators.annotator_agreement(annotations)
     np.testing.assert_allclose(results["annotator_agreement"], agreement, rtol=1e-6)
     kept = ~np.isnan(agreement)
     expected = np.corrcoef(results["annotation_certainty_1"].values[kept], agreement[kept])[0, 1]
-    assert pb.agreement_correlation(results) == pytest.approx(expected, rel=1e-5)
+    assert pb.annotators.agreement_correlation(results) == pytest.approx(expected, rel=1e-5)
     ranks = results.assign(annotation_certainty_1=results["annotation_certainty_1"] ** 3)
-    spearman = pb.agreement_correlation(results, method="spearman")
-    assert pb.agreement_correlation(ranks, method="spearman") == pytest.approx(spearman)
+    spearman = pb.annotators.agreement_correlation(results, method="spearman")
+    assert pb.annotators.agreement_correlation(ranks, method="spearman") == pytest.approx(spearman)
     assert 0 < spearman != pytest.approx(expected, abs=1e-6)
 
 
 def test_there_is_no_correlation_of_what_never_varies():
     constant = {"annotation_certainty_1": ("case", [1.0, 1.0]), "annotator_agreement": ("case", [0.5, 1.0])}
-    assert np.isnan(pb.agreement_correlation(xr.Dataset(constant)))
+    assert np.isnan(pb.annotators.agreement_correlation(xr.Dataset(constant)))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a: pb.annotator_agreement(a, ties="half"), 'ties must be "split" or "full", but \'half\''),
-        (lambda a: pb.annotator_agreement(a, break_ties="half"), "ties must be .* but 'half' was given"),
-        (lambda a: pb.annotator_overlap(a, 8), "depth must be a whole number between 1 and .* 7, but 8"),
-        (lambda a: pb.classifier_overlap(a, {}, 0), "depth must be a whole number between 1 and .* 7, but 0"),
-        (lambda a: pb.agreement_correlation(xr.Dataset()), "no 'annotation_certainty_1' by case"),
+        (lambda a: pb.annotators.annotator_agreement(a, ties="half"), 'ties must be "split" or "full", but \'half\''),
+        (lambda a: pb.annotators.annotator_agreement(a, break_ties="half"), "ties must be .* but 'half' was given"),
+        (lambda a: pb.annotators.annotator_overlap(a, 8), "k must be a whole number between 1 and .* 7, but 8"),
+        (lambda a: pb.annotators.classifier_overlap(a, {}, 0), "k must be a whole number between 1 and .* 7, but 0"),
+        (lambda a: pb.annotators.agreement_correlation(xr.Dataset()), "no 'annotation_certainty_1' by case"),
         (
-            lambda a: pb.agreement_correlation(
+            lambda a: pb.annotators.agreement_correlation(
                 xr.Dataset({n: ("case", [1.0]) for n in ("annotation_certainty_1", "annotator_agreement")}),
                 method="tau",
             ),

@@ -69,7 +69,7 @@ def test_nothing_is_wrong_with_what_nobody_changed():
 )
 def test_parts_that_do_not_fit(group, change, sentence):
     posterior = spoiled(group, change)
-    for use in (slots_of, pb.dense, lambda posterior: pb.top_classes(posterior, 1)):
+    for use in (slots_of, pb.dense, lambda posterior: pb.posterior.top_classes(posterior, 1)):
         with pytest.raises(ArgumentError, match=sentence):
             use(posterior)
     with pytest.raises(PlausiblyError):  # maybe for the annotations, which are read first

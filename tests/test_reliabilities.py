@@ -222,7 +222,7 @@ def panel():
 
 def test_a_spammer_is_told_from_experts(panel):
     assert to_groups(panel)["reliability_convergence"]["r_hat"].max() < 1.05
-    table = pb.annotator_reliabilities(panel).set_index("annotator")
+    table = pb.annotators.annotator_reliabilities(panel).set_index("annotator")
     spammer, newcomer = table.loc["annotator 6"], table.loc["newcomer"]
     experts = table.drop(index=["annotator 6", "newcomer"])
     assert (table.drop(index="newcomer")["annotations"] >= 15).all()
@@ -318,9 +318,9 @@ def test_aggregate_infers():
 
 def test_not_a_posterior_with_annotators(small):
     with pytest.raises(ArgumentError, match="no reliabilities of single annotators"):
-        pb.annotator_reliabilities(small)
+        pb.annotators.annotator_reliabilities(small)
 
 
 def test_probability_of_intervals(panel):
-    with pytest.raises(ArgumentError, match="prob must be between 0 and 1, but 2"):
-        pb.annotator_reliabilities(panel, prob=2)
+    with pytest.raises(ArgumentError, match="ci_prob must be between 0 and 1, but 2"):
+        pb.annotators.annotator_reliabilities(panel, ci_prob=2)

@@ -238,7 +238,7 @@ def test_refused(what):
 
 def test_what_takes_rankings_refuses_scores(tmp_path):
     with pytest.raises(AnnotationError, match=r"partial rankings are needed, but a Scores was given; .* Scores.split"):
-        pb.annotator_agreement(SCORES)
+        pb.annotators.annotator_agreement(SCORES)
     with pytest.raises(
         AnnotationError, match="rankings can be written, but a Scores was given; write scores as a table"
     ):

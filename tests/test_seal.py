@@ -104,7 +104,7 @@ def test_damage_to_draws_is_a_sentence_when_they_are_read(posterior, path, tmp_p
         lambda: pb.evaluate(path, scores, progress=False),
         lambda: pb.evaluate(opened, scores, progress=False),
         lambda: pb.dense(opened),
-        lambda: pb.top_classes(opened, 1),
+        lambda: pb.posterior.top_classes(opened, 1),
         lambda: save(opened, tmp_path / "q.nc"),
     ):
         with pytest.raises(FileError, match=r"p\.nc cannot be read as netCDF \(.*read.*\): save the posterior again"):

@@ -28,15 +28,23 @@ def complete():
 def test_membership_is_that_of_dense_draws(complete, level):
     draws = pb.dense(complete)
     levels = np.stack([draws[..., np.array(RISKS) == at].sum(axis=2) for at in range(3)], axis=2)
-    np.testing.assert_array_equal(pb.risk_weights(complete, RISKS, level), np.array(RISKS)[draws.argmax(2)] == level)
-    np.testing.assert_array_equal(pb.risk_weights(complete, RISKS, level, "level"), levels.argmax(axis=2) == level)
-    np.testing.assert_allclose(pb.risk_weights(complete, RISKS, level, "plausibility"), levels[..., level], rtol=1e-5)
-    np.testing.assert_array_equal(pb.class_weights(complete, ["b", "d"]), np.isin(draws.argmax(axis=2), [1, 3]))
+    np.testing.assert_array_equal(
+        pb.evaluation.risk_weights(complete, RISKS, level), np.array(RISKS)[draws.argmax(2)] == level
+    )
+    np.testing.assert_array_equal(
+        pb.evaluation.risk_weights(complete, RISKS, level, "level"), levels.argmax(axis=2) == level
+    )
+    np.testing.assert_allclose(
+        pb.evaluation.risk_weights(complete, RISKS, level, "plausibility"), levels[..., level], rtol=1e-5
+    )
+    np.testing.assert_array_equal(
+        pb.evaluation.class_weights(complete, ["b", "d"]), np.isin(draws.argmax(axis=2), [1, 3])
+    )
 
 
 @pytest.mark.parametrize("of", ["class", "level", "plausibility"])
 def test_levels_share_every_case(posterior, of):
-    total = sum(pb.risk_weights(posterior, RISKS, level, of) for level in range(3))
+    total = sum(pb.evaluation.risk_weights(posterior, RISKS, level, of) for level in range(3))
     np.testing.assert_allclose(total, 1, rtol=1e-5)
 
 
@@ -45,7 +53,7 @@ def test_subgroups_add_up_to_the_whole(posterior):
     whole = pb.evaluate(posterior, scores)["top2_overlap"].values
     parts = 0
     for level in range(3):
-        weights = pb.risk_weights(posterior, RISKS, level)
+        weights = pb.evaluation.risk_weights(posterior, RISKS, level)
         share = weights.mean(axis=1)
         own = pb.evaluate(posterior, scores, weights=weights)["top2_overlap"].values
         parts = parts + np.where(share > 0, own, 0) * share
@@ -54,7 +62,7 @@ def test_subgroups_add_up_to_the_whole(posterior):
 
 def test_accuracy_within_a_level_is_that_of_the_draws_that_belong(complete):
     scores = {"A": np.random.default_rng(1).random((3, 4))}
-    weights = pb.risk_weights(complete, RISKS, 2)
+    weights = pb.evaluation.risk_weights(complete, RISKS, 2)
     results = pb.evaluate(complete, scores, k=1, weights=weights)
     best = pb.dense(complete).argmax(axis=2)
     for draw in range(len(best)):
@@ -66,12 +74,12 @@ def test_accuracy_within_a_level_is_that_of_the_draws_that_belong(complete):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: pb.risk_weights(p, RISKS, 3), "level must be 0, 1 or 2, but 3 was given"),
-        (lambda p: pb.risk_weights(p, RISKS, True), "level must be 0, 1 or 2, but True was given"),
-        (lambda p: pb.risk_weights(p, RISKS, 1, "case"), "of must be .* but 'case' was given"),
-        (lambda p: pb.risk_weights(p, RISKS, 1, ties="best"), "ties must be .* but 'best' was given"),
-        (lambda p: pb.class_weights(p, ["a", "x"]), "names of this posterior's classes, but 'x' was given"),
-        (lambda p: pb.class_weights(p, []), "but none at all was given"),
+        (lambda p: pb.evaluation.risk_weights(p, RISKS, 3), "level must be 0, 1 or 2, but 3 was given"),
+        (lambda p: pb.evaluation.risk_weights(p, RISKS, True), "level must be 0, 1 or 2, but True was given"),
+        (lambda p: pb.evaluation.risk_weights(p, RISKS, 1, "case"), "of must be .* but 'case' was given"),
+        (lambda p: pb.evaluation.risk_weights(p, RISKS, 1, ties="best"), "ties must be .* but 'best' was given"),
+        (lambda p: pb.evaluation.class_weights(p, ["a", "x"]), "names of this posterior's classes, but 'x' was given"),
+        (lambda p: pb.evaluation.class_weights(p, []), "but none at all was given"),
     ],
 )
 def test_bad_arguments_are_refused(posterior, call, message):

@@ -75,7 +75,7 @@ def test_rankings_say_where_they_change(swept, metric):
         run = next(run for run in swept.runs if run.reliability == row.reliability)
         a, b = run.results[metric].mean("draw").values * (-1 if "tau" in metric else 1)
         assert row.ranking == ("A = B" if abs(a - b) < 1e-9 else "A > B" if a > b else "B > A")
-        found = pb.rankings(run.results, metric).set_index("ranking")["probability"]
+        found = pb.comparison.rankings(run.results, metric).set_index("ranking")["probability"]
         assert row.probability == found.get(row.ranking, 0)
 
 

@@ -1,18 +1,26 @@
-"""Annotators among themselves, and beside classifiers: before any model, from the rankings alone."""
+"""Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
+
+Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
+agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities.
+"""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 from scipy.stats import rankdata
 
+from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._inputs import check_size, check_ties
 from plausibly.metrics._partial import normalised_overlap
+from plausibly.posterior import check_posterior
 from plausibly.predictions import line_up, named_predictions
 
 _NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
@@ -27,29 +35,29 @@ def annotator_agreement(
 ) -> Float[np.ndarray, " case"]:
     """Share of a case's annotators who name the class that the others put first.
 
-    The others' first class is that of the greatest inverse rank normalisation (IRN) of their rankings, the annotator's
-    own left out.
+    The others' first class is the one with the greatest inverse rank normalisation (IRN) over all rankings of the case
+    but the annotator's own.
 
     Parameters
     ----------
     annotations
         N cases.
     ties
-        Weight of tied classes in the IRN: shared (``"split"``), or in full to each (``"full"``).
+        Weight of tied classes in the IRN: shared between them (``"split"``) or in full to each (``"full"``).
     break_ties
-        Of classes that the others weigh equally, the one that comes first in the order of the classes (``"order"``), or
-        any (``"random"``).
+        Choice between classes to which the others give equal weight: the first in class order (``"order"``) or a random
+        one (``"random"``).
     seed
-        Of the random choice.
+        Random seed.
 
     Returns
     -------
-    (N,) numbers between 0 and 1; NaN for a case with a single annotator, who has no others.
+    (N,) shares between 0 and 1; NaN for a case with a single annotator.
 
     Raises
     ------
     ArgumentError
-        If ``ties`` or ``break_ties`` is none of the two.
+        If ``ties`` or ``break_ties`` has another value.
 
     References
     ----------
@@ -87,24 +95,24 @@ def annotator_agreement(
     return np.where(n_annotators > 1, agrees / n_annotators, np.nan)
 
 
-def annotator_overlap(annotations: Annotations, depth: int = 3) -> Float[np.ndarray, " case"]:
-    """Mean average overlap of the annotators of each case with each other.
+def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray, " case"]:
+    """Mean average overlap between the annotators of each case.
 
     Parameters
     ----------
     annotations
         N cases. Classes that an annotator does not name are tied in the last place.
-    depth
-        How many places of the rankings to compare, at most the number of classes.
+    k
+        Number of places to compare, at most the number of classes.
 
     Returns
     -------
-    (N,) mean over pairs of annotators, between 0 and 1; NaN for a case with a single one.
+    (N,) mean over pairs of annotators, between 0 and 1; NaN for a case with a single annotator.
 
     Raises
     ------
     ArgumentError
-        If ``depth`` is out of range.
+        If ``k`` is out of range.
 
     References
     ----------
@@ -113,10 +121,10 @@ def annotator_overlap(annotations: Annotations, depth: int = 3) -> Float[np.ndar
     Examples
     --------
     >>> rankings = [[[["a"], ["b"]], [["a"], ["b"]]], [[["a"]]]]
-    >>> annotator_overlap(Annotations.from_rankings(rankings, classes="abc"), depth=2).tolist()
+    >>> annotator_overlap(Annotations.from_rankings(rankings, classes="abc"), k=2).tolist()
     [1.0, nan]
     """
-    depth = check_size("depth", depth, annotations.n_classes)
+    k = check_size("k", k, annotations.n_classes)
     places = _Places(annotations)
     n = np.diff(annotations.case_start)
     out = np.full(annotations.n_cases, np.nan)
@@ -126,25 +134,24 @@ def annotator_overlap(annotations: Annotations, depth: int = 3) -> Float[np.ndar
             rankings = annotations.case_start[cases, None]
             before, size, weight = places.of(cases, rankings + one)
             other_before, other_size, _ = places.of(cases, rankings + other)
-            found = normalised_overlap(before, size, other_before, other_size, weight, depth)
+            found = normalised_overlap(before, size, other_before, other_size, weight, k)
             out[cases] = found.mean(axis=1)
     return out
 
 
-def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any], depth: int = 3) -> xr.DataArray:
+def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any], k: int = 3) -> xr.DataArray:
     """Mean average overlap of each classifier with the annotators of each case.
 
-    The same measure as :func:`annotator_overlap`, so that classifiers stand beside annotators; a classifier's ranking
-    has no ties but those of equal scores.
+    The same measure as :func:`annotator_overlap`, so classifiers can be compared with annotators.
 
     Parameters
     ----------
     annotations
         N cases.
     predictions
-        Scores of each classifier by its name, as for :func:`plausibly.evaluate`. Equal scores are in class order.
-    depth
-        How many places of the rankings to compare, at most the number of classes.
+        Predictions by name of classifier, as for :func:`plausibly.evaluate`. Equal numbers are in class order.
+    k
+        Number of places to compare, at most the number of classes.
 
     Returns
     -------
@@ -154,7 +161,7 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     Raises
     ------
     ArgumentError
-        If ``depth`` is out of range.
+        If ``k`` is out of range.
     PredictionError
         If predictions do not fit the cases or classes.
 
@@ -165,23 +172,23 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
     Examples
     --------
     >>> annotations = Annotations.from_rankings([[[["a"], ["b"], ["c"]]]])
-    >>> classifier_overlap(annotations, {"A": [[0.6, 0.3, 0.1]], "B": [[0.1, 0.2, 0.7]]}, depth=1).values.tolist()
+    >>> classifier_overlap(annotations, {"A": [[0.6, 0.3, 0.1]], "B": [[0.1, 0.2, 0.7]]}, k=1).values.tolist()
     [[1.0], [0.0]]
     """
     named = named_predictions(predictions)
-    depth = check_size("depth", depth, annotations.n_classes)
+    k = check_size("k", k, annotations.n_classes)
     places = _Places(annotations)
     n = np.diff(annotations.case_start)
     out = np.empty((len(named), annotations.n_cases))
     for row, source in enumerate(named.values()):
-        listed = ranked_classes(line_up(source, annotations), depth)
+        listed = ranked_classes(line_up(source, annotations), k)
         for count in np.unique(n):
             for cases in places.slices(np.flatnonzero(n == count), int(count)):
                 before, size, weight = places.of(cases, annotations.case_start[cases, None] + np.arange(count))
                 theirs, overlap = places.listed(cases, listed[cases], before, size, weight)
-                out[row, cases] = normalised_overlap(*theirs, *overlap, depth).mean(axis=1)
+                out[row, cases] = normalised_overlap(*theirs, *overlap, k).mean(axis=1)
     coords = {"classifier": list(named), "case": annotations.cases}
-    return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{depth}")
+    return xr.DataArray(out, dims=("classifier", "case"), coords=coords, name=f"mean_average_overlap_{k}")
 
 
 def agreement_correlation(
@@ -190,21 +197,21 @@ def agreement_correlation(
     *,
     method: Literal["pearson", "spearman"] = "pearson",
 ) -> float:
-    """Correlation over cases of the annotators' agreement with the certainty that a model derives from them.
+    """Correlation over cases between annotator agreement and the certainty that a model derives from the annotations.
 
     Parameters
     ----------
     results
         From :func:`plausibly.evaluate`.
     certainty
-        One of its variables by case.
+        Name of a variable by case.
     method
-        Of the values (``"pearson"``) or of their ranks (``"spearman"``).
+        Correlation of values (``"pearson"``) or of ranks (``"spearman"``).
 
     Returns
     -------
     float
-        Between −1 and 1, over the cases of two annotators and more; NaN where either never varies.
+        Correlation between −1 and 1, over cases with at least two annotators; NaN if one of the two is constant.
 
     Raises
     ------
@@ -236,8 +243,67 @@ def agreement_correlation(
     return float(np.corrcoef(columns)[0, 1])
 
 
+def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+    """Tabulate how reliable each annotator is, and how far that is shrunk towards the others.
+
+    Parameters
+    ----------
+    posterior
+        Posterior from :func:`plausibly.infer_reliability` with ``per="annotator"``.
+    ci_prob
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
+        ``reliability``, ``lower``, ``upper``, ``shrinkage`` and ``converged``. Shrinkage is the posterior variance of
+        the annotator's standardised deviation from the mean log reliability, whose prior variance is 1: at 1 the
+        reliability rests on the other annotators alone, at 0 on the annotator's own annotations alone.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no reliabilities of annotators, or ``ci_prob`` is not between 0 and 1.
+
+    References
+    ----------
+    Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel (hierarchical) models,
+    Technometrics 48, for pooling as a share of variance.
+    """
+    check_posterior(posterior)
+    group = posterior["posterior"]
+    if "annotator_reliability" not in group:
+        raise ArgumentError(
+            "this posterior has no reliabilities of single annotators: infer them by "
+            "infer_reliability(annotations, per='annotator')."
+        )
+    if not isinstance(ci_prob, Real) or isinstance(ci_prob, bool) or not 0 < ci_prob < 1:
+        raise ArgumentError(f"ci_prob must be between 0 and 1, but {ci_prob!r} was given: write for example 0.94.")
+    names = np.asarray(group["annotator"].values, str)
+    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
+    each = np.asarray(each).reshape(-1, len(names))
+    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
+    deviation = (np.log(each) - np.log(mean)) / spread
+    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    observed = posterior["observed_data"]["annotation_annotator"].values
+    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
+    table = pd.DataFrame(
+        {
+            "annotator": names.astype(object),
+            "annotations": np.bincount(observed, minlength=len(names)),
+            "reliability": middle,
+            "lower": low,
+            "upper": high,
+            "shrinkage": np.minimum(deviation.var(0), 1),
+            "converged": good,
+        }
+    )
+    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
+
+
 class _Places:
-    """Which places the classes of a case may take in its rankings, padded to the case of the most classes."""
+    """Places that the classes of a case may take in its rankings, padded to the case with most classes."""
 
     def __init__(self, annotations: Annotations):
         self._annotations = annotations
@@ -252,16 +318,16 @@ class _Places:
         self._named = np.diff(annotations.annotation_start)
 
     def slices(self, cases, pairs):
-        """Cut cases so that their pairs of rankings fit into memory."""
+        """Split cases so that their pairs of rankings fit into memory."""
         if not len(cases):
             return []
         width = np.diff(self._slots.start)[cases].max() + 1
         return np.array_split(cases, max(1, -(-len(cases) * pairs * int(width) // _NUMBERS)))
 
     def of(self, cases, annotation):
-        """Classes before, and in, the block of each slot in each annotation (case, annotation, slot), and weights.
+        """Number of classes before and in the block of each slot (case, annotation, slot), and weights of the slots.
 
-        The last column stands for the classes that nobody named in the case.
+        The last column stands for the unnamed classes of the case.
         """
         a, slots = self._annotations, self._slots
         n_slots = np.diff(slots.start)[cases]
@@ -280,32 +346,30 @@ class _Places:
         return before, size, weight[:, None]
 
     def listed(self, cases, listed, before, size, weight):
-        """Put a classifier's list beside rankings: columns for the listed classes that nobody named are added."""
+        """Line up a classifier's list with rankings, with columns added for listed classes that are unnamed."""
         a, slots = self._annotations, self._slots
-        depth = listed.shape[1]
+        k = listed.shape[1]
         n_slots = np.diff(slots.start)[cases]
         width = before.shape[-1]
         own = np.arange(width - 1)
         index = np.minimum(slots.start[cases, None] + own, len(slots) - 1)
         names = np.where(own < n_slots[:, None], slots.class_index[index], -1)
         same = listed[:, :, None] == names[:, None]
-        place = np.where(same.any(1), same.argmax(1), depth).astype(float)
-        new = ~same.any(2)  # listed, but nobody named it
-        last = max(a.n_classes - depth, 1)
-        mine_before = np.concatenate(
-            [place, np.full((len(cases), 1), depth), np.tile(np.arange(depth), (len(cases), 1))], 1
-        )
-        mine_size = np.where(mine_before == depth, last, 1.0)
-        rest = ((0, 0), (0, 0), (0, depth))
+        place = np.where(same.any(1), same.argmax(1), k).astype(float)
+        new = ~same.any(2)  # listed but unnamed
+        last = max(a.n_classes - k, 1)
+        mine_before = np.concatenate([place, np.full((len(cases), 1), k), np.tile(np.arange(k), (len(cases), 1))], 1)
+        mine_size = np.where(mine_before == k, last, 1.0)
+        rest = ((0, 0), (0, 0), (0, k))
         wider = [np.pad(values, rest, mode="edge") for values in (before, size)]
-        # The column of the others, which the added ones are taken from, is the last but them: pad copies it.
+        # The added columns repeat that of the other unnamed classes, from whose number they are taken.
         others = weight[:, 0, -1] - new.sum(1)
         full = np.concatenate([weight[:, 0, :-1], others[:, None], new], axis=1)[:, None]
         return (mine_before[:, None], mine_size[:, None]), (*wider, full)
 
 
 def _block_sizes(annotations):
-    """How many classes are tied with each entry."""
+    """Number of classes in the tied block of each entry."""
     key = annotations.entry_annotation.astype(np.int64) * (int(annotations.entry_block.max()) + 1)
     key += annotations.entry_block
     _, inverse, counts = np.unique(key, return_inverse=True, return_counts=True)

@@ -365,13 +365,13 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     result = plausibly(*words, "--out", tmp_path)
     assert result.exit_code == 0, result.output
     posterior = pb.load(saved)
-    weights = pb.risk_weights(posterior, data / "risks.txt", 0, seed=3)
+    weights = pb.evaluation.risk_weights(posterior, data / "risks.txt", 0, seed=3)
     scores = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
     results = pb.evaluate(posterior, scores, weights=weights, seed=3)
     tables = {
-        "differences": pb.differences(results, "top2_overlap"),
-        "rankings": pb.rankings(results, "top2_overlap"),
-        "variances": pb.variance_split(results, "top2_overlap", resamples=50, seed=3),
+        "differences": pb.comparison.differences(results, "top2_overlap"),
+        "rankings": pb.comparison.rankings(results, "top2_overlap"),
+        "variances": pb.comparison.variance_split(results, "top2_overlap", resamples=50, seed=3),
     }
     for name, table in tables.items():
         found = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"mean": [""]})

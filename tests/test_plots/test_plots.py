@@ -228,7 +228,7 @@ def test_places_are_those_of_the_means_and_areas_the_share_of_draws(ax, swept):
         assert line.get_ydata().tolist() == expected
     assert len(lines) == 2
     first = next(line for line in ax.lines if len(line.get_xdata()) == 1 and line.get_xdata()[0] == 0)
-    share = pb.rank_probabilities(runs[0].results, "top1_accuracy").values[0, int(first.get_ydata()[0]) - 1]
+    share = pb.comparison.rank_probabilities(runs[0].results, "top1_accuracy").values[0, int(first.get_ydata()[0]) - 1]
     assert first.get_markersize() == pytest.approx(max(2.5, 15 * np.sqrt(share)))
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 

@@ -105,7 +105,7 @@ def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
         own = table[table["run"] == run.label]
         assert own["top1_accuracy_mean"].is_monotonic_decreasing
         best, second = own["classifier"]
-        assert own["beats_next"].iloc[0] == pb.probability_better(run.results, "top1_accuracy", best, second)
+        assert own["beats_next"].iloc[0] == pb.comparison.probability_better(run.results, "top1_accuracy", best, second)
         summary = pb.summary(run.results).set_index(["classifier", "metric"])
         assert own["top3_accuracy_lower"].iloc[1] == summary.loc[(second, "top3_accuracy"), "lower"]
 

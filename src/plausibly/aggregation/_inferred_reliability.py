@@ -23,7 +23,6 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
@@ -46,7 +45,7 @@ from plausibly.inference import (
 )
 from plausibly.models import plackett_luce, tempered_plackett_luce
 from plausibly.models.plackett_luce_ml import update as maximise
-from plausibly.posterior import build_posterior, check_posterior
+from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys, check_seed
 
 PER = ("dataset", "annotator")
@@ -224,63 +223,6 @@ def infer_reliability(
         attrs=attrs,
     )
     return _with_reliabilities(posterior, sampled, annotators, judged)
-
-
-def annotator_reliabilities(posterior: Posterior, prob: float = 0.9) -> pd.DataFrame:
-    """Tell how reliable each annotator is, and how much of that is the others' doing.
-
-    Parameters
-    ----------
-    posterior
-        From :func:`infer_reliability` with ``per="annotator"``.
-    prob
-        Probability of the intervals, from the same tail on either side.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
-        ``reliability``, ``lower``, ``upper``, ``shrinkage`` (0 to 1, see this module) and ``converged``.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior has no reliabilities of annotators, or ``prob`` is no probability.
-
-    References
-    ----------
-    Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel (hierarchical) models,
-    Technometrics 48, for pooling as a share of variance.
-    """
-    check_posterior(posterior)
-    group = posterior["posterior"]
-    if "annotator_reliability" not in group:
-        raise ArgumentError(
-            "this posterior has no reliabilities of single annotators: infer them, by infer_reliability(annotations, "
-            "per='annotator')."
-        )
-    if not isinstance(prob, Real) or isinstance(prob, bool) or not 0 < prob < 1:
-        raise ArgumentError(f"prob must be between 0 and 1, but {prob!r} was given: write for example 0.9.")
-    names = np.asarray(group["annotator"].values, str)
-    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
-    each = np.asarray(each).reshape(-1, len(names))
-    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
-    deviation = (np.log(each) - np.log(mean)) / spread
-    low, middle, high = np.quantile(each, [(1 - prob) / 2, 0.5, (1 + prob) / 2], axis=0)
-    observed = posterior["observed_data"]["annotation_annotator"].values
-    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
-    table = pd.DataFrame(
-        {
-            "annotator": names.astype(object),
-            "annotations": np.bincount(observed, minlength=len(names)),
-            "reliability": middle,
-            "lower": low,
-            "upper": high,
-            "shrinkage": np.minimum(deviation.var(0), 1),
-            "converged": good,
-        }
-    )
-    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
 
 
 def simulated_coverage(

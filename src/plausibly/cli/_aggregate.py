@@ -9,7 +9,7 @@ import typer
 from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
-from plausibly.aggregation._inferred_reliability import annotator_reliabilities, check_inferable
+from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example

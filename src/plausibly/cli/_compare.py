@@ -16,8 +16,7 @@ from plausibly.cli._app import example
 from plausibly.cli._compare_models import compare_models
 from plausibly.cli._output import console, make_folder, say, write_table
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import METRICS, evaluate
-from plausibly.evaluation._subgroups import risk_weights
+from plausibly.evaluation import METRICS, evaluate, risk_weights
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.posterior import opened
 

@@ -12,7 +12,7 @@ from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import console, make_folder, say, write_svg, write_table
-from plausibly.model_comparison._prior_sensitivity import prior_sensitivity
+from plausibly.model_comparison import prior_sensitivity
 from plausibly.plots import prior_sensitivities
 from plausibly.plots._style import metric_name
 

@@ -80,8 +80,8 @@ def evaluate(
         How much each case counts, (case,), or how much in each draw, (draw, case): not negative. A pandas Series with
         names of cases for an index, or an xarray DataArray with a coordinate "case", goes by name. With weights that
         are the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup;
-        see :func:`plausibly.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a draw in
-        which none has weight; at the point estimate a case weighs what it does on average.
+        see :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a
+        draw in which none has weight; at the point estimate a case weighs what it does on average.
     ties
         Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
@@ -113,8 +113,8 @@ def evaluate(
         point estimate. The attribute ``better`` of the first says which way is better. Your own metrics likewise.
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
-        :func:`plausibly.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of draws that agree
-        on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
+        :func:`plausibly.annotators.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of
+        draws that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
         plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
         and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
         probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``

@@ -51,7 +51,7 @@ def level_plausibility(
 def membership(
     source: Source, risks: Int[np.ndarray, " class"], level: int, of: str, ties: str
 ) -> Float[np.ndarray, "case draw"]:
-    """Membership of cases in the subgroup of a risk level, see :func:`plausibly.risk_weights`."""
+    """Membership of cases in the subgroup of a risk level, see :func:`plausibly.evaluation.risk_weights`."""
     out = np.empty((source.n_cases, source.n_draws), np.float32)
     for part in source.draws():
         if of == "class":

@@ -54,7 +54,7 @@ class GivenWeights:
 
 @dataclass(frozen=True)
 class RiskWeights:
-    """Membership in the subgroup of a risk level, see :func:`plausibly.risk_weights`, times weights by case."""
+    """Membership in the subgroup of a risk level (:func:`plausibly.evaluation.risk_weights`) times weights by case."""
 
     risks: Int[np.ndarray, " class"]
     level: int

@@ -31,7 +31,7 @@ def annotator_reliabilities(posterior: Posterior, prob: float = 0.9, *, most: in
     Raises
     ------
     ArgumentError
-        As :func:`plausibly.annotator_reliabilities` does.
+        As :func:`plausibly.annotators.annotator_reliabilities` does.
 
     Examples
     --------

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.model_comparison import Comparison, PredictiveCheck
-from plausibly.model_comparison._prior_sensitivity import Sensitivity
+from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
 from plausibly.plots._style import metric_name
 from plausibly.report._svg import SVG, to_uri
 
