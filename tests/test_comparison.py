@@ -138,7 +138,7 @@ def noisy(chains=4):
 
 def test_the_three_kinds_of_noise():
     data = noisy()
-    table = variance_split(data, "x", resamples=4000).set_index(["classifier", "versus"])
+    table = variance_split(data, "x", replicates=4000).set_index(["classifier", "versus"])
     draws, cases = data["x"].values, data["x_by_case"].values
     for name, own, by_case in (("A", draws[0], cases[0]), ("B", draws[1], cases[1])):
         row = table.loc[(name, "")]
@@ -146,7 +146,7 @@ def test_the_three_kinds_of_noise():
         assert row["monte_carlo_se"] == pytest.approx(row["annotation_sd"] / np.sqrt(row["effective_draws"]))
         # Independent draws: nearly all of them count.
         assert 0.6 * N_DRAWS < row["effective_draws"] <= N_DRAWS
-        # The bootstrap's closed form; 4,000 resamples give its standard deviation within 1.1 %, four times over.
+        # The bootstrap's closed form; 4,000 replicates give its standard deviation within 1.1 %, four times over.
         assert row["sampling_sd"] == pytest.approx(by_case.std() / np.sqrt(N_CASES), rel=0.045)
         assert row["total_sd"] == pytest.approx(np.hypot(row["annotation_sd"], row["sampling_sd"]))
     row = table.loc[("A", "B")]
@@ -157,17 +157,17 @@ def test_the_three_kinds_of_noise():
 def test_draws_that_repeat_are_worth_less():
     data = noisy()
     sticky = data.assign(x=data["x"].copy(data=np.repeat(data["x"].values[:, ::10], 10, axis=1)))
-    few, many = (variance_split(found, "x", resamples=10)["effective_draws"] for found in (sticky, data))
+    few, many = (variance_split(found, "x", replicates=10)["effective_draws"] for found in (sticky, data))
     assert (few < 0.3 * many).all()
 
 
 def test_more_draws_reduce_monte_carlo_error_alone_and_more_cases_sampling_noise_alone():
     data = noisy()
-    whole = variance_split(data, "x", resamples=1000).iloc[0]
-    fewer = variance_split(data.isel(draw=slice(None, None, 4)), "x", resamples=1000).iloc[0]
+    whole = variance_split(data, "x", replicates=1000).iloc[0]
+    fewer = variance_split(data.isel(draw=slice(None, None, 4)), "x", replicates=1000).iloc[0]
     assert fewer["monte_carlo_se"] > 1.5 * whole["monte_carlo_se"]
     assert fewer["sampling_sd"] == whole["sampling_sd"]
-    fewer = variance_split(data.isel(case=slice(None, None, 4)), "x", resamples=1000).iloc[0]
+    fewer = variance_split(data.isel(case=slice(None, None, 4)), "x", replicates=1000).iloc[0]
     assert fewer["annotation_sd"] == whole["annotation_sd"]
     assert fewer["sampling_sd"] > 1.5 * whole["sampling_sd"]
 
@@ -175,10 +175,10 @@ def test_more_draws_reduce_monte_carlo_error_alone_and_more_cases_sampling_noise
 def test_groups_are_resampled_together():
     data = noisy()
     twice = xr.Dataset({"x": data["x"], "x_by_case": xr.concat([data["x_by_case"]] * 2, "case")})
-    grouped = variance_split(twice, "x", groups=list(range(N_CASES)) * 2, resamples=500, seed=3)["sampling_sd"]
-    alone = variance_split(data, "x", resamples=500, seed=3)["sampling_sd"]
+    grouped = variance_split(twice, "x", groups=list(range(N_CASES)) * 2, replicates=500, seed=3)["sampling_sd"]
+    alone = variance_split(data, "x", replicates=500, seed=3)["sampling_sd"]
     np.testing.assert_allclose(grouped, alone)
-    assert (variance_split(twice, "x", resamples=500)["sampling_sd"] < 0.85 * alone).all()
+    assert (variance_split(twice, "x", replicates=500)["sampling_sd"] < 0.85 * alone).all()
 
 
 def test_a_point_estimate_leaves_annotation_noise_unknown():
@@ -195,11 +195,11 @@ def test_a_point_estimate_leaves_annotation_noise_unknown():
     ("options", "message"),
     [
         ({"groups": [1, 2]}, "groups must have one value for each of the 60 cases, but 2 were given"),
-        ({"groups": [None] * 60}, "groups must name a group for every case, but None is none"),
-        ({"groups": [float("nan")] * 60}, "groups must name a group for every case, but nan is none"),
-        ({"groups": [[1]] * 60}, "groups must name a group for every case"),
+        ({"groups": [None] * 60}, "groups must give a group for every case, but None is none"),
+        ({"groups": [float("nan")] * 60}, "groups must give a group for every case, but nan is none"),
+        ({"groups": [[1]] * 60}, "groups must give a group for every case"),
         ({"seed": -1}, "seed must be a whole number"),
-        ({"resamples": 1}, "resamples must be a whole number of at least 2, but 1 was given"),
+        ({"replicates": 1}, "replicates must be a whole number of at least 2, but 1 was given"),
     ],
 )
 def test_splits_that_cannot_be_made_are_refused(options, message):

@@ -1,10 +1,10 @@
-"""Errors a user can act on: one sentence that states the rule, the value received, the place and the mend."""
+"""Errors a user can act on: one sentence with the rule, the value received, the place and the fix."""
 
 import re
 
 
 class PlausiblyError(ValueError):
-    """Base of every error raised on account of the user's input."""
+    """Base of all errors caused by the user's input."""
 
 
 class AnnotationError(PlausiblyError):
@@ -20,23 +20,23 @@ class FileError(PlausiblyError):
 
 
 class ArgumentError(PlausiblyError):
-    """An argument outside its range, or one that the chosen model has no use for."""
+    """An argument outside its range, or one that the chosen model does not accept."""
 
 
 class DistanceError(PlausiblyError):
-    """A label that a distance cannot compare, or a distance between two labels that is none."""
+    """A label that a distance cannot compare, or a value that is not a valid distance."""
 
 
 class ClusterError(PlausiblyError):
-    """A Dask cluster that cannot be reached, that fails, or whose workers would compute something else."""
+    """A Dask cluster that cannot be reached, that fails, or whose workers run other versions."""
 
 
 class PlausiblyWarning(UserWarning):
-    """Something that was left out, or done otherwise than one may think; nothing that has to be mended."""
+    """Something that was left out or done in an unexpected way; nothing that has to be fixed."""
 
 
 def reason(error: BaseException) -> str:
-    """Pick what went wrong with a file from what the system says, or HDF5, which quotes it amid addresses.
+    """Extract the reason of a file error from the message of the system, or of HDF5, which quotes it between addresses.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def reason(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    r"""Shorten what a library said to one line.
+    r"""Shorten the message of a library to its first line.
 
     Examples
     --------

@@ -371,7 +371,7 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     tables = {
         "differences": pb.comparison.differences(results, "top2_overlap"),
         "rankings": pb.comparison.rankings(results, "top2_overlap"),
-        "variances": pb.comparison.variance_split(results, "top2_overlap", resamples=50, seed=3),
+        "variances": pb.comparison.variance_split(results, "top2_overlap", replicates=50, seed=3),
     }
     for name, table in tables.items():
         found = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"mean": [""]})

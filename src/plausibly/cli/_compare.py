@@ -218,7 +218,7 @@ def compare_classifiers(
     tables = {
         DIFFERENCES: differences(results, metric),
         RANKINGS: rankings(results, metric),
-        VARIANCES: variance_split(results, metric, resamples=resamples, seed=seed),
+        VARIANCES: variance_split(results, metric, replicates=resamples, seed=seed),
     }
     if out is not None:
         for name, table in tables.items():

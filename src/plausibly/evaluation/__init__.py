@@ -14,6 +14,5 @@ from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_digests as metric_digests
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
-from plausibly.evaluation._summary import INTERVAL as INTERVAL
 from plausibly.evaluation._summary import summary as summary
 from plausibly.evaluation._weights import RiskWeights as RiskWeights

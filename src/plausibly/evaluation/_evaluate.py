@@ -114,10 +114,11 @@ def evaluate(
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of
-        draws that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
-        plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
-        and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
-        probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``
+        draws that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the
+        greatest plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws;
+        ``expected_risk_mean``, ``_min`` and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty``
+        (case), the greater of the probabilities up to the threshold and above, averaged over the posterior.
+        With ``weights``: ``case_weight``
         (case), the mean over draws.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the

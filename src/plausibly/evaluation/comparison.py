@@ -1,15 +1,16 @@
-"""Comparing classifiers under one posterior: who is better, by how much, in which order, and what of it is noise.
+"""Compare classifiers under one posterior: which is better, by how much, in which order, and how certain that is.
 
-Three kinds of noise stand behind a difference, and none may be taken for another:
+Three kinds of noise affect a difference, and they should not be confused:
 
 * **annotation noise**: the truth of these cases is known only as well as the annotations allow. It is the spread of a
-  metric over draws, and what :func:`probability_better`, :func:`differences` and :func:`rankings` speak of; more or
+  metric over draws, which :func:`probability_better`, :func:`differences` and :func:`rankings` describe. More or
   better annotators reduce it.
-* **Monte Carlo error**: the draws are finitely many. It is the error of the reported mean; more draws reduce it.
+* **Monte Carlo error**: the number of draws is finite. It is the standard error of the reported mean. More draws
+  reduce it.
 * **sampling noise**: other cases would give other numbers. It is the spread of a metric over samples of cases, here by
-  the bootstrap; more cases reduce it.
+  the bootstrap. More cases reduce it.
 
-:func:`variance_split` puts them side by side.
+:func:`variance_split` reports all three.
 """
 
 from collections.abc import Hashable, Sequence
@@ -22,36 +23,36 @@ from jaxtyping import Float
 from plausibly._arviz import az
 from plausibly.bootstrap import resampled_means
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._summary import interval
 from plausibly.random_streams import check_seed
 
-INTERVAL = 0.94
-_ROUNDING = 1e-12  # Metrics are ratios of counts: what differs by less is equal.
+_ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
 
 
 def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> float:
-    """Share of the draws in which classifier ``a`` does better than ``b`` on the data set, ties counting half.
+    """Posterior probability that classifier ``a`` is better than ``b`` on these cases, ties counting half.
 
-    Both are measured against the same draws, so that what they find equally hard cancels. Of a distance the smaller
-    value is better.
+    It is the share of draws in which ``a`` is better. Both classifiers are measured against the same draws, so what is
+    equally hard for both cancels out. For a distance, the smaller value is better.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
     a, b
         Names of two classifiers.
 
     Returns
     -------
     float
-        Between 0 and 1; 1/2 for a classifier against itself.
+        Probability between 0 and 1; 1/2 for a classifier against itself.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric or classifier.
+        If the results have no such metric or classifier.
 
     References
     ----------
@@ -72,24 +73,24 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> floa
 
 
 def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
-    """:func:`probability_better` for every pair of classifiers.
+    """Compute :func:`probability_better` for every pair of classifiers.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
 
     Returns
     -------
     xarray.DataArray
-        (classifier, versus); the entries of a pair sum to one, and the diagonal is 1/2.
+        Probabilities (classifier, versus); the two entries of a pair sum to 1, and the diagonal is 1/2.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric.
+        If the results have no such metric.
 
     Examples
     --------
@@ -105,27 +106,29 @@ def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
     )
 
 
-def differences(results: xr.Dataset, metric: str) -> pd.DataFrame:
+def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.DataFrame:
     """Tabulate by how much classifiers differ, draw by draw.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
+    ci_prob
+        Probability of the equal-tailed interval.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``classifier``, ``versus``, then of their difference ``mean``, ``sd`` and equal-tailed 94 %
-        interval (``lower``, ``upper``) over draws, ``point`` (at the point estimate; NaN where the results have none)
-        and ``probability_better`` of the first. The interval holds annotation noise, and neither of the others.
+        One row per pair: ``classifier``, ``versus``, then ``mean``, ``sd`` and interval (``lower``, ``upper``) of their
+        difference over draws, ``point`` (the difference at the point estimate; NaN if the results have none) and
+        ``probability_better`` of the first. The interval covers annotation noise only.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric.
+        If the results have no such metric, or ``ci_prob`` is not between 0 and 1.
 
     Examples
     --------
@@ -138,23 +141,14 @@ def differences(results: xr.Dataset, metric: str) -> pd.DataFrame:
     values, names, sign = _goodness(results, metric)
     point = f"{metric}_point"
     points = results[point].values if point in results else np.full(len(names), np.nan)
-    tail = (1 - INTERVAL) / 2
     rows = []
     for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
         difference = sign * (values[i] - values[j])
-        lower, upper = np.quantile(difference, [tail, 1 - tail])
-        rows.append(
-            {
-                "classifier": names[i],
-                "versus": names[j],
-                "mean": difference.mean(),
-                "sd": difference.std(ddof=1) if len(difference) > 1 else 0.0,
-                "lower": lower,
-                "upper": upper,
-                "point": points[i] - points[j],
-                "probability_better": _share_greater(values[i], values[j]),
-            }
-        )
+        lower, upper = interval(difference, ci_prob)
+        row = {"classifier": names[i], "versus": names[j], "mean": difference.mean()}
+        row |= {"sd": difference.std(ddof=1) if len(difference) > 1 else 0.0, "lower": lower, "upper": upper}
+        better = _share_greater(values[i], values[j])
+        rows.append(row | {"point": points[i] - points[j], "probability_better": better})
     columns = ["classifier", "versus", "mean", "sd", "lower", "upper", "point", "probability_better"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -165,20 +159,20 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
 
     Returns
     -------
     pandas.DataFrame
-        ``ranking``, such as ``"B > A = C"`` with the best first, and its ``probability``, the share of the draws; the
-        most probable first. Classifiers that are equal in a draw share a place.
+        ``ranking``, such as ``"B > A = C"`` with the best classifier first, and its posterior ``probability``; the most
+        probable ranking first. Classifiers that are equal in a draw share a place.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric.
+        If the results have no such metric.
 
     Examples
     --------
@@ -190,7 +184,7 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     values, names, _ = _goodness(results, metric)
     if not len(names):
         return pd.DataFrame({"ranking": [], "probability": []})
-    # What differs by rounding is equal, and equal classifiers are named in their own order.
+    # Values that differ by rounding are equal, and equal classifiers keep their order.
     order = np.argsort(-values, axis=0, kind="stable")
     gaps = np.diff(np.take_along_axis(values, order, axis=0), axis=0) < -_ROUNDING
     levels = np.zeros(values.shape, np.int64)
@@ -208,25 +202,25 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
 
 
 def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
-    """Probability of each classifier to take each place among all.
+    """Compute the probability of each place for each classifier.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
 
     Returns
     -------
     xarray.DataArray
-        (classifier, place), places counting from 1, the best; rows and columns sum to one. Classifiers that are equal
-        in a draw share its places equally.
+        Probabilities (classifier, place); place 1 is the best. Rows and columns sum to 1. Classifiers that are equal in
+        a draw share its places equally.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric.
+        If the results have no such metric.
 
     Examples
     --------
@@ -252,7 +246,7 @@ def variance_split(
     metric: str,
     *,
     groups: Sequence[Hashable] | None = None,
-    resamples: int = 2000,
+    replicates: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Split the uncertainty of a metric, and of differences in it, into annotation, Monte Carlo and sampling noise.
@@ -260,29 +254,30 @@ def variance_split(
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
     groups
-        What is resampled together, one value for each case, such as the patient; by default every case is its own.
-    resamples
-        Of the bootstrap over cases.
+        Group of each case, such as the patient; cases of a group are resampled together. By default each case is a
+        group.
+    replicates
+        Number of bootstrap replicates.
     seed
-        Of the bootstrap.
+        Random seed.
 
     Returns
     -------
     pandas.DataFrame
-        One row per classifier and, with ``versus`` not empty, per pair of them: ``mean``; ``annotation_sd``, the
-        standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, by the effective number of
-        draws ``effective_draws``; ``sampling_sd``, over samples of as many cases; and ``total_sd``, of annotation and
-        sampling noise together, which is what a claim about other cases has to allow for. A point estimate has no draws
-        to vary: its annotation noise is not 0 but unknown, NaN; so is the sampling noise of a single case or group.
+        One row per classifier, and one per pair of classifiers (``versus`` is not empty): ``mean``; ``annotation_sd``,
+        the standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, given the number of
+        ``effective_draws``; ``sampling_sd``, the standard deviation over samples of as many cases; and ``total_sd``,
+        annotation and sampling noise together, which is what a claim about other cases has to allow for. Annotation
+        noise of a point estimate is unknown and therefore NaN, as is the sampling noise of a single case or group.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric, it is not there by case, ``groups`` do not fit, or ``resamples`` is below 2.
+        If the results lack the metric by draw or by case, ``groups`` do not fit, or ``replicates`` is below 2.
 
     Examples
     --------
@@ -293,33 +288,35 @@ def variance_split(
     >>> bool((split["monte_carlo_se"] < split["annotation_sd"]).all())
     True
     """
-    variable = _by_draw(results, metric)
+    variable = metric_by_draw(results, metric)
     values, names = variable.values, [str(name) for name in variable["classifier"].values]
     by_case = f"{metric}_by_case"
     if by_case not in results:
         raise ArgumentError(f"there is no {by_case!r} in these results: give results of plausibly.evaluate.")
-    if not isinstance(resamples, int | np.integer) or resamples < 2:
-        raise ArgumentError(f"resamples must be a whole number of at least 2, but {resamples!r} was given: give more.")
+    if not isinstance(replicates, int | np.integer) or replicates < 2:
+        raise ArgumentError(
+            f"replicates must be a whole number of at least 2, but {replicates!r} was given: give more."
+        )
     cases = results[by_case].transpose("classifier", "case").values.astype(float)
     if groups is not None:
         groups = list(groups)
         for value in groups:
             if not isinstance(value, Hashable) or value is None or value != value:
-                raise ArgumentError(f"groups must name a group for every case, but {value!r} is none: name it.")
+                raise ArgumentError(f"groups must give a group for every case, but {value!r} is none: name it.")
     weight = results["case_weight"].values.astype(float) if "case_weight" in results else np.ones(cases.shape[1])
-    sampled = resampled_means(np.where(weight > 0, cases, 0), weight, groups, resamples, check_seed(seed))
-    # One case, or one group, says nothing of others.
+    sampled = resampled_means(np.where(weight > 0, cases, 0), weight, groups, replicates, check_seed(seed))
+    # A single case or group tells nothing about others.
     varies = len({case if groups is None else groups[case] for case in np.flatnonzero(weight > 0)}) > 1
     chains = results["chain"].values if "chain" in results.coords else np.zeros(values.shape[1], int)
     pairs = [(i, None) for i in range(len(names))] + list(zip(*np.triu_indices(len(names), 1), strict=True))
     rows = []
     for i, j in pairs:
-        draws, resample = (of[i] if j is None else of[i] - of[j] for of in (values, sampled))
+        draws, means = (of[i] if j is None else of[i] - of[j] for of in (values, sampled))
         kept = ~np.isnan(draws)  # A subgroup may have no case in a draw.
         draws = draws[kept]
         annotation = draws.std(ddof=1) if len(draws) > 1 else np.nan
         effective = _effective(draws, chains[kept])
-        sampling = np.nanstd(resample, ddof=1) if varies else np.nan
+        sampling = np.nanstd(means, ddof=1) if varies else np.nan
         rows.append(
             {
                 "classifier": names[i],
@@ -337,7 +334,7 @@ def variance_split(
 
 
 def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
-    """Effective number of draws for their mean; all of them where they never vary or are too few to tell."""
+    """Effective number of draws for their mean; all of them if they are constant or too few to tell."""
     _, counts = np.unique(chains, return_counts=True)
     if len(draws) < 2:
         return np.nan
@@ -346,7 +343,14 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
     return float(min(az.ess(draws.reshape(len(counts), -1), method="mean"), len(draws)))
 
 
-def _by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
+def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
+    """Return a metric of results (classifier, draw), or refuse what is not one.
+
+    Raises
+    ------
+    ArgumentError
+        If these are not results, they have no such metric, or it is NaN in every draw.
+    """
     if not isinstance(results, xr.Dataset):
         raise ArgumentError(
             f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."
@@ -361,8 +365,8 @@ def _by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
 
 
 def _goodness(results: xr.Dataset, metric: str) -> tuple[Float[np.ndarray, "classifier draw"], list[str], int]:
-    """Values of which more is better, names of the classifiers, and the sign that gives the metric back."""
-    variable = _by_draw(results, metric)
+    """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric."""
+    variable = metric_by_draw(results, metric)
     sign = -1 if variable.attrs.get("better") == "smaller" else 1
     values = sign * variable.values
     names = [str(name) for name in variable["classifier"].values]

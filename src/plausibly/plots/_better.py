@@ -1,5 +1,6 @@
-"""The probability that one classifier beats another."""
+"""The probability that one classifier is better than another."""
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -11,16 +12,16 @@ _MANY = 6
 
 
 def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of draws in which the classifier of a row beats that of a column.
+    """Draw the probability that the classifier of a row is better than that of a column.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -30,7 +31,7 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
     Raises
     ------
     ArgumentError
-        If there is no such metric.
+        If the results have no such metric.
 
     Examples
     --------
@@ -41,18 +42,15 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
     """
     matrix = probabilities_better(results, metric)
     n = matrix.sizes["classifier"]
-    # Many names stand upright, where more of each is seen: long ones often differ at their ends.
-    upright = n > _MANY
+    upright = n > _MANY  # long names often differ at their ends, of which upright ones show more
     names = [plain(name, 26 if upright else 16) for name in matrix["classifier"].values]
     ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
-    shown = matrix.values
-    ax.imshow(shown, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
-    for row in range(n):
-        for column in range(n):
-            if row != column:
-                ax.text(column, row, f"{shown[row, column]:.2f}", ha="center", va="center")
-            else:
-                ax.add_patch(Rectangle((row - 0.5, row - 0.5), 1, 1, fc="white", ec="white"))
+    ax.imshow(matrix.values, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
+    for (row, column), value in np.ndenumerate(matrix.values):
+        if row != column:
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center")
+        else:
+            ax.add_patch(Rectangle((row - 0.5, row - 0.5), 1, 1, fc="white", ec="white"))
     for edge in range(1, n):
         ax.axvline(edge - 0.5, color="white", lw=2)
         ax.axhline(edge - 0.5, color="white", lw=2)

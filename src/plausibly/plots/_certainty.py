@@ -1,4 +1,4 @@
-"""How certain annotations are, over cases from the least to the most certain, and how many cases are how certain."""
+"""Certainty of the annotations: over sorted cases, and as a histogram."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, metric_name, new_axes, plain, shades
+from plausibly.plots._style import COLOURS, grid, metric_name, new_axes, plain, shades
 
 
 def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 1, *, ax: Axes | None = None) -> Axes:
@@ -16,16 +16,16 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`, or several by label, such as the reliability, in order.
+        Results of :func:`plausibly.evaluate`, or several of them by label, such as the reliability, in order.
     size
         Number of classes in the set: 1, 2 or 3.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One curve per label, a step per case. Its label carries the mean over cases.
+        One curve per label, with a step per case and the mean over cases in its name.
 
     Raises
     ------
@@ -47,39 +47,32 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
     for position, ((label, found), shade) in enumerate(zip(by_label.items(), shades(len(by_label)), strict=True)):
         values = np.sort(found[name].values)
         share = 100 * np.arange(len(values) + 1) / len(values)
-        # A step per case, so that few cases fill the axis, too, and a single one is a line.
+        # A step per case, so that few cases fill the axis, and a single one is a line.
         ax.plot(share, [values[0], *values], color=shade, lw=2, label=plain(label), drawstyle="steps-pre")
         # Curves meet, but below their right ends there is room for all names.
-        ax.annotate(
-            f"{plain(label)} (mean {values.mean():.2f})".strip(),
-            (1, 0),
-            xycoords="axes fraction",
-            xytext=(-4, 6 + 15 * (len(by_label) - 1 - position)),
-            textcoords="offset points",
-            ha="right",
-            color=shade,
-            fontweight="bold",
-        )
+        place = {"xycoords": "axes fraction", "xytext": (-4, 6 + 15 * (len(by_label) - 1 - position))}
+        words = f"{plain(label)} (mean {values.mean():.2f})".strip()
+        ax.annotate(words, (1, 0), **place, textcoords="offset points", ha="right", color=shade, fontweight="bold")
     ax.set(xlabel="cases, least certain first (%)", ylabel=metric_name(name), xlim=(0, 100), ylim=(0, 1.03))
-    ax.grid(axis="y", color="0.9")
+    grid(ax, "y")
     return ax
 
 
 def certainty_histogram(
     results: xr.Dataset, name: str = "annotation_certainty_1", *, bins: int = 20, ax: Axes | None = None
 ) -> Axes:
-    """Draw how many cases are how certain.
+    """Draw the number of cases by certainty.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     name
-        One of its variables by case between 0 and 1, such as ``"score_certainty"``.
+        Name of a variable by case between 0 and 1, such as ``"score_certainty"``.
     bins
-        Number of bins between the least value possible, or found, and 1.
+        Number of bins, up to 1 and from 0, or from 1/2 if no value is below.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -102,23 +95,16 @@ def certainty_histogram(
         raise ArgumentError(f"there is no {name!r} by case in these results: choose from {', '.join(map(str, known))}.")
     values = results[name].values
     values = values[np.isfinite(values)]
-    # Of two classes one has at least a half.
-    least = 0.5 if len(values) and values.min() >= 0.5 else 0.0
+    least = 0.5 if len(values) and values.min() >= 0.5 else 0.0  # with two classes, one has at least 1/2
     ax = new_axes(ax, height=3.4)
     ax.hist(values, bins=bins, range=(least, 1), color=COLOURS[0], alpha=0.75, edgecolor="white", lw=0.8)
     if len(values):
         mean = float(values.mean())
         ax.axvline(mean, color="black", lw=1.5)
         right = mean < (1 + least) / 2
-        ax.annotate(
-            f"mean {mean:.2f}",
-            (mean, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(5 if right else -5, -2),
-            textcoords="offset points",
-            ha="left" if right else "right",
-            va="top",
-        )
+        place = {"xycoords": ("data", "axes fraction"), "xytext": (5 if right else -5, -2)}
+        side = "left" if right else "right"
+        ax.annotate(f"mean {mean:.2f}", (mean, 1), **place, textcoords="offset points", ha=side, va="top")
     ax.set(xlabel=metric_name(name), ylabel="cases", xlim=(least, 1))
     ax.margins(y=0.15)
     return ax

@@ -1,11 +1,12 @@
-"""A metric over the draws: how much of it is left open by the annotations."""
+"""A metric over the draws: how far the annotations leave it open."""
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from plausibly.errors import ArgumentError
-from plausibly.plots._style import colour, metric_name, new_axes, plain
+from plausibly.evaluation.comparison import metric_by_draw
+from plausibly.plots._style import colour, metric_name, name_rows, new_axes, plain, point_estimates
 
 _MOST = 500  # bins from the least to the greatest value
 
@@ -16,14 +17,14 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     metric
-        One of its metrics by draw, such as ``"top3_accuracy"``.
+        Name of a metric by draw, such as ``"top3_accuracy"``.
     bins
-        How many bins the narrowest row fills, about; bins are equally wide in all rows. Metrics are counts over cases,
-        so bins hold whole numbers of their steps: narrower ones would show gaps that mean nothing.
+        Approximate number of bins of the narrowest row; bins are equally wide in all rows. Metrics are counts over
+        cases, so the width of a bin is a whole number of their steps: otherwise there would be spurious gaps.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -42,40 +43,34 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     >>> [round(float(bar.get_height()), 3) for bar in metric_histogram(results, "top1_accuracy").patches]
     [0.267, 0.8]
     """
-    if metric not in results or results[metric].dims != ("classifier", "draw"):
-        known = [name for name, variable in results.data_vars.items() if variable.dims == ("classifier", "draw")]
-        raise ArgumentError(f"there is no metric {metric!r} by draw in these results: choose from {', '.join(known)}.")
-    values, points = results[metric].values, results[f"{metric}_point"].values
+    values, points = metric_by_draw(results, metric).values, results[f"{metric}_point"].values
     edges = _edges(values, bins)
     shares = np.array([np.histogram(row, edges)[0] / len(row) for row in values])
     heights = 0.8 * shares / shares.max()
-    ax = new_axes(ax, height=1.2 + 0.7 * len(values))
-    names = [plain(name, 24) for name in results["classifier"].values]
+    n = len(values)
+    ax = new_axes(ax, height=1.2 + 0.7 * n)
     for position, row in enumerate(heights):
-        base, shade = len(values) - 1 - position, colour(position)
-        seen = row > 0
-        ax.bar(
-            edges[:-1][seen], row[seen], np.diff(edges)[seen], bottom=base, align="edge", color=shade, alpha=0.6, lw=0
-        )
+        base, shade, seen = n - 1 - position, colour(position), row > 0
+        bars = {"bottom": base, "align": "edge", "color": shade, "alpha": 0.6, "lw": 0}
+        ax.bar(edges[:-1][seen], row[seen], np.diff(edges)[seen], **bars)
         ax.axhline(base, color=shade, lw=0.8)
-        ax.plot([points[position]], [base], marker="D", ms=7, mfc="white", mec=shade, mew=1.8, ls="", clip_on=False)
-    ax.set_yticks(range(len(values)), names[::-1])
-    for tick, position in zip(ax.get_yticklabels(), reversed(range(len(values))), strict=True):
+        point_estimates(ax, [points[position]], [base], shade)
+    name_rows(ax, range(n), [plain(name, 24) for name in results["classifier"].values[::-1]])
+    for tick, position in zip(ax.get_yticklabels(), reversed(range(n)), strict=True):
         tick.set(color=colour(position), fontweight="bold")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.set(xlabel=f"{metric_name(metric)} (◇ at the point estimate)", ylim=(-0.25, len(values)))
+    ax.set(xlabel=f"{metric_name(metric)} (◇ at the point estimate)", ylim=(-0.25, n))
     return ax
 
 
-def _edges(values: np.ndarray, bins: int) -> np.ndarray:
+def _edges(values: Float[np.ndarray, "classifier draw"], bins: int) -> Float[np.ndarray, " edge"]:
     """Edges of equal bins between the values that occur, each a whole number of their smallest step wide."""
     found = np.unique(np.round(values, 9))
     if len(found) == 1:
         return found[0] + np.array([-0.005, 0.005])
     step = np.diff(found).min()
     spreads = np.ptp(values, axis=1)
-    # Rows that never vary say nothing about the width; the others' may be many steps apart.
+    # Constant rows do not determine the width; values of the others may be many steps apart.
     narrowest = spreads[spreads > step / 2].min(initial=np.inf)
     narrowest = narrowest if np.isfinite(narrowest) else step
     width = step * max(1, np.round(narrowest / step / bins), np.ceil((found[-1] - found[0]) / step / _MOST))

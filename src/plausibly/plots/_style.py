@@ -1,10 +1,16 @@
-"""What the figures share: colours, axes, and labels that do not collide."""
+"""Shared by all figures: colours, axes, and labels that do not collide."""
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axes._secondary_axes import SecondaryAxis
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from plausibly.errors import ArgumentError
 
 # Okabe & Ito (2008), without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -14,12 +20,78 @@ GREY = "#777777"
 
 def new_axes(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
     """Return the axes given, or those of a new figure, with the frame that all figures have."""
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    ax = new_figure(width, height)[1].item() if ax is None else ax
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
+    """Make a figure and its axes (row, column)."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options)
+
+
+def grid(ax: Axes, axis: Literal["x", "y"]) -> None:
+    """Draw a faint grid behind everything else."""
+    ax.grid(axis=axis, color="0.92")
+    ax.set_axisbelow(True)
+
+
+def name_rows(ax: Axes, places: ArrayLike, names: Sequence[str]) -> None:
+    """Write names at the left of rows, without ticks."""
+    ax.set_yticks(places, names)
+    ax.tick_params(axis="y", length=0)
+
+
+def number_rows(ax: Axes, places: ArrayLike, texts: Sequence[str], colour: str = "black") -> SecondaryAxis:
+    """Write texts, such as numbers, at the right of rows, without ticks."""
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(places, texts)
+    right.tick_params(axis="y", length=0, colors=colour)
+    right.spines["right"].set_visible(False)
+    return right
+
+
+def point_estimates(ax: Axes, x: ArrayLike, y: ArrayLike, colour: str) -> None:
+    """Mark values at the point estimate by hollow diamonds."""
+    ax.plot(x, y, marker="D", ms=7, mfc="white", mec=colour, mew=1.9, ls="", clip_on=False)
+
+
+def limit_axis(ax: Axes, reliabilities: Sequence[float], room: float) -> None:
+    """Label an axis of reliabilities, the last step being their limit, the point estimate."""
+    limit = len(reliabilities)
+    if limit:
+        ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax.set_xticks(range(limit + 1), [f"{reliability:g}" for reliability in reliabilities] + ["point\nestimate"])
+    ax.set(xlabel="reliability", xlim=(-room, limit + room))
+
+
+def only(models: Sequence[str], model: str | None) -> str:
+    """Return the model asked for, or the only one.
+
+    Raises
+    ------
+    ArgumentError
+        If there are several models and none was chosen, or there is no such model.
+    """
+    if model is None and len(models) > 1:
+        raise ArgumentError(f"there are {len(models)} models, but none was chosen: choose from {', '.join(models)}.")
+    if model is not None and model not in models:
+        raise ArgumentError(f"there is no model {model!r} here: choose from {', '.join(models)}.")
+    return models[0] if model is None else model
+
+
+def case_title(case: object) -> str:
+    """Title of a case, by its name.
+
+    Examples
+    --------
+    >>> case_title("17"), case_title("patient 17")
+    ('case 17', 'patient 17')
+    """
+    name = plain(case)
+    return name if any(letter.isalpha() for letter in name) else f"case {name}"
 
 
 def colour(position: int) -> str:
@@ -28,12 +100,12 @@ def colour(position: int) -> str:
 
 
 def marker(position: int) -> str:
-    """Marker of the n-th classifier, another one where colours repeat."""
+    """Marker of the n-th classifier; it differs where colours repeat."""
     return MARKERS[(position + position // len(COLOURS)) % len(MARKERS)]
 
 
 def shades(n: int) -> list[tuple[float, float, float, float]]:
-    """Colours of an ordered quantity, from light to dark, that also differ in lightness.
+    """Colours of an ordered quantity, from light to dark.
 
     Examples
     --------
@@ -45,7 +117,7 @@ def shades(n: int) -> list[tuple[float, float, float, float]]:
 
 
 def plain(text: object, most: int = 40) -> str:
-    r"""Make a name safe to draw: not too long, and no mathematics between dollar signs.
+    r"""Make a name safe to draw: not too long, and without mathematics between dollar signs.
 
     Examples
     --------
@@ -76,7 +148,7 @@ def metric_name(metric: str) -> str:
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
-    """Move labels apart as little as it takes: same order, neighbours at least ``gap`` apart.
+    """Move labels apart as little as possible: same order, neighbours at least ``gap`` apart.
 
     Examples
     --------
@@ -102,18 +174,16 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
 
 
 def within(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move labels that are ``gap`` apart into an interval, as far as there is room in it.
+    """Move labels that are ``gap`` apart into an interval, as far as it has room.
 
     Examples
     --------
     >>> within([0.9, 1.0, 1.1], gap=0.1, low=0, high=1)
     [0.8, 0.9, 1.0]
     """
-    out = np.asarray(places, float)
+    out = np.array(places, float)
     order = np.argsort(out, kind="stable")
     from_ends = gap * np.arange(len(out))
-    # Nobody stands lower than those below allow, nor higher than those above do.
-    fitted = np.minimum(np.maximum(out[order], low + from_ends), high - from_ends[::-1])
-    out = out.copy()
-    out[order] = fitted
+    # Each label leaves room for those below and above it.
+    out[order] = np.minimum(np.maximum(out[order], low + from_ends), high - from_ends[::-1])
     return [round(float(x), 12) for x in out]

@@ -43,8 +43,8 @@ class Run:
         classifiers.
     subgroups
         With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
-        :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of cases
-        in it.
+        :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number
+        of cases in it.
     """
 
     model: str
