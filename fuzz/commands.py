@@ -7,7 +7,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from fuzz.harness import COUNTS, EXPORT, FOLDER, GRID, KNOWN, LONG, VOTES, Finding, Harness, npy_bytes, posterior_bytes
-from plausibly.annotations import write_rankings
+from plausibly.annotations import write_annotations
 from plausibly.cli import app
 
 _DATA = FOLDER / "data"
@@ -140,7 +140,7 @@ def _prepare() -> None:
     for name, content in _FILES.items():
         (_DATA / name).write_bytes(content)
     (_DATA / "p.nc").write_bytes(posterior_bytes())
-    write_rankings(KNOWN, _DATA / "a.json")
+    write_annotations(KNOWN, _DATA / "a.json")
 
 
 COMMANDS = Harness(run, [bytes([number, 0, 7 * number, 130, 11 * number, 200]) for number in range(len(_NAMES))])

@@ -22,7 +22,7 @@ from plausibly.annotations import (
     read_risks,
     write_annotations,
 )
-from plausibly.annotations.io import _batches, _columns, _stream
+from plausibly.annotations.io import _table_files
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning
@@ -37,7 +37,7 @@ KNOWN = Annotations.from_rankings(
 FOLDER = Path(tempfile.mkdtemp(prefix="plausibly-fuzz-"))
 
 # What is read in blocks has several of them in a small file, too.
-_columns._BLOCK, _columns._ROWS, _stream._BLOCK, _batches._BLOCK = 64, 2, 16, 256
+_table_files._ROWS, _table_files._CELLS = 2, 6
 
 
 class Finding(Exception):

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import Annotations, Slots, read_annotations, write_annotations
+from plausibly.annotations import Annotations, Slots, read_annotations
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 from plausibly.posterior import annotations_of, build_posterior, load, save
@@ -130,7 +130,7 @@ def test_deep_nesting_everywhere(tmp_path, name, opening):
         path.write_text(f"case,annotator,label\np,ann,{'[' * 100_000}\n")
         assert len(read_labels(path).values[0]) == 100_000
         return
-    with pytest.raises(FileError, match=f"{name}: .* is nested far too deeply"):
+    with pytest.raises(FileError, match=f"{name}: .* cannot be decoded .maximum recursion"):
         read_labels(path)
 
 
@@ -175,7 +175,7 @@ def evaluated(tmp_path_factory):
     classes = [HTML, SCRIPT, EVIL]
     said = {HTML: [[HTML]], SCRIPT: [[SCRIPT], [EVIL]]}
     annotations = Annotations.from_rankings({"classes": classes, "cases": dict.fromkeys((EVIL, HTML, SCRIPT), said)})
-    pb.write_rankings(annotations, folder / "a.json")
+    pb.write_annotations(annotations, folder / "a.json")
     np.save(folder / "b.npy", np.eye(3))
     words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 10, "--out", folder / "out"]
     words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
@@ -278,18 +278,14 @@ def test_a_damaged_posterior_is_refused_in_a_sentence(tmp_path):
     assert not [text for text in refusals if "\n" in text]
 
 
-@pytest.mark.parametrize("column", ["case", "rank", "label", "other"])
+@pytest.mark.parametrize("column", ["case", "rank", "label"])
 def test_times_that_python_cannot_say(tmp_path, column):
-    columns = {"case": ["p", "q"], "annotator": ["ann", "ann"], "class": ["x", "y"], "label": [1, 2]}
+    columns = {"case": ["p", "q"], "annotator": ["ann", "ann"], "label": ["x", "y"]}
     columns[column] = pa.array([2**62, 2**61]).cast(pa.duration("s"))
-    path = tmp_path / "times.parquet"
-    pq.write_table(pa.table(columns), path)
-    with pytest.raises(AnnotationError, match=r"out of range; write it as text"):
-        read_labels(path)
-    if column in ("case", "rank"):
-        pq.write_table(pa.table(columns).drop_columns("label"), path)
-        with pytest.raises(AnnotationError, match=r"duration\[s\]"):
-            read_annotations(path)
+    pq.write_table(pa.table(columns), tmp_path / "times.parquet")
+    read = read_annotations if column == "rank" else read_labels
+    with pytest.raises(AnnotationError, match=r"duration\[s\]"):
+        read(tmp_path / "times.parquet")
 
 
 def test_a_file_of_labels_names_no_other_file(tmp_path):
@@ -323,30 +319,3 @@ def test_times_that_numpy_has_no_text_for(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3).astype("M8"))
     with pytest.raises(AnnotationError, match=r"an array of numbers is needed, got datetime64 \(a value of the"):
         read_annotations(tmp_path / "a.npy")
-
-
-def test_a_flipped_bit_in_a_parquet_file_that_we_wrote(tmp_path):
-    write_annotations(KNOWN, tmp_path / "a.parquet")
-    whole = (tmp_path / "a.parquet").read_bytes()
-    metadata = pq.ParquetFile(tmp_path / "a.parquet").metadata
-    column = metadata.row_group(0).column(metadata.schema.names.index("class"))
-    end = column.dictionary_page_offset + column.total_compressed_size
-    for at in range(end - 3, end):  # its last bytes say which class each row has
-        (tmp_path / "b.parquet").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(
-            FileError, match=r"b\.parquet: the file is no Parquet table or truncated \(could not verify"
-        ):
-            read_annotations(tmp_path / "b.parquet")
-
-
-@pytest.mark.parametrize("read", [read_annotations, lambda path: read_predictions(path, KNOWN), read_labels])
-def test_a_parquet_file_that_says_it_has_more_rows_than_it_can_hold(tmp_path, read):
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({name: ["x"] * 7 for name in ("case", "annotator", "label", "class")}), path)
-    content = path.read_bytes()
-    size = int.from_bytes(content[-8:-4], "little")
-    seven, many = b"\x16\x0e\x19", b"\x16\xfe" + b"\xff" * 6 + b"\x01\x19"  # in Thrift: rows, then row groups
-    footer = content[-8 - size : -8].replace(seven, many, 1)
-    path.write_bytes(content[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
-    with pytest.raises(FileError, match=r"a\.parquet: the file says that it has 5.63e\+14 rows in [\d,]+ bytes"):
-        read(path)

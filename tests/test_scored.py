@@ -239,10 +239,8 @@ def test_refused(what):
 def test_what_takes_rankings_refuses_scores(tmp_path):
     with pytest.raises(AnnotationError, match=r"partial rankings are needed, but a Scores was given; .* Scores.split"):
         pb.annotators.annotator_agreement(SCORES)
-    with pytest.raises(
-        AnnotationError, match="rankings can be written, but a Scores was given; write scores as a table"
-    ):
-        pb.write_rankings(SCORES, tmp_path / "a.json")
+    with pytest.raises(ArgumentError, match=r"but Scores.* was given: write scores by their to_table\(\)"):
+        pb.write_annotations(SCORES, tmp_path / "a.json")
 
 
 def test_a_sweep_refuses_before_it_begins():

@@ -51,7 +51,6 @@ from plausibly.annotations import read_annotations as read_annotations
 from plausibly.annotations import read_classes as read_classes
 from plausibly.annotations import read_risks as read_risks
 from plausibly.annotations import write_annotations as write_annotations
-from plausibly.annotations import write_rankings as write_rankings
 from plausibly.audit import audit as audit
 from plausibly.diagnostics import diagnose as diagnose
 from plausibly.errors import AnnotationError as AnnotationError

@@ -22,10 +22,10 @@ from scipy.sparse.csgraph import connected_components
 from plausibly.annotations import Annotations, read_annotations, read_classes
 from plausibly.annotations._names import to_names
 from plausibly.annotations._repeats import Repeats, without_repeats
-from plausibly.annotations.io._files import check_path, naming, read_grid, read_parquet
-from plausibly.annotations.io._frames import first_row, grid_columns, is_frame, to_columns
-from plausibly.annotations.io._read import is_long
-from plausibly.annotations.io._table import parse_table
+from plausibly.annotations.io._columns import frame_columns, is_frame
+from plausibly.annotations.io._files import check_path, naming
+from plausibly.annotations.io._long_table import READ, is_long, parse_table
+from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import PlausiblyError
 from plausibly.predictions import line_up, named_predictions
 
@@ -128,19 +128,14 @@ def _read(source: Any, classes: Any) -> tuple[Annotations, Repeats | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
     if is_frame(source):
         names = None if classes is None else _names_of(classes)
-        columns = to_columns(source)
+        columns = frame_columns(source)
         return _of_table(columns, names) if is_long(columns) else (Annotations.from_counts(source, names), None)
     check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
-    columns = None
-    if path.suffix.lower() in (".csv", ".parquet"):
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
         with naming(path):
-            if path.suffix.lower() == ".parquet":
-                columns = to_columns(read_parquet(path))
-            elif is_long(first_row(grid := read_grid(path))):
-                columns = grid_columns(grid)
-            if columns is not None and is_long(columns):
-                return _of_table(columns, None if classes is None else _names_of(classes))
+            if is_long(header_of(path)):
+                return _of_table(read_columns(path, READ), None if classes is None else _names_of(classes))
     return read_annotations(path, classes), None
 
 

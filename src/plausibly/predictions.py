@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -12,9 +11,8 @@ from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show, some
-from plausibly.annotations.io._batches import CASE_COLUMNS, read_in_batches
-from plausibly.annotations.io._files import naming, suffix_of
-from plausibly.annotations.io._matrix import SUFFIXES, Matrix, read_matrix
+from plausibly.annotations.io._files import naming
+from plausibly.annotations.io._matrix import CASE_COLUMNS, Matrix, read_matrix
 from plausibly.errors import ArgumentError, PredictionError
 
 _NUMBERS = 2**20  # that are looked at together
@@ -64,7 +62,7 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     Parameters
     ----------
     source
-        A path to a ``.npy``, ``.csv``, ``.txt`` or ``.parquet`` file, a data frame, or an array (case, class).
+        A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class).
         Columns go by class name where there is a header, else by index; rows by case name where there is a column
         "case" (or a pandas index of names), else by order. A pandas index of whole numbers other than 0, 1, … is taken
         for names too, so that a frame in another order is not matched by order.
@@ -76,9 +74,7 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     numpy.ndarray
         (N, K) scores; float32 if they came as float32 or float16, else float64, so that no ties arise from rounding.
         An array of either type in a ``.npy`` file stays there, mapped to memory, and is read where it is used: leave
-        the file as it is meanwhile. Of other files, what is held beside the result is a batch of rows and, while rows
-        are found by name, about 100 bytes for each name. (Text whose cells are parted by blanks, text with numbers
-        beyond 2⁵³, and what ends in an error, are read as a whole, which takes several times as much.)
+        the file as it is meanwhile. Text and Parquet files are decoded some rows at a time.
 
     Raises
     ------
@@ -103,24 +99,13 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
 
 def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only."""
-    from_file = isinstance(source, str | os.PathLike)
-    with naming(source if from_file else "predictions"):
-        values = None
-        if from_file and suffix_of(Path(source), SUFFIXES) != ".npy":
-            values = read_in_batches(Path(source), annotations.classes, annotations.cases)
-        if values is None:
-            values = _read_whole(source, annotations)
+    with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
+        source = _with_cases(source, annotations.cases)
+        matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
+        values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
+        values = values if rows is None else values[rows]
         _check_finite(values, annotations)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
-
-
-def _read_whole(source: Any, annotations: Annotations) -> Num[np.ndarray, "case class"]:
-    """Read what is in memory, or a file that is out of the ordinary, or map an array to memory."""
-    matrix = read_matrix(
-        _with_cases(source, annotations.cases), PredictionError, annotations.classes, annotations.n_cases
-    )
-    values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
-    return values if rows is None else values[rows]
 
 
 def _check_finite(values: Num[np.ndarray, "case class"], annotations: Annotations) -> None:

@@ -216,7 +216,7 @@ def test_lines_of_text_and_trees(write):
         ("a.conll", "Ann B-PER\nLee\n", "bio", FileError, "line 2 is 'Lee'; write a token and its tags"),
         ("a.conll", "x O\n\nAnn PER\n", "bio", FileError, "sentence from line 3 on: a tag is O"),
         ("a.jsonl", "{\n", "literal", FileError, "line 1 is truncated"),
-        ("a.jsonl", "[1]\n", "literal", AnnotationError, r"row 1 is \[1\]; write it as an object"),
+        ("a.jsonl", "[1]\n", "literal", AnnotationError, r"row 1 is \[1\]; write every row as"),
         ("a.csv", "case,annotator,label\n1,ann,(S\n", "trees", AnnotationError, "a.csv: row 1: the brackets of a tree"),
         ("a.csv", "case,annotator,label\n", "literal", AnnotationError, "there are no labels"),
         ("a.csv", "case,annotator,label\n1,ann,x\n", "sounds", ArgumentError, "there is no kind of label 'sounds'"),

@@ -168,8 +168,8 @@ def test_files_are_named(tmp_path):
     (tmp_path / "a.csv").write_text("case,annotator,label\np,,x\n")
     with pytest.raises(AnnotationError, match=r"a\.csv: row 1: the cell in column 'annotator' is missing"):
         Labels.of(tmp_path / "a.csv")
-    with pytest.raises(FileError, match=r"the suffix '\.tsv' names no format read here"):
-        Labels.of("a.tsv")
+    with pytest.raises(FileError, match=r"the suffix '\.xml' names no format read here"):
+        Labels.of("a.xml")
 
 
 def test_arguments_and_cells():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.annotations import Annotations, read_annotations, write_rankings
+from plausibly.annotations import Annotations, read_annotations, write_annotations
 
 CLASSES = ["a", "b", "c", "d", "e"]
 FORM = {
@@ -165,7 +165,7 @@ def test_what_goes_in_comes_out(form):
 def test_round_trip_through_a_file(tmp_path_factory, form):
     path = tmp_path_factory.mktemp("a") / "a.json"
     annotations = Annotations.from_rankings(form)
-    write_rankings(annotations, path)
+    write_annotations(annotations, path)
     assert read_annotations(path) == annotations
     assert json.loads(path.read_text(encoding="utf-8")) == annotations.to_rankings()
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from plausibly.annotations import Annotations, read_annotations, write_annotations
-from plausibly.annotations.io import _formats
-from plausibly.annotations.io._formats import without_names
+from plausibly.annotations.io import _long_table
+from plausibly.annotations.io._write import without_names
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 
@@ -28,7 +28,7 @@ names = (
         ["<b>", "{1}", "# x", "a: b", "case", "rank", ".x", "a%2Fb", "/", "..", "é", "e\u0301", "\ufeffx"]
     )
 ).filter(lambda name: name == name.strip() and name.strip())
-quick = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
@@ -279,6 +279,6 @@ def test_a_table_in_pieces(tmp_path, monkeypatch, ending):
     whole, pieces = tmp_path / f"whole{ending}", tmp_path / f"pieces{ending}"
     annotations = Annotations.from_rankings([[[["=a"], ["b", "c\rd"]], [["b"]]], [[["c\rd"]]]])
     write_annotations(annotations, whole)
-    monkeypatch.setattr(_formats, "_TOGETHER", 2)
+    monkeypatch.setattr(_long_table, "_TOGETHER", 2)
     write_annotations(annotations, pieces)
     assert read_annotations(pieces) == read_annotations(whole) == annotations

@@ -26,6 +26,5 @@ from plausibly.annotations._container import Annotations as Annotations
 from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER
 from plausibly.annotations._slots import Slots as Slots
-from plausibly.annotations.io._formats import write_annotations as write_annotations
 from plausibly.annotations.io._read import read_annotations as read_annotations
-from plausibly.annotations.io._write import write_rankings as write_rankings
+from plausibly.annotations.io._write import write_annotations as write_annotations

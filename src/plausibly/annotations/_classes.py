@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations._names import _show, some, to_names, unknown_class
-from plausibly.annotations.io._files import lines_of, naming, read_grid, read_text
-from plausibly.annotations.io._frames import first_row
+from plausibly.annotations.io._files import lines_of, naming, read_text
+from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import AnnotationError
 
 RISK_LEVELS = (0, 1, 2)
@@ -47,7 +47,7 @@ def read_classes(path: str | os.PathLike) -> np.ndarray:
     ['eczema', 'psoriasis']
     """
     with naming(path):
-        names = _lines(Path(path))
+        names = lines_of(read_text(Path(path)))
         lines: dict[str, int] = {}
         for number, name in enumerate(names, 1):
             if not name.strip():
@@ -98,15 +98,14 @@ def read_risks(source: Any, classes: Iterable[str]) -> Int[np.ndarray, " class"]
 
 def _parse(path: Path) -> dict[str, str] | list[str]:
     """Read a file of risks in either form, the levels still text."""
-    lines = _lines(path)
+    lines = lines_of(read_text(path))
     if "," not in lines[0]:
         return lines
-    grid = read_grid(path)
-    header = first_row(grid)
+    header = header_of(path)
     if sorted(header) != ["class", "risk"]:
         raise AnnotationError(f"a table of risks has the columns 'class' and 'risk', got {some(header)}; rename them")
-    rows = grid.slice(1)
-    names, levels = (rows.column(header.index(name)).to_pylist() for name in ("class", "risk"))
+    columns = read_columns(path)
+    names, levels = (columns[name].to_pylist() for name in ("class", "risk"))
     found = dict(zip(names, levels, strict=True))
     if len(found) < len(names):
         name, times = Counter(names).most_common(1)[0]
@@ -140,8 +139,3 @@ def _level(level: object, name: str) -> int:
     if isinstance(text, Integral) and not isinstance(text, bool) and text in RISK_LEVELS:
         return int(text)
     raise AnnotationError(f"class {name!r}: the risk is {_show(level)}; write 0 (low), 1 (medium) or 2 (high)")
-
-
-def _lines(path: Path) -> list[str]:
-    """Split a text file at its line breaks, the last of which ends the file."""
-    return lines_of(read_text(path))

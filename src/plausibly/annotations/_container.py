@@ -14,12 +14,12 @@ from plausibly.annotations._names import to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
+from plausibly.annotations.io._columns import table_columns
 from plausibly.annotations.io._counts import parse_counts
-from plausibly.annotations.io._frames import is_frame, to_columns
-from plausibly.annotations.io._labels import labels_as_rankings
-from plausibly.annotations.io._matrix import to_matrix
+from plausibly.annotations.io._long_table import parse_table
+from plausibly.annotations.io._matrix import matrix_of
 from plausibly.annotations.io._rankings import parse_rankings
-from plausibly.annotations.io._table import parse_table
+from plausibly.annotations.io._single_labels import labels_as_rankings
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Annotations(ByCase):
         """
         classes = _classes(classes)
         cases = None if cases is None else to_names(cases, "case")
-        return cls(**arrange(parse_counts(to_matrix(counts, AnnotationError, classes), classes, cases)))
+        return cls(**arrange(parse_counts(matrix_of(counts, AnnotationError, classes), classes, cases)))
 
     @classmethod
     def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Annotations":
@@ -215,11 +215,7 @@ class Annotations(ByCase):
         >>> Annotations.from_table(table).rankings("t1")
         {'w': [['b'], ['a']]}
         """
-        if not is_frame(table):
-            raise AnnotationError(
-                f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
-            )
-        return cls._from_rows(parse_table(to_columns(table), _classes(classes), anonymous))
+        return cls._from_rows(parse_table(table_columns(table), _classes(classes), anonymous))
 
     @staticmethod
     def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":

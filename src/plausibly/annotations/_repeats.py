@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from plausibly.annotations.io._frames import missing, to_codes
-from plausibly.annotations.io._table import ORDERINGS, _needed, _rank
+from plausibly.annotations.io._columns import Columns, missing, to_codes
+from plausibly.annotations.io._long_table import ORDERINGS, choose_columns, rank_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Repeats:
     n_annotations: int
 
 
-def without_repeats(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.ChunkedArray], Repeats | None]:
+def without_repeats(columns: Columns) -> tuple[Columns, Repeats | None]:
     """Find the repeats of a long table; return it without them.
 
     Of two rows by one annotator with the same class of the same case the better rank is kept. A table that cannot be
@@ -40,21 +40,21 @@ def without_repeats(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.C
     Parameters
     ----------
     columns
-        As for :func:`plausibly.annotations.io._table.parse_table`.
+        As for :func:`plausibly.annotations.io._long_table.parse_table`.
 
     Raises
     ------
     AnnotationError
         If a column is absent, or holds what names no one.
     """
-    needed = _needed(columns)
+    needed = choose_columns(columns, "class", ORDERINGS)
     n_rows = len(needed["case"])
     if not n_rows or any(len(missing(column)) for column in needed.values()):
         return columns, None
     (cases, case), (annotators, annotator), (classes, code) = (
         to_codes(needed[name], name) for name in ("case", "annotator", "class")
     )
-    order = np.lexsort((_rank(needed), code, annotator, case))
+    order = np.lexsort((rank_of(needed), code, annotator, case))
     same_annotation = (np.diff(case[order]) == 0) & (np.diff(annotator[order]) == 0)
     again = np.append(False, same_annotation & (np.diff(code[order]) == 0))
     repeated = np.sort(order[again])

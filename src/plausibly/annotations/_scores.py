@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from jaxtyping import Float, Int
 
 from plausibly.annotations._by_case import ByCase, many
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._names import _show, numbered, to_names
-from plausibly.annotations._rows import by_first_appearance
+from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._validate import check_scores
 from plausibly.annotations._views import chosen_positions
-from plausibly.annotations.io._frames import cell, is_frame, missing, to_codes, to_columns, to_floats
-from plausibly.annotations.io._table import COLUMNS, _where
+from plausibly.annotations.io._columns import table_columns
+from plausibly.annotations.io._scores import arrange_scores, parse_scores
 from plausibly.errors import AnnotationError, ArgumentError
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
@@ -92,11 +90,7 @@ class Scores(ByCase):
     @classmethod
     def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
         """Build scores from a long table; see :meth:`plausibly.Annotations.from_scores`."""
-        if not is_frame(table):
-            raise AnnotationError(
-                f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one"
-            )
-        return parse_scores(to_columns(table), classes, anonymous)
+        return cls(**parse_scores(table_columns(table), anonymous), classes=classes)
 
     def of_case(self, case: str | int) -> dict[str, float]:
         """Return the score of each annotator of a case.
@@ -128,15 +122,15 @@ class Scores(ByCase):
         number = np.full(self.n_cases, -1)
         number[chosen] = np.arange(len(chosen))
         inside = number[self.annotation_case] >= 0
-        return _arrange(
+        fields = arrange_scores(
             self.cases[chosen],
             self.annotators,
             self.anonymous,
             number[self.annotation_case[inside]],
             self.annotation_annotator[inside],
             self.score[inside],
-            self.classes,
         )
+        return Scores(**fields, classes=self.classes)
 
     def split(self, threshold: float) -> Annotations:
         """Return single labels of two classes: scores up to a threshold, and scores above it.
@@ -209,78 +203,6 @@ def check_threshold(threshold: object) -> float:
             "write for example threshold=0."
         )
     return float(threshold)  # type: ignore[arg-type]
-
-
-def parse_scores(columns: dict[str, pa.ChunkedArray], classes: Iterable[str] | None, anonymous: bool) -> Scores:
-    """Read the columns of a long table of scores.
-
-    Raises
-    ------
-    AnnotationError
-        If a column or a cell is missing, a score is no finite number, or an annotator scores a case twice.
-    """
-    columns = _needed(columns)
-    if not len(columns["case"]):
-        raise AnnotationError("the table has no rows; give at least one")
-    for name, column in columns.items():
-        for row in missing(column)[:1].tolist():
-            where = _where(columns, row, without=name)
-            raise AnnotationError(
-                f"row {row + 1}{where}: the cell in column {name!r} is missing; fill it, or remove the row"
-            )
-    cases, case = to_codes(columns["case"], "case")
-    annotators, annotator = to_codes(columns["annotator"], "annotator")
-    score, bad = to_floats(columns["score"])
-    if bad is not None:
-        raise AnnotationError(
-            f"row {bad + 1}{_where(columns, bad)}: the score {cell(columns['score'], bad)!r} is no number; write a "
-            "number"
-        )
-    for row in np.flatnonzero(~(np.abs(score) <= GREATEST)).tolist():
-        raise AnnotationError(
-            f"row {row + 1}{_where(columns, row)}: the score is {score[row]:g}; write a finite number of a size of at "
-            f"most {GREATEST:g}, or remove the row"
-        )
-    pair = case.astype(np.int64) * len(annotators) + annotator
-    _, first, times = np.unique(pair, return_index=True, return_counts=True)
-    for row in np.sort(first[times > 1])[:1].tolist():
-        raise AnnotationError(
-            f"case {str(cases[case[row]])!r}, annotator {str(annotators[annotator[row]])!r}: the case is scored twice; "
-            "keep one of the scores, or give a second opinion an annotator name of its own"
-        )
-    return _arrange(
-        to_names(cases, "case"), to_names(annotators, "annotator"), anonymous, case, annotator, score, classes
-    )
-
-
-def _needed(columns: dict[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
-    """Pick the columns that are read, under their names here."""
-    found = {}
-    for name in ("case", "annotator", "score"):
-        spellings = COLUMNS.get(name, (name,))
-        there = [spelling for spelling in spellings if spelling in columns]
-        if len(there) > 1:
-            raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
-        if not there:
-            raise AnnotationError(
-                f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); "
-                "a table of scores needs 'case', 'annotator' and 'score'"
-            )
-        found[name] = columns[there[0]]
-    return found
-
-
-def _arrange(cases, annotators, anonymous, case, annotator, score, classes) -> Scores:
-    """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
-    by_case = np.argsort(case, kind="stable")
-    case, score = case[by_case], score[by_case]
-    annotator, named = by_first_appearance(annotator[by_case])
-    order = np.lexsort((annotator, case))
-    case, annotator, score, names = case[order], annotator[order], score[order], annotators[named]
-    if anonymous:
-        annotator = np.arange(len(case)) - np.searchsorted(case, case)
-        names = numbered(annotator.max() + 1)
-    return Scores(cases, names, anonymous, case, annotator, score, classes)
 
 
 def _two_classes(classes: Iterable[str]) -> np.ndarray:

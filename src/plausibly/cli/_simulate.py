@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from plausibly.annotations import write_rankings
+from plausibly.annotations import write_annotations
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, write_table, writing
@@ -60,7 +60,7 @@ def write_simulation(
     classifiers = simulate_classifiers(simulated.plausibilities, qualities, seed)
     annotations = simulated.annotations
     make_folder(out)
-    write_rankings(annotations, out / ANNOTATIONS)
+    write_annotations(annotations, out / ANNOTATIONS)
     with writing(out):
         (out / CLASSES).write_text("".join(f"{name}\n" for name in annotations.classes), encoding="utf-8", newline="\n")
         risks = simulate_risks(annotations.n_classes, seed)

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.annotations._names import _show, to_names
-from plausibly.annotations.io._frames import missing, to_codes
+from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
-from plausibly.labels._tables import Table, is_missing, read_table, to_objects
+from plausibly.labels._table import Table, is_missing, read_table, to_objects
 
 
 @dataclass(frozen=True, eq=False)

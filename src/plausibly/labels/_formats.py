@@ -5,23 +5,20 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from plausibly.annotations._names import _show, some
-from plausibly.annotations.io._files import lines_of, naming, read_grid, read_parquet, read_text, suffix_of
-from plausibly.annotations.io._frames import grid_columns
-from plausibly.annotations.io._rankings import load_json, parse_json
+from plausibly.annotations.io._files import lines_of, naming, read_json, read_text, suffix_of
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.labels._cells import CELLS, spans_of_tags
 from plausibly.labels._coco import coco_labels
 from plausibly.labels._container import Labels
-from plausibly.labels._tables import is_missing
+from plausibly.labels._table import SUFFIXES as TABLES
+from plausibly.labels._table import columns_of_file, is_missing, to_list
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
 Source = str | os.PathLike
 Row = tuple[str, str, Any]
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".txt", ".conll", ".bio", ".mrg", ".ann")
+SUFFIXES = (*TABLES, ".txt", ".conll", ".bio", ".mrg", ".ann")
 _COLUMNS = {
     "case": ("case", "task", "item"),
     "annotator": ("annotator", "worker", "uid"),
@@ -120,7 +117,7 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
         )
     suffix = path.suffix.lower()
     if suffix == ".json":
-        content = load_json(path)
+        content = read_json(path)
         if isinstance(content, Mapping) and "annotations" in content:
             return coco_labels(content, kind)
         if isinstance(content, str):  # which would be taken for the name of a file
@@ -129,15 +126,8 @@ def _of_all(path: Path, kind: str, names: Mapping[str, str | None]) -> list[Row]
             labels = Labels.of(content)
             values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
             return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
-    if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".json"):
-        columns = _table(path, kind)
-        found = {name: _column(columns, name, given) for name, given in names.items()}
-        return [
-            (who_case, who, _cell(cell, kind, row))
-            for row, (who_case, who, cell) in enumerate(
-                zip(found["case"], found["annotator"], found["label"], strict=True), 1
-            )
-        ]
+    if suffix in TABLES:
+        return list(zip(*_cells(path, kind, names), strict=True))
     if kind == "bio":
         return [
             (str(number), str(column), spans)
@@ -161,7 +151,7 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
     if suffix == ".ann":
         yield path.stem, _offsets(path)
     elif suffix == ".json":
-        content = load_json(path)
+        content = read_json(path)
         if isinstance(content, Mapping) and "annotations" in content:
             yield from ((case, value) for case, _, value in coco_labels(content, kind, one_annotator=True))
         elif isinstance(content, Mapping):
@@ -169,11 +159,8 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
                 yield str(case), _cell(value, kind, number)
         else:
             raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
-    elif suffix in (".csv", ".tsv", ".parquet", ".jsonl"):
-        columns = _table(path, kind)
-        cases, cells = (_column(columns, name, names[name]) for name in ("case", "label"))
-        for row, (case, cell) in enumerate(zip(cases, cells, strict=True), 1):
-            yield case, _cell(cell, kind, row)
+    elif suffix in TABLES:
+        yield from zip(*_cells(path, kind, {name: names[name] for name in ("case", "label")}), strict=True)
     elif kind == "bio":
         for number, (spans,) in enumerate(_sentences(path, last=True), 1):
             yield str(number), spans
@@ -185,44 +172,16 @@ def _of_one(path: Path, kind: str, names: Mapping[str, str | None]) -> Iterator[
             yield str(number), _cell(line, kind, number)
 
 
-def _values(column: pa.ChunkedArray, name: str) -> list[Any]:
-    try:
-        return column.to_pylist()
-    except (OverflowError, ValueError) as error:
-        raise AnnotationError(
-            f"the column {name!r} has a {column.type} that is out of range; write it as text, or leave the column out"
-        ) from error
+def _cells(path: Path, kind: str, names: Mapping[str, str | None]) -> list[list[Any]]:
+    """Read columns of a table, the last of which holds the labels."""
+    columns = columns_of_file(path, tuple(names))
+    *who, cells = (to_list(_column(columns, name, given), name) for name, given in names.items())
+    if path.suffix.lower() in (".csv", ".tsv") and kind not in ("text", "bio", "trees"):
+        cells = [None if cell.strip() == "null" else cell for cell in cells]
+    return [*who, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]]
 
 
-def _table(path: Path, kind: str) -> dict[str, list[Any]]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        table = read_parquet(path)
-        return {str(name): _values(table[name], name) for name in table.column_names}
-    if suffix in (".csv", ".tsv"):
-        grid = read_grid(path, delimiter="\t" if suffix == ".tsv" else ",")
-        cells = {name: column.to_pylist() for name, column in grid_columns(grid).items()}
-        if kind in ("text", "bio", "trees"):
-            return cells
-        return {name: [None if cell.strip() == "null" else cell for cell in column] for name, column in cells.items()}
-    if suffix == ".json":
-        content = load_json(path)
-        records = content if isinstance(content, list) else []
-    else:
-        records = []
-        for number, line in enumerate(lines_of(read_text(path)), 1):
-            records.append(parse_json(line, f"line {number}") if line.strip() else None)
-        records = [record for record in records if record is not None]
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, Mapping):
-            raise AnnotationError(
-                f"row {number} is {_show(record)}; write it as an object with case, annotator and label"
-            )
-    names = dict.fromkeys(name for record in records for name in record)
-    return {name: [record.get(name) for record in records] for name in names}
-
-
-def _column(columns: Mapping[str, list[Any]], name: str, given: str | None) -> list[Any]:
+def _column(columns: Mapping[str, Any], name: str, given: str | None) -> Any:
     wanted = _COLUMNS[name] if given is None else (given,)
     there = [one for one in wanted if one in columns]
     if len(there) != 1:

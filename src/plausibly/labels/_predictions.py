@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._frames import missing, to_codes
 from plausibly.errors import PredictionError
 from plausibly.labels._container import Labels
-from plausibly.labels._tables import Table, is_missing, read_table
+from plausibly.labels._table import Table, is_missing, read_table
 
 MODEL = "model"  #: name of a model that was given none
 

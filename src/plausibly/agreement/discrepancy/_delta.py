@@ -13,7 +13,7 @@ from plausibly.annotations._names import _show
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, LabelRefused, find_distance
 from plausibly.errors import AnnotationError, ArgumentError, DistanceError
 from plausibly.labels._cells import literal
-from plausibly.labels._tables import to_objects
+from plausibly.labels._table import to_objects
 
 Compare: TypeAlias = Callable[[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]], Float[np.ndarray, " pair"]]
 

@@ -18,7 +18,7 @@ from plausibly.errors import AnnotationError, DistanceError
 from plausibly.labels._case_columns import by_case, column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import MODEL, Predictions, read_models
-from plausibly.labels._tables import to_objects
+from plausibly.labels._table import to_objects
 
 
 def discrepancy_ratio(

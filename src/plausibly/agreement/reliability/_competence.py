@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement.reliability._majority import agreement_with_others
 from plausibly.annotations._names import _show, some
-from plausibly.annotations.io._frames import is_frame
+from plausibly.annotations.io._columns import is_frame
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
-from plausibly.labels._tables import is_missing, read_table
+from plausibly.labels._table import is_missing, read_table
 
 NAMES = ("rasch", "leave-one-out", "known")
 

@@ -1,165 +1,285 @@
-"""Long tables from files of any length: only the columns that are read, and of text each different cell once."""
+"""Tables as Arrow columns by name, and columns as NumPy arrays: names in codes, numbers as float64.
 
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator
-from pathlib import Path
-from typing import Any, TypeVar
+A column holds text or numbers; text may be in codes (Arrow's dictionaries), as that of files is, so that of millions of
+rows each different cell is held once. Rows count from 0 here and from 1 in errors.
+"""
 
+from collections.abc import Callable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 
-from plausibly._progress import Progress
-from plausibly.annotations._names import repeated
-from plausibly.annotations.io._files import (
-    check_utf8,
-    check_width,
-    first_cells,
-    first_row,
-    native,
-    no_parquet,
-    no_table,
-    parquet_file,
-    readable,
-)
-from plausibly.annotations.io._formulas import with_formulas
-from plausibly.annotations.io._frames import in_codes
-from plausibly.errors import AnnotationError, FileError
+from plausibly.annotations._names import _show, repeated
+from plausibly.errors import AnnotationError, PlausiblyError
 
-Made = TypeVar("Made")
-
-_BLOCK = 2**22  # bytes of text that are taken apart together
-_ROWS = 2**18  # of a Parquet file
+_EXACT = 2**53  # up to which float64 holds every whole number
 
 Columns = dict[str, pa.ChunkedArray]
 
 
-def csv_header(path: Path) -> list[str]:
-    """Return the cells of the first row of a CSV file, all of which has to be UTF-8 text.
+def is_frame(source: object) -> bool:
+    """Whether a source is an eager data frame (pandas, polars, PyArrow, …)."""
+    return nw.dependencies.is_into_dataframe(source)
+
+
+def table_columns(table: object) -> Columns:
+    """Turn a table into columns as :func:`frame_columns`, and refuse what is no table.
 
     Raises
     ------
-    FileError
-        If it cannot be read, is empty, is no text or no table.
-    """
-    check_utf8(path)
-    with readable(), path.open("rb") as file:
-        content = file.read(_BLOCK)
-        row = first_row(content, whole=False)
-        if row is None:
-            row = first_row(content + file.read())
-    with no_table():
-        first = first_cells(row or "")
-        block = _in_blocks(path, lambda size: next(_blocks(path, size, pa.large_string(), range(len(first)))))
-    check_width(first, block.num_columns)
-    return [with_formulas(pa.chunked_array([column.slice(0, 1)]))[0].as_py() for column in block.columns]
-
-
-def csv_columns(path: Path, header: list[str], wanted: Collection[str], progress: Progress) -> Columns:
-    """Read columns of a CSV file by name, text in codes; of those that nobody wants, there is the name alone.
-
-    Raises
-    ------
-    FileError
-        If the rows differ in length.
     AnnotationError
-        If two columns share a name.
+        If it is no data frame held in memory.
     """
-    if again := repeated(header):
-        raise AnnotationError(f"the header names the column {again[0]!r} {again[1]} times; keep one")
-    numbers = [number for number, name in enumerate(header) if name in wanted]
-    kind = pa.dictionary(pa.int32(), pa.large_string())
-    with no_table():
-        advance = progress.task(f"Reading {path.name}", os.path.getsize(path) / 1e6, "MB")
-        blocks = _in_blocks(path, lambda size: list(_blocks(path, size, kind, numbers, numbers, advance)))
-    columns = {name: pa.chunked_array([], pa.null()) for name in header}
-    for at, number in enumerate(numbers):
-        column = pa.chunked_array([block.column(at) for block in blocks], kind)
-        columns[header[number]] = in_codes(column.slice(1), with_formulas)
+    if not is_frame(table):
+        raise AnnotationError(f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one")
+    return frame_columns(table)
+
+
+def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> Columns:
+    """Turn a data frame into Arrow columns by name.
+
+    A named pandas index (``df.set_index("case")``, or what a group-by leaves) counts as columns; an index of text
+    without a name is taken for case names, so that nothing is matched by order that could be matched by name.
+
+    Parameters
+    ----------
+    frame
+        Any data frame that narwhals knows.
+    error
+        The class of error to raise.
+
+    Raises
+    ------
+    PlausiblyError
+        If two columns share a name, or one mixes types.
+    """
+    if nw.dependencies.is_pandas_dataframe(frame):
+        frame = _with_index(frame, error)
+    names = [str(name) for name in (frame.column_names if isinstance(frame, pa.Table) else frame.columns)]
+    if again := repeated(names):
+        raise error(f"the column {again[0]!r} is there {again[1]} times; keep one")
+    if nw.dependencies.is_pandas_dataframe(frame):
+        frame = frame.set_axis(names, axis=1)  # pandas allows names that are not text
+    wrapped = nw.from_native(frame, eager_only=True)
+    columns = {}
+    for name in names:
+        try:
+            column = wrapped[name].to_arrow()
+        except (pa.ArrowException, TypeError, ValueError) as cause:
+            raise error(
+                f"the column {name!r} mixes types; give it one, text for names and numbers for ranks"
+            ) from cause
+        columns[name] = plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
     return columns
 
 
-def parquet_header(path: Path) -> list[str]:
-    """Return the names of the columns of a Parquet file.
+def cell(column: pa.ChunkedArray, row: int) -> Any:
+    """Return a cell to be shown: its value, or its type where Python has no such value (a time of 300,000 years)."""
+    try:
+        return column[row].as_py()
+    except (OverflowError, ValueError):
+        return str(column.type)
+
+
+def in_codes(
+    column: pa.ChunkedArray, change: Callable[[pa.ChunkedArray], pa.ChunkedArray] = lambda texts: texts
+) -> pa.ChunkedArray:
+    """Put text that is in codes, in pieces, into one piece, whose different texts are all in use.
+
+    Columns of text may be given so to all functions below. Other columns come out as :func:`to_columns` has them.
+
+    Parameters
+    ----------
+    column
+        Any column.
+    change
+        Applied to the different texts.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()])
+    >>> in_codes(column.slice(1)).chunk(0).dictionary.to_pylist()
+    ['b', 'c']
+    """
+    kind = column.type
+    if not (pa.types.is_dictionary(kind) and is_text(kind.value_type)):
+        return plain(column)
+    parts = column.unify_dictionaries().combine_chunks()
+    parts = parts.combine_chunks() if isinstance(parts, pa.ChunkedArray) else parts
+    code = parts.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    used = np.zeros(len(parts.dictionary) + 1, bool)
+    used[code] = True
+    new = np.cumsum(used, dtype=np.int32) - 1
+    texts = parts.dictionary.filter(pa.array(used[:-1])).cast(pa.large_string())
+    texts = change(pa.chunked_array([texts])).combine_chunks()
+    codes = pa.array(new[code], mask=code < 0)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, texts)])
+
+
+def _of_texts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray] | None:
+    """The different texts of a column in codes, and the codes, -1 where a cell is absent; of other columns nothing."""
+    if not pa.types.is_dictionary(column.type):
+        return None
+    parts = column.combine_chunks()
+    parts = parts.chunk(0) if isinstance(parts, pa.ChunkedArray) else parts
+    return pa.chunked_array([parts.dictionary]), parts.indices.fill_null(-1).to_numpy()
+
+
+def _row_of(code: np.ndarray, number: int | None) -> int | None:
+    """The first row of the text of a number."""
+    return None if number is None else int(np.flatnonzero(code == number)[0])
+
+
+def missing(column: pa.ChunkedArray) -> np.ndarray:
+    """Find the cells that are absent or blank; return their rows."""
+    if coded := _of_texts(column):
+        texts, code = coded
+        blank = np.zeros(len(texts) + 1, bool)
+        blank[missing(texts)] = blank[-1] = True
+        return np.flatnonzero(blank[code])
+    blank = column.is_null().to_numpy()
+    if pa.types.is_large_string(column.type):
+        blank = blank | (pc.call_function("utf8_length", [_trim(column)]).fill_null(0).to_numpy() == 0)
+    return np.flatnonzero(blank)
+
+
+def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = AnnotationError):
+    """Encode a column of names, in the order in which they first appear.
+
+    Parameters
+    ----------
+    column
+        Text or whole numbers, without missing cells.
+    name
+        Its name, for the error.
+    error
+        The class of error to raise.
+
+    Returns
+    -------
+    names
+        The distinct names, as text.
+    codes
+        For each row an index into them.
 
     Raises
     ------
-    FileError
-        If it cannot be read, is empty or is not Parquet.
+    PlausiblyError
+        If the column holds anything else, such as fractions.
     """
-    with readable(), path.open("rb") as file:
-        head = file.read(_BLOCK)
-        if not head or head.isspace():
-            raise FileError("the file is empty; write it again")
-    with no_parquet():
-        return parquet_file(native(path)).schema_arrow.names
+    if coded := _of_texts(column):
+        texts, code = coded
+        names, same = to_codes(texts, name, error)  # two may be the same
+        order = pd.unique(same[code])
+        rank = np.empty(len(names), np.int32)
+        rank[order] = np.arange(len(order))
+        return names[order], rank[same][code]
+    if not (pa.types.is_large_string(column.type) or pa.types.is_integer(column.type)):
+        raise error(
+            f"the column {name!r} holds {column.type}, such as {_show(cell(column, 0))}; "
+            "names are text or whole numbers, so convert it"
+        )
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    names = np.array(encoded.dictionary.to_pylist(), dtype=str)
+    return names, encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def parquet_columns(path: Path, header: list[str], wanted: Collection[str], progress: Progress) -> Columns:
-    """Read columns of a Parquet file by name, text in codes; of those that nobody wants, there is the name alone.
+def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
+    """Read a column as numbers.
 
-    Raises
-    ------
-    FileError
-        If the file is damaged.
-    AnnotationError
-        If two columns share a name.
+    Returns
+    -------
+    values
+        float64, NaN from the first bad cell on.
+    bad
+        Index of the first cell that is no number; None if all are.
     """
-    if again := repeated(header):
-        raise AnnotationError(f"the column {again[0]!r} is there {again[1]} times; keep one")
-    names = [name for name in header if name in wanted]
-    with no_parquet():
-        file = native(path)
-        source = parquet_file(file)
-        kinds = {field.name: field.type for field in source.schema_arrow}
-        texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
-        source = parquet_file(file, read_dictionary=texts)
-        advance = progress.task(f"Reading {path.name}", source.metadata.num_rows, "rows")
-        batches = []
-        for batch in source.iter_batches(_ROWS, columns=names):
-            batch.validate(full=True)  # text that is not UTF-8 would only fail later
-            batches.append(batch)
-            advance(len(batch))
-        table = pa.Table.from_batches(batches) if batches else source.read(columns=names)
-        columns = {name: pa.chunked_array([], pa.null()) for name in header}
-        return columns | {name: in_codes(table[name]) for name in names}
+    if coded := _of_texts(column):
+        texts, code = coded
+        values, bad = to_floats(texts)
+        return values[code], _row_of(code, bad)
+    if pa.types.is_large_string(column.type):
+        column = _trim(column)
+    elif not (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    ):
+        return np.full(len(column), np.nan), 0
+    try:
+        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64, copy=False), None
+    except pa.ArrowInvalid:
+        return np.full(len(column), np.nan), next(i for i, cell in enumerate(column) if not _is_number(cell))
 
 
-def _in_blocks(path: Path, read: Callable[[int], Made]) -> Made:
-    """Read in blocks of a size in which every row fits, which most often is the least."""
-    size = _BLOCK
-    while True:
-        try:
-            return read(size)
-        except pa.ArrowInvalid as error:
-            too_small = any(words in str(error) for words in ("straddling object", "cannot infer number of columns"))
-            if not too_small or size > os.path.getsize(path):
-                raise
-            size *= 16
+def rounded(column: pa.ChunkedArray) -> int | None:
+    """Find a whole number that float64 cannot hold: two of them would tie. Return the first one's row.
+
+    Examples
+    --------
+    >>> rounded(pa.chunked_array([[2**53, 2**53 + 1]])), rounded(pa.chunked_array([[1.5, 2.5]]))
+    (1, None)
+    """
+    if coded := _of_texts(column):
+        texts, code = coded
+        return _row_of(code, rounded(texts))
+    if pa.types.is_integer(column.type):
+        numbers = column.drop_null().to_numpy()
+        if not len(numbers) or max(abs(int(numbers.min())), abs(int(numbers.max()))) <= _EXACT:
+            return None
+        cells = column.to_pylist()
+    elif pa.types.is_large_string(column.type):
+        long = pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^\s*[+-]?\d{16,}\s*$"))
+        if not pc.call_function("any", [long]).as_py():
+            return None
+        cells = [
+            int(cell) if is_long else 0 for cell, is_long in zip(column.to_pylist(), long.to_pylist(), strict=True)
+        ]
+    else:
+        return None
+    return next((row for row, cell in enumerate(cells) if cell and int(float(cell)) != cell), None)
 
 
-def _blocks(
-    path: Path,
-    size: int,
-    kind: pa.DataType,
-    numbers: Iterable[int],
-    only: Iterable[int] = (),
-    advance: Callable[[float], Any] = lambda n: None,
-) -> Iterator[pa.RecordBatch]:
-    """Take a CSV file apart, the first row with the others: columns of one kind, of all or of only some."""
-    file = native(path)
-    reader = pyarrow.csv.open_csv(
-        file,
-        # One thread, so that the error can count rows.
-        read_options=pyarrow.csv.ReadOptions(autogenerate_column_names=True, use_threads=False, block_size=size),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={f"f{number}": kind for number in numbers},
-            strings_can_be_null=False,
-            include_columns=[f"f{number}" for number in only],
-        ),
-    )
-    before = 0
-    for block in reader:
-        yield block
-        advance((file.tell() - before) / 1e6)
-        before = file.tell()
+def is_number(cell: str) -> bool:
+    """Whether a cell of text reads as a number, NaN and infinity included."""
+    return _is_number(pa.scalar(cell.strip()))
+
+
+def _is_number(cell: pa.Scalar) -> bool:
+    try:
+        cell.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _trim(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.call_function("utf8_trim_whitespace", [column])
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn categories into what they stand for, and the three Arrow types of text into one."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string()) if is_text(column.type) else column
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's three types of text."""
+    return pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind)
+
+
+def _with_index(frame: Any, error: type[PlausiblyError]) -> Any:
+    """Turn an index that carries names into columns."""
+    for name in frame.index.names:
+        if name is not None and name in frame.columns:
+            raise error(f"the column {name!r} is there twice, as a column and as the index; keep one")
+    if any(name is not None for name in frame.index.names):
+        return frame.reset_index()
+    if frame.index.nlevels == 1 and frame.index.dtype.kind not in "iu" and "case" not in frame.columns:
+        return frame.rename_axis("case").reset_index()
+    return frame

@@ -1,11 +1,19 @@
-"""Label counts: how many annotators chose each class of each case."""
+"""Label counts: how many annotators chose each class of each case, in ``.csv``, ``.parquet`` and ``.npy`` files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size
-from plausibly.annotations.io._matrix import Matrix
+from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
+from plausibly.annotations.io._matrix import CASE_COLUMNS, Matrix
 from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
 
 
 def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:
@@ -63,3 +71,38 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
         class_index=class_index,
         rank=np.zeros(len(case), dtype=np.int8),
     )
+
+
+def write_counts(annotations: "Annotations", path: Path) -> None:
+    """Write annotations of one class each, by anonymous annotators.
+
+    Raises
+    ------
+    AnnotationError
+        If they are others, or the file cannot hold their names.
+    """
+    refuse_names(annotations, "counts")
+    sizes = np.diff(annotations.annotation_start)
+    for r in np.flatnonzero(sizes > 1):
+        case = str(annotations.cases[annotations.annotation_case[r]])
+        raise AnnotationError(
+            f"case {case!r}: an annotator names {sizes[r]} classes, and counts are of one class each; write a table or "
+            "rankings"
+        )
+    counts = np.zeros((annotations.n_cases, annotations.n_classes), np.int64)
+    np.add.at(counts, (annotations.entry_case, annotations.entry_class), 1)
+    if path.suffix.lower() == ".npy":
+        for what, names in (("cases", annotations.cases), ("classes", annotations.classes)):
+            if names.tolist() != [str(i) for i in range(len(names))]:
+                raise AnnotationError(
+                    f"an .npy file holds no names of {what}, and these have some; write .csv or .parquet"
+                )
+        with path.open("wb") as file:
+            np.save(file, counts, allow_pickle=False)
+        return
+    for name in (*CASE_COLUMNS, *sorted(MARKS)):
+        if name in annotations.classes:
+            raise AnnotationError(f"a class is named {name!r}, which in a header means something else; write rankings")
+    table = pd.DataFrame(counts, columns=annotations.classes.astype(object))
+    table.insert(0, "case", annotations.cases.astype(object))
+    write_table([table], path)

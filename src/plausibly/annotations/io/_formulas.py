@@ -6,6 +6,7 @@ gets one more, and the readers of annotations and predictions take one off again
 """
 
 import csv
+import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 _FORMULA = r"^('*)([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_ESCAPED = r"^'('*[=+\-@\t\r])"
+_ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
 
 
 def write_csv(table: pd.DataFrame, file: TextIO, *, header: bool = True) -> None:
@@ -73,6 +74,17 @@ def with_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pc.call_function("any", [pc.call_function("starts_with", [column], pc.MatchSubstringOptions("'"))]).as_py():
         return column
     return pc.call_function("replace_substring_regex", [column], pc.ReplaceSubstringOptions(_ESCAPED, r"\1"))
+
+
+def unescaped(text: str) -> str:
+    """Take them off a single text.
+
+    Examples
+    --------
+    >>> unescaped("'=x"), unescaped("'s")
+    ('=x', "'s")
+    """
+    return re.sub(_ESCAPED, r"\1", text)
 
 
 def _texts(table: pd.DataFrame) -> Iterator[str]:

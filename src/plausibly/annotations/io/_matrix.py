@@ -1,7 +1,7 @@
 """Matrices with a row per case and a column per class, with or without names for either."""
 
 import os
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Num
 
-from plausibly.annotations._names import _show, repeated, some, unknown_class
-from plausibly.annotations.io._batches import CASE_COLUMNS, map_npy
-from plausibly.annotations.io._files import read_grid, read_parquet, read_text, suffix_of
-from plausibly.annotations.io._frames import (
+from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations.io._columns import (
+    Columns,
     cell,
-    first_row,
+    frame_columns,
     is_frame,
     is_number,
     missing,
     rounded,
     to_codes,
-    to_columns,
     to_floats,
 )
+from plausibly.annotations.io._files import read_npy, suffix_of
+from plausibly.annotations.io._table_files import header_of, read_batches, refuse_repeats
 from plausibly.errors import PlausiblyError
 
-SUFFIXES = (".npy", ".csv", ".txt", ".parquet")
+SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
+CASE_COLUMNS = ("case", "task")
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,25 @@ class Matrix:
         return self.values if order == list(range(len(order))) else self.values[:, order]
 
 
-def read_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray | None, n_rows: int | None) -> Matrix:
+def read_matrix(
+    source: object, error: type[PlausiblyError], classes: np.ndarray | None = None, n_rows: int | None = None
+) -> Matrix:
     """Read a matrix from a file, a data frame or an array.
+
+    The first row of text is a header if one of its cells is no number. Where the classes are named by numbers, it is
+    one also if it lists exactly these and there is a row more than expected.
 
     Parameters
     ----------
     source
-        A path to one of :data:`SUFFIXES`, a data frame, or anything that NumPy takes for an array.
+        A path to one of :data:`SUFFIXES`, a data frame, or anything that NumPy takes for an array. ``.npy`` files are
+        mapped to memory; of other files some rows at a time are decoded.
     error
         The class of error to raise.
     classes
-        Class names; a header is known by them where they are all whole numbers, and a class named "case" keeps its
-        column.
+        Class names. A class named "case" keeps its column.
     n_rows
-        The number of rows expected, for the same purpose.
+        The number of rows expected.
 
     Raises
     ------
@@ -97,18 +103,26 @@ def read_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray
     PlausiblyError
         If it does not hold a matrix of numbers.
     """
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        suffix = suffix_of(path, SUFFIXES)
-        if suffix == ".npy":
-            return from_array(map_npy(path), error)
-        if suffix == ".parquet":
-            return from_frame(read_parquet(path), error, classes)
-        return from_grid(read_grid(path) if suffix == ".csv" else _read_txt(path), error, classes, n_rows)
-    return to_matrix(source, error, classes)
+    if not isinstance(source, str | os.PathLike):
+        return matrix_of(source, error, classes)
+    path = Path(source)
+    if suffix_of(path, SUFFIXES) == ".npy":
+        return from_array(read_npy(path), error)
+    names = header_of(path)
+    if path.suffix.lower() != ".parquet" and all(map(is_number, names)):
+        matrix = _joined(read_batches(path, header=False), error, classes, named=False)
+        if len(matrix.values) - 1 == n_rows and classes is not None and set(names) == set(classes):
+            return Matrix(matrix.values[1:], None, names)
+        return matrix
+    for number, name in enumerate(refuse_repeats(names, error), 1):
+        if not name.strip():
+            raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
+    if set(names) <= set(_ids(names, classes)):
+        raise error("there is no column of numbers; give a column per class")
+    return _joined(read_batches(path), error, classes)
 
 
-def to_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
+def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
     """Take a data frame or an array as a matrix.
 
     Raises
@@ -120,14 +134,14 @@ def to_matrix(source: object, error: type[PlausiblyError], classes: np.ndarray |
 
 
 def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
-    """Take a data frame as a matrix; pandas' 0, 1, … for columns that nobody named is no header, unless of classes.
+    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is no header, unless of classes.
 
     Raises
     ------
     PlausiblyError
         If a cell is missing or no number.
     """
-    matrix = from_columns(to_columns(frame, error), error, classes)
+    matrix = _joined([frame_columns(frame, error)], error, classes)
     labels = [] if isinstance(frame, pa.Table) else list(frame.columns)
     unnamed = labels == list(range(len(labels))) and (classes is None or set(map(str, labels)) != set(classes))
     return replace(matrix, columns=None) if unnamed and labels else matrix
@@ -149,9 +163,8 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
         raise error("the rows differ in length; give every case the same number of columns") from cause
     if values.dtype.kind not in "biuf":
         raise error(f"an array of numbers is needed, got {values.dtype} ({_show(array)}); convert it to numbers")
-    if values.dtype.kind in "iu" and values.size and values.itemsize == 8:
-        bad = np.argwhere(values.astype(np.float64).astype(object) != values.astype(object)) if _beyond(values) else []
-        for place in bad[:1]:
+    if values.dtype.kind in "iu" and values.size and max(abs(int(values.min())), abs(int(values.max()))) > 2**53:
+        for place in np.argwhere(values.astype(np.float64).astype(object) != values.astype(object))[:1]:
             raise error(f"the number {values[tuple(place)]} has more digits than float64 holds; scale the numbers down")
     if values.ndim != 2:
         raise error(
@@ -161,94 +174,65 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
     return Matrix(values, None, None)
 
 
-def from_grid(
-    grid: pa.Table, error: type[PlausiblyError], classes: np.ndarray | None = None, n_rows: int | None = None
-) -> Matrix:
-    """Take a file of text cells as a matrix, with a header if its first line is one.
-
-    The first line is a header if one of its cells is no number. Where the classes are named by numbers, it is one also
-    if it lists exactly these and there is a line more than the rows expected.
-
-    Raises
-    ------
-    PlausiblyError
-        If a cell is missing or no number, or two columns share a name.
-    """
-    names = first_row(grid)
-    header = not all(map(is_number, names)) or (
-        n_rows is not None and len(grid) == n_rows + 1 and classes is not None and set(names) == set(classes)
-    )
-    if not header:
-        columns = [_numbers(column, f"column {number}", None, error) for number, column in enumerate(grid.columns, 1)]
-        return Matrix(np.column_stack(columns), None, None)
-    for number, name in enumerate(names, 1):
-        if not name.strip():
-            raise error(f"column {number} has no name in the header; name it 'case' or after a class, or remove it")
-    if again := repeated(names):
-        raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
-    return from_columns(dict(zip(names, grid.slice(1).columns, strict=True)), error, classes)
-
-
-def from_columns(
-    columns: dict[str, pa.ChunkedArray], error: type[PlausiblyError], classes: np.ndarray | None
-) -> Matrix:
-    """Take named columns as a matrix; the one named "case" (or "task"), unless a class has that name, names the rows.
-
-    Raises
-    ------
-    PlausiblyError
-        If a cell is missing or no number.
-    """
+def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
+    """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
-    ids = [name for name in CASE_COLUMNS if name in columns and name not in known]
-    cases = None
-    if ids:
-        column = columns.pop(ids[0])
-        blank = missing(column)
-        if len(blank):
-            raise error(f"row {blank[0] + 1}: the cell in column {ids[0]!r} is missing; name the case")
-        if len(column):
-            names, codes = to_codes(column, ids[0], error)
-            cases = names[codes]
-    if not columns:
-        raise error("there is no column of numbers; give a column per class")
-    if not len(next(iter(columns.values()))):
+    return [name for name in CASE_COLUMNS if name in names and name not in known][:1]
+
+
+def _joined(
+    batches: Iterable[Columns], error: type[PlausiblyError], classes: np.ndarray | None, named: bool = True
+) -> Matrix:
+    """Join batches of rows to a matrix; the column "case" (or "task"), unless a class has that name, names the rows."""
+    blocks: list[np.ndarray] = []
+    cases: list[np.ndarray] = []
+    n_rows, names = 0, []
+    for columns in batches:
+        ids = _ids(columns, classes)
+        if ids:
+            column = columns.pop(ids[0])
+            for row in missing(column)[:1]:
+                raise error(f"row {n_rows + row + 1}: the cell in column {ids[0]!r} is missing; name the case")
+            if len(column):
+                own, code = to_codes(column, ids[0], error)
+                cases.append(own[code])
+        names = list(columns)
+        if not names:
+            raise error("there is no column of numbers; give a column per class")
+        where = [f"class {name!r}" for name in names] if named else [f"column {i + 1}" for i in range(len(names))]
+        rows = cases[-1] if cases else n_rows
+        block = [_numbers(columns[name], what, rows, error) for name, what in zip(names, where, strict=True)]
+        blocks.append(np.column_stack(block))
+        n_rows += len(blocks[-1])
+    if not n_rows:
         raise error("there are no rows; give a row per case")
-    values = [_numbers(column, f"class {name!r}", cases, error) for name, column in columns.items()]
-    return Matrix(np.column_stack(values), cases, list(columns))
+    values = blocks[0]
+    if len(blocks) > 1:
+        values = np.empty((n_rows, len(names)), np.result_type(*blocks))
+        while blocks:  # from the last, each given back as soon as it is copied
+            block = blocks.pop()
+            values[n_rows - len(block) : n_rows] = block
+            n_rows -= len(block)
+    return Matrix(values, np.concatenate(cases) if cases else None, names if named else None)
 
 
-def _numbers(column: pa.ChunkedArray, where: str, cases: np.ndarray | None, error: type[PlausiblyError]) -> np.ndarray:
+def _numbers(
+    column: pa.ChunkedArray, where: str, rows: np.ndarray | int, error: type[PlausiblyError]
+) -> Num[np.ndarray, " row"]:
+    """Read a column; `rows` are the names of its cases, or the number of rows before it."""
+
+    def place(row: int) -> str:
+        return f"row {rows + row + 1}" if isinstance(rows, int) else f"case {str(rows[row])!r}"
+
     values, bad = to_floats(column)
     blank = missing(column)
     if len(blank):
-        bad = int(blank[0])
+        raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
     if bad is not None:
-        row = f"row {bad + 1}" if cases is None else f"case {str(cases[bad])!r}"
-        shown = cell(column, bad)
-        what = "is missing" if bad in blank else f"{shown!r} is no number"
-        raise error(f"{row}, {where}: the cell {what}; write a number")
+        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is no number; write a number")
     if (row := rounded(column)) is not None:
-        place = f"row {row + 1}" if cases is None else f"case {str(cases[row])!r}"
         raise error(
-            f"{place}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
+            f"{place(row)}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
             f"numbers down"
         )
-    if pa.types.is_float32(column.type):
-        return values.astype(np.float32)
-    return values
-
-
-def _beyond(values: np.ndarray) -> bool:
-    """Whether whole numbers may be too great for float64, of which most need no closer look."""
-    return max(abs(int(values.min())), abs(int(values.max()))) > 2**53
-
-
-def _read_txt(path: Path) -> pa.Table:
-    """Read cells parted by commas, by tabs, or by any blanks, whichever the first line has."""
-    text = read_text(path)
-    line = text.lstrip("\r\n").split("\n", 1)[0]
-    for delimiter in (",", "\t"):
-        if delimiter in line:
-            return read_grid(path, text, delimiter)
-    return read_grid(path, re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)))
+    return values.astype(np.float32) if column.type in (pa.float16(), pa.float32()) else values

@@ -10,16 +10,23 @@ classes are given.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 import numpy as np
 
 from plausibly.annotations._names import _show, numbered, repeated, some, to_names, unknown_class
 from plausibly.annotations._rows import Rows, check_size
+from plausibly.annotations._views import rankings_of
 from plausibly.annotations.io._files import lines_of, naming, read_text
+from plausibly.annotations.io._long_table import refuse_names
 from plausibly.errors import AnnotationError, FileError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
 
 SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 _HEADER = re.compile(r"# *([A-Z ]+?)(?: *([0-9]{1,9}))? *:(.*)")
@@ -244,3 +251,69 @@ def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
         class_index=class_index,
         rank=rank,
     )
+
+
+def write_preflib(annotations: "Annotations", path: Path, form: str) -> None:
+    """Write one case to a file, or a file for each into a folder.
+
+    Raises
+    ------
+    AnnotationError
+        If the format cannot hold these annotations.
+    """
+    refuse_names(annotations, "PrefLib's files")
+    for name in annotations.classes.tolist():
+        if re.search(r"[\r\n]", name):
+            raise AnnotationError(
+                f"the class {name!r} has a line break in its name, which PrefLib cannot hold; rename it"
+            )
+    single = path.suffix.lower() in SUFFIXES
+    if single and (annotations.n_cases > 1 or case_name(path) != annotations.cases[0]):
+        raise AnnotationError(
+            f"a PrefLib file holds one case, which has the name of the file, and here are {some(annotations.cases)}; "
+            f"name a folder, with form={form!r} (--as {form})"
+        )
+    classes = annotations.classes.tolist()
+    texts = []
+    for position, case in enumerate(annotations.cases.tolist()):
+        rankings = rankings_of(
+            annotations, position, annotations.annotators.tolist(), list(map(str, range(1, len(classes) + 1)))
+        )
+        votes = Counter(_vote(blocks, case, form, len(classes)) for blocks in rankings.values())
+        texts.append(_profile(f"{file_name(case)}.{form}", case, form, classes, votes))
+    if not single:
+        path.mkdir(parents=True, exist_ok=True)
+    for case, text in zip(annotations.cases.tolist(), texts, strict=True):
+        (path if single else path / f"{file_name(case)}.{form}").write_text(text, encoding="utf-8", newline="\n")
+
+
+def file_name(case: str) -> str:
+    """Write the name of a case so that it can be a file's; :func:`case_name` undoes it.
+
+    Examples
+    --------
+    >>> file_name("p 7"), file_name("a/b.c"), file_name("100%")
+    ('p 7', 'a%2Fb%2Ec', '100%25')
+    """
+    return quote(case, safe=" ,;()+=@&").replace(".", "%2E")
+
+
+def _vote(blocks: list[list[str]], case: str, form: str, n_classes: int) -> str:
+    if form[0] == "s" and any(len(block) > 1 for block in blocks):
+        raise AnnotationError(
+            f"case {case!r}: an annotator ties classes, which .{form} does not allow; write t{form[1:]}"
+        )
+    if form[2] == "c" and sum(map(len, blocks)) < n_classes:
+        raise AnnotationError(
+            f"case {case!r}: an annotator leaves classes unranked, which .{form} does not allow; write {form[:2]}i"
+        )
+    return ",".join(block[0] if len(block) == 1 else f"{{{','.join(block)}}}" for block in blocks)
+
+
+def _profile(name: str, case: str, form: str, classes: list[str], votes: Counter) -> str:
+    head = {"FILE NAME": name, "TITLE": " ".join(case.split()), "DATA TYPE": form, "MODIFICATION TYPE": "original"}
+    head |= {"NUMBER ALTERNATIVES": len(classes), "NUMBER VOTERS": votes.total(), "NUMBER UNIQUE ORDERS": len(votes)}
+    head |= {f"ALTERNATIVE NAME {number}": alternative for number, alternative in enumerate(classes, 1)}
+    lines = [f"# {key}: {value}" for key, value in head.items()]
+    lines += [f"{count}: {vote}" for vote, count in votes.items()]
+    return "\n".join(lines) + "\n"

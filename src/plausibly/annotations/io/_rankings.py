@@ -14,55 +14,22 @@ file does not mix the two.
 """
 
 import json
+import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from plausibly.annotations._names import _show, outside, repeated, to_names, unknown_class
+from plausibly.annotations._names import _show, outside, to_names, unknown_class
 from plausibly.annotations._rows import Rows
-from plausibly.annotations.io._files import read_text
-from plausibly.errors import AnnotationError, FileError, PlausiblyError
+from plausibly.annotations._views import rankings_by_case
+from plausibly.errors import AnnotationError
 
-
-def load_json(path: Path) -> object:
-    """Read JSON strictly: no key twice in one object, no NaN, no infinity.
-
-    Raises
-    ------
-    FileError
-        If the file is truncated or not JSON.
-    AnnotationError
-        If a key is there twice.
-    """
-    return parse_json(read_text(path), "the file")
-
-
-def parse_json(text: str, what: str) -> object:
-    """Read JSON strictly; ``what`` names the text in errors.
-
-    Raises
-    ------
-    FileError, AnnotationError
-        As :func:`load_json`.
-    """
-    try:
-        return DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        fault = "truncated" if cut else "not JSON"
-        raise FileError(
-            f"{what} is {fault} (line {error.lineno}, column {error.colno}: {error.msg}); write it again"
-        ) from error
-    except PlausiblyError:
-        raise
-    except ValueError as error:  # a number of thousands of digits
-        raise FileError(f"{what} holds a number of too many digits ({error}); correct it") from error
-    except RecursionError as error:
-        raise FileError(f"{what} is nested far too deeply; rankings have four levels of lists") from error
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
 
 
 def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
@@ -81,17 +48,7 @@ def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
     AnnotationError
         On any departure from the form, naming the case and the annotator.
     """
-    return collect(*_top_level(rankings, classes))
-
-
-def collect(cases: Iterable[tuple[str, object]], classes: np.ndarray | None) -> Rows:
-    """Read cases, each by its name and its annotations; see :func:`parse_rankings`.
-
-    Raises
-    ------
-    AnnotationError
-        As :func:`parse_rankings`.
-    """
+    cases, classes = _top_level(rankings, classes)
     names: list[str] = []
     codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}
     collected = _Collector(codes, None if classes is None else len(classes))
@@ -100,7 +57,7 @@ def collect(cases: Iterable[tuple[str, object]], classes: np.ndarray | None) -> 
     for position, (case, annotations) in enumerate(cases):
         names.append(case)
         named = isinstance(annotations, Mapping)
-        if not named and not _is_list(annotations):
+        if not named and not is_list(annotations):
             raise AnnotationError(
                 f"case {case!r}: a case is a list of annotations, got {_show(annotations)}; write [[[class, …], …], …]"
             )
@@ -124,7 +81,7 @@ def collect(cases: Iterable[tuple[str, object]], classes: np.ndarray | None) -> 
         rename = np.arange(len(classes))
     columns = np.frombuffer(collected.rows, dtype=np.int32).reshape(-1, 4)
     return Rows(
-        cases=to_names(once(names), "case"),
+        cases=to_names(names, "case"),
         classes=classes,
         annotators=to_names(annotators, "annotator"),
         anonymous=bool(anonymous),
@@ -145,14 +102,14 @@ class _Collector:
 
     def add(self, position: int, case: str, code: int, annotator: str, blocks: object) -> None:
         where = f"case {case!r}, annotator {annotator!r}"
-        if not _is_list(blocks):
+        if not is_list(blocks):
             raise AnnotationError(
                 f"{where}: an annotation is a list of blocks, got {_show(blocks)}; write a single label as [[label]]"
             )
         if not len(blocks):
             raise AnnotationError(f"{where}: the annotation is empty; name at least one class, or remove the annotator")
         for rank, block in enumerate(blocks):
-            if not _is_list(block):
+            if not is_list(block):
                 raise AnnotationError(
                     f"{where}: block {rank + 1} is {_show(block)}, and a block is a list of classes; "
                     f"write [{_show(block)}]"
@@ -193,13 +150,13 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
                 'write {"classes": [name, …], "cases": {case: {annotator: [[class, …], …]}}}'
             )
         if "classes" in rankings:
-            classes = own_classes(rankings["classes"], classes)
+            classes = _own_classes(rankings["classes"], classes)
         if not isinstance(rankings["cases"], Mapping):
             raise AnnotationError(
                 f"'cases' is {_show(rankings['cases'])}; write an object, {{case: {{annotator: [[class, …], …]}}}}"
             )
         cases = list(rankings["cases"].items())
-    elif _is_list(rankings):
+    elif is_list(rankings):
         cases = [(str(number), annotations) for number, annotations in enumerate(rankings)]
     else:
         raise AnnotationError(f"rankings are a list of cases, or an object with 'cases'; got {_show(rankings)}")
@@ -208,15 +165,9 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
     return cases, classes
 
 
-def own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
-    """Return the classes listed beside the rankings; those given, if any, have to be the same.
-
-    Raises
-    ------
-    AnnotationError
-        If they are others, or no list of names.
-    """
-    if not _is_list(listed):
+def _own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
+    """Return the classes listed beside the rankings; those given, if any, have to be the same."""
+    if not is_list(listed):
         raise AnnotationError(f"'classes' is {_show(listed)}; write a list of class names")
     own = to_names(listed, "class")
     if classes is not None and not np.array_equal(own, classes):
@@ -227,37 +178,19 @@ def own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
     return own
 
 
-def _is_list(value: object) -> TypeGuard[Sequence]:
+def is_list(value: object) -> TypeGuard[Sequence]:
     """Whether a value is a sequence of things; text is not."""
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def once(names: list[str]) -> list[str]:
-    """Return names that are there once.
+def write_rankings(annotations: "Annotations", path: str | os.PathLike) -> None:
+    """Write rankings in object form, one case to a line so that versions compare well."""
 
-    Raises
-    ------
-    AnnotationError
-        If one is there twice.
-    """
-    if len(set(names)) < len(names):
-        again = repeated(names)
-        assert again is not None
-        raise AnnotationError(
-            f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
-        )
-    return names
+    def as_json(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False)
 
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        once([key for key, _ in pairs])
-    return found
-
-
-def _no_constant(constant: str) -> Iterator[None]:
-    raise FileError(f"the JSON holds {constant}, which is no class; write an index or a name")
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)  #: strict
+    with Path(path).open("w", encoding="utf-8") as file:
+        file.write(f'{{\n  "classes": {as_json(annotations.classes.tolist())},\n  "cases": {{')
+        for number, (case, ranking) in enumerate(rankings_by_case(annotations)):
+            file.write(f"{',' if number else ''}\n    {as_json(case)}: {as_json(ranking)}")
+        file.write("\n  }\n}\n")

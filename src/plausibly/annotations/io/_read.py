@@ -1,45 +1,30 @@
-"""One reader for all files of annotations, by suffix."""
+"""One reader for all files of annotations, by suffix and first row."""
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import to_names
-from plausibly.annotations._rows import Rows
-from plausibly.annotations._scores import Scores, parse_scores
-from plausibly.annotations.io._columns import csv_columns, csv_header, parquet_columns, parquet_header
+from plausibly.annotations._scores import Scores
 from plausibly.annotations.io._counts import parse_counts
-from plausibly.annotations.io._files import (
-    check_path,
-    lasting,
-    many_objects,
-    naming,
-    read_grid,
-    read_npy,
-    read_parquet,
-    readable,
-    suffix_of,
-)
-from plausibly.annotations.io._formulas import with_formulas
-from plausibly.annotations.io._frames import to_columns
+from plausibly.annotations.io._files import check_path, many_objects, naming, read_json, suffix_of
 from plausibly.annotations.io._label_studio import as_rankings, is_label_studio
-from plausibly.annotations.io._matrix import from_array, from_columns, from_grid
+from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table
+from plausibly.annotations.io._matrix import read_matrix
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
 from plausibly.annotations.io._preflib import read_preflib
-from plausibly.annotations.io._rankings import collect, load_json, own_classes, parse_rankings
-from plausibly.annotations.io._stream import NotPlain, Stream, check_plain
-from plausibly.annotations.io._table import MARKS, READ, SCORED, parse_table
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
+from plausibly.annotations.io._rankings import parse_rankings
+from plausibly.annotations.io._scores import parse_scores
+from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.errors import AnnotationError, ArgumentError
 
-SUFFIXES = (".json", ".csv", ".parquet", ".npy", *PREFLIB)
+SUFFIXES = (".json", ".csv", ".tsv", ".parquet", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
 _LARGE = 2**23  # bytes
 
@@ -102,99 +87,44 @@ def read_annotations(
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)
-    with naming(path), lasting(path) as path:
+    with naming(path):
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
         if suffix == ".json":
-            return _json(path, classes, control, progress)
+            return _from_json(path, classes, control)
         if control is not None:
             raise _no_control(control)
         if suffix in PREFLIB:
             return Annotations._from_rows(read_preflib(path, classes))
-        if suffix == ".npy":
-            return Annotations._from_rows(parse_counts(from_array(read_npy(path), AnnotationError), classes, None))
-        with readable(), _bars(path, progress) as bars:
-            rows = _tabular(path, suffix, classes, bars)
-        return rows if isinstance(rows, Scores) else _settled(rows)
+        header = [] if suffix == ".npy" else header_of(path)
+        scored, long = is_of_scores(header), is_long(header)
+        if not scored and not long:
+            return Annotations._from_rows(parse_counts(read_matrix(path, AnnotationError, classes), classes, None))
+        with Progress(progress and path.stat().st_size > _LARGE) as bars:
+            columns = read_columns(path, SCORED if scored else READ, bars)
+        if scored:
+            return Scores(**parse_scores(columns, anonymous=False), classes=classes)
+        rows = parse_table(columns, classes, anonymous=False)
+        del columns
+        if len(rows.case) > _MANY:
+            release_memory()
+        return Annotations._from_rows(rows)
 
 
-def _json(path: Path, classes: np.ndarray | None, control: str | None, progress: bool) -> Annotations:
+def _from_json(path: Path, classes: np.ndarray | None, control: str | None) -> Annotations:
     """Read rankings or an export of Label Studio."""
-    with readable(), suppress(NotPlain), _bars(path, progress) as bars:
-        advance = bars.task(f"Reading {path.name}", path.stat().st_size / 1e6, "MB")
-        try:
-            with Stream(path, advance) as stream:
-                if control is not None:
-                    raise _no_control(control)
-                given = classes if stream.classes is None else own_classes(stream.classes, classes)
-                return _settled(collect(stream.cases(), given))
-        except PlausiblyError:
-            check_plain(path)
-            raise
     with many_objects():
-        content = load_json(path)
+        content = read_json(path)
         if is_label_studio(content):
             found = as_rankings(content, control, path)
             given = to_names(found["stars"], "class") if classes is None and "stars" in found else classes
-            return Annotations._from_rows(parse_rankings({"cases": found["cases"]}, given))
-        if control is not None:
+            rows = parse_rankings({"cases": found["cases"]}, given)
+        elif control is not None:
             raise _no_control(control)
-        return Annotations._from_rows(parse_rankings(content, classes))
-
-
-def _bars(path: Path, progress: bool) -> Progress:
-    return Progress(progress and path.stat().st_size > _LARGE)
+        else:
+            rows = parse_rankings(content, classes)
+    return Annotations._from_rows(rows)
 
 
 def _no_control(control: str) -> ArgumentError:
     return ArgumentError(f"a control is for exports of Label Studio, but {control!r} was given: leave it out.")
-
-
-def _settled(rows: Rows) -> Annotations:
-    """Annotations from rows; what reading many took is given back first."""
-    if len(rows.case) > _MANY:
-        release_memory()
-    return Annotations._from_rows(rows)
-
-
-def _tabular(path: Path, suffix: str, classes: np.ndarray | None, progress: Progress) -> Rows | Scores:
-    """Tell a long table from a matrix of counts by its columns, and read it."""
-    parquet = suffix == ".parquet"
-    header = parquet_header(path) if parquet else csv_header(path)
-    columns = parquet_columns if parquet else csv_columns
-    if _is_of_scores(header):
-        return parse_scores(columns(path, header, SCORED, progress), classes, anonymous=False)
-    if is_long(header):
-        return parse_table(columns(path, header, READ, progress), classes, anonymous=False)
-    if parquet:
-        return parse_counts(from_columns(to_columns(read_parquet(path)), AnnotationError, classes), classes, None)
-    grid = read_grid(path)
-    grid = pa.table([with_formulas(column) for column in grid.columns], names=grid.column_names)
-    return parse_counts(from_grid(grid, AnnotationError, classes), classes, None)
-
-
-def _is_of_scores(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table of scores: beside classes, a score is just another column."""
-    names = set(names)
-    nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
-    return (
-        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
-    )
-
-
-def is_long(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table.
-
-    Raises
-    ------
-    AnnotationError
-        If they would be but for capitals or blanks.
-    """
-    names = list(names)
-    if MARKS & set(names):
-        return True
-    meant = {name: name.strip().lower() for name in names if name.strip().lower() in MARKS}
-    if len(meant) > 1:  # a single one may be a class
-        name, instead = next(iter(meant.items()))
-        raise AnnotationError(f"the column {name!r} would be {instead!r} of a long table; write it like that")
-    return False

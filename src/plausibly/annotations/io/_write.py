@@ -1,56 +1,142 @@
-"""The one format that keeps everything: rankings as JSON in object form."""
+"""One writer for all files of annotations, by suffix and form."""
 
-import json
 import os
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from plausibly.annotations._container import Annotations
-from plausibly.annotations._views import rankings_by_case
-from plausibly.errors import AnnotationError, FileError
+from plausibly.annotations._names import _show, numbered
+from plausibly.annotations._scores import Scores
+from plausibly.annotations.io._counts import write_counts
+from plausibly.annotations.io._files import check_path
+from plausibly.annotations.io._long_table import write_long_table
+from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
+from plausibly.annotations.io._preflib import write_preflib
+from plausibly.annotations.io._rankings import write_rankings
+from plausibly.errors import ArgumentError, FileError
+
+Form = Literal["rankings", "table", "counts", "soc", "soi", "toc", "toi"]
+#: Forms by the suffix that a file of them may have, the usual one first.
+FORMS: dict[str, tuple[str, ...]] = {
+    ".json": ("rankings",),
+    ".csv": ("table", "counts"),
+    ".parquet": ("table", "counts"),
+    ".npy": ("counts",),
+    **{suffix: (suffix[1:],) for suffix in PREFLIB},
+}
 
 
-def write_rankings(annotations: Annotations, path: str | os.PathLike) -> None:
-    """Write annotations as rankings JSON in object form, one case to a line so that versions compare well.
+def write_annotations(
+    annotations: Annotations, path: str | os.PathLike, form: Form | None = None, *, anonymous: bool = False
+) -> None:
+    """Write annotations in one of the formats that :func:`read_annotations` reads.
 
-    Reading the file gives equal annotations back: names, ties, classes nobody named, and order are kept.
+    What a format cannot hold is refused, never dropped: reading the file, with the classes given where the format does
+    not list them all (long tables) or lists them otherwise (counts without a header), gives equal annotations back; of
+    PrefLib, whose files count equal votes, up to the order of the annotators.
 
     Parameters
     ----------
     annotations
         What to write.
     path
-        The file, replaced where it exists.
+        The file, replaced where it exists. For PrefLib of several cases a folder, with a file for each, which is made
+        if need be.
+    form
+        ``"rankings"`` (``.json``, which holds everything), ``"table"`` (``.csv`` or ``.parquet``; annotators without
+        names are numbered in a column ``annotation``), ``"counts"`` (``.csv``, ``.parquet`` or ``.npy``), ``"soc"``,
+        ``"soi"``, ``"toc"`` or ``"toi"`` (PrefLib). If None the first of these that the suffix allows.
+    anonymous
+        Whether to forget the names of annotators, as counts and PrefLib have to.
 
     Raises
     ------
+    ArgumentError
+        If suffix and form do not fit, these are no annotations, or the path is none.
+    AnnotationError
+        If the format cannot hold these annotations.
     FileError
         If the file cannot be written.
-    AnnotationError
-        If they are no annotations, or scores.
 
     Examples
     --------
     >>> import tempfile, plausibly.annotations as pa
-    >>> annotations = pa.Annotations.from_rankings([[[["a"], ["b"]], [["b"]]]])
+    >>> annotations = pa.Annotations.from_rankings([[[["a"], ["b", "c"]], [["b"]]]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pa.write_rankings(annotations, folder + "/a.json")
-    ...     pa.read_annotations(folder + "/a.json") == annotations
+    ...     pa.write_annotations(annotations, folder + "/0.toi")
+    ...     pa.read_annotations(folder + "/0.toi") == annotations
     True
     """
     if not isinstance(annotations, Annotations):
-        raise AnnotationError(
-            f"rankings can be written, but a {type(annotations).__name__} was given; write scores as a table, by "
-            "Scores.to_table().to_csv"
-        )
+        fix = "write scores by their to_table()" if isinstance(annotations, Scores) else "read or build them first"
+        raise ArgumentError(f"Annotations are written, but {_show(annotations)} was given: {fix}.")
+    check_path(path)
+    path = Path(path)
+    form = find_form(path, form)
+    if anonymous:
+        annotations = without_names(annotations)
+    writers = {"rankings": write_rankings, "counts": write_counts, "table": write_long_table}
     try:
-        with Path(path).open("w", encoding="utf-8") as file:
-            file.write(f'{{\n  "classes": {_json(annotations.classes.tolist())},\n  "cases": {{')
-            for number, (case, ranking) in enumerate(rankings_by_case(annotations)):
-                file.write(f"{',' if number else ''}\n    {_json(case)}: {_json(ranking)}")
-            file.write("\n  }\n}\n")
+        if form in writers:
+            writers[form](annotations, path)
+        else:
+            write_preflib(annotations, path, form)
     except OSError as error:
         raise FileError(f"{path}: the file cannot be written ({error.strerror}); check the folder") from error
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def find_form(path: Path, form: str | None) -> str:
+    """Return the form that a path and an argument ask for.
+
+    Raises
+    ------
+    ArgumentError
+        If they do not fit.
+    """
+    suffix = path.suffix.lower()
+    forms = {name for names in FORMS.values() for name in names}
+    if form is not None and form not in forms:
+        raise ArgumentError(f"there is no form {form!r} of annotations: choose from {', '.join(sorted(forms))}.")
+    if form is not None and f".{form}" in PREFLIB and suffix not in FORMS:
+        return form  # a folder
+    if suffix not in FORMS:
+        raise ArgumentError(f"the suffix {suffix!r} names no format written here: use one of {', '.join(FORMS)}.")
+    if form is not None and form not in FORMS[suffix]:
+        fitting = [known for known, names in FORMS.items() if form in names]
+        raise ArgumentError(f"{form} are not written as {suffix}: use {' or '.join(fitting)}.")
+    return form or FORMS[suffix][0]
+
+
+def without_names(annotations: Annotations) -> Annotations:
+    """Forget who annotated.
+
+    Examples
+    --------
+    >>> without_names(Annotations.from_rankings({"cases": {"p": {"ann": [["a"]]}}}))
+    Annotations(1 case, 1 annotation by anonymous annotators, 1 class)
+    """
+    if annotations.anonymous:
+        return annotations
+    place = np.arange(annotations.n_annotations) - annotations.case_start[annotations.annotation_case]
+    return Annotations(
+        cases=annotations.cases,
+        classes=annotations.classes,
+        annotators=numbered(place.max() + 1),
+        anonymous=True,
+        annotation_case=annotations.annotation_case,
+        annotation_annotator=place,
+        entry_annotation=annotations.entry_annotation,
+        entry_class=annotations.entry_class,
+        entry_block=annotations.entry_block,
+    )
+
+
+def classes_from_form(annotations: Annotations, form: str) -> bool:
+    """Whether a file of this form tells the classes and their order, so that none have to be given beside it."""
+    if form != "table":
+        return True
+    named = np.unique(annotations.classes[np.unique(annotations.entry_class)])
+    digits = all(name.removeprefix("-").isdecimal() for name in annotations.classes.tolist())
+    return not digits and np.array_equal(named, annotations.classes)

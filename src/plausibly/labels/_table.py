@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from plausibly.annotations._names import _show, is_storable
-from plausibly.annotations.io._files import naming, read_grid, read_parquet, suffix_of
-from plausibly.annotations.io._frames import grid_columns, is_frame, to_columns
-from plausibly.annotations.io._rankings import load_json
+from plausibly.annotations.io._columns import frame_columns, is_frame
+from plausibly.annotations.io._files import lines_of, naming, parse_json, read_json, read_text, suffix_of
+from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyError
 
-SUFFIXES = (".csv", ".parquet", ".json")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".json", ".jsonl")
 #: What the columns are called here, and what other tables call them.
 SPELLINGS = {
     "case": ("case", "task"),
@@ -96,31 +96,58 @@ def read_table(
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     with nullcontext() if path is None or not naming_file else naming(path):
-        found: dict[str, Any]
-        if path is None:
-            found = _in_memory(source, needed, error)
-        else:
-            suffix = suffix_of(path, SUFFIXES)
-            if suffix == ".csv":
-                found = dict(grid_columns(read_grid(path)))
-            elif suffix == ".parquet":
-                found = _of_frame(read_parquet(path))
-            else:
-                found = _in_memory(load_json(path), needed, error)
+        found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
         chosen = {name: found[_spelling(name, found, needed, error)] for name in needed}
         for name in columns:
             if name not in found:
                 raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
         others = [*columns, *(name for name in optional if name in found and name not in columns)]
         values = chosen[needed[-1]]
-        is_text = isinstance(values, pa.ChunkedArray) and pa.types.is_large_string(values.type)
+        in_text = path is not None and path.suffix.lower() in (".csv", ".tsv")
         return Table(
             names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
-            label=_cells(values, numbers=path is not None and path.suffix.lower() == ".csv"),
-            further={name: _cells(found[name], numbers=False) for name in others},
+            label=_cells(values, needed[-1], numbers=in_text),
+            further={name: _cells(found[name], name, numbers=False) for name in others},
             source=path,
-            text=to_objects(values.to_pylist()) if is_text else None,
+            text=to_objects(values.to_pylist()) if in_text else None,
         )
+
+
+def columns_of_file(path: Path, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Any]:
+    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    PlausiblyError
+        If JSON holds something else than a table.
+    """
+    suffix = suffix_of(path, SUFFIXES)
+    if suffix == ".json":
+        return in_memory(read_json(path), needed, error)
+    if suffix == ".jsonl":
+        lines = enumerate(lines_of(read_text(path)), 1)
+        return in_memory([parse_json(line, f"line {n}") for n, line in lines if line.strip()], needed, error)
+    return dict(read_columns(path, formulas=False))
+
+
+def to_list(column: pa.ChunkedArray | list, name: str) -> list[Any]:
+    """Return the cells of a column as Python objects.
+
+    Raises
+    ------
+    AnnotationError
+        If Python has no such objects, as of times in the year 300,000.
+    """
+    if isinstance(column, list):
+        return column
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise AnnotationError(
+            f"the column {name!r} has a {column.type} that is out of range; write it as text, or leave the column out"
+        ) from error
 
 
 def is_missing(cell: Any) -> bool:
@@ -160,7 +187,14 @@ def _spelling(name: str, found: Mapping[str, Any], needed: Sequence[str], error:
     return there[0]
 
 
-def _in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Any]:
+def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Any]:
+    """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`.
+
+    Raises
+    ------
+    PlausiblyError
+        If it is none of these.
+    """
     if is_frame(source):
         return _of_frame(source)
     if isinstance(source, Mapping):
@@ -221,7 +255,7 @@ def _of_list(source: Sequence, needed: Sequence[str], error: type[PlausiblyError
 def _of_frame(frame: Any) -> dict[str, Any]:
     """Take the columns of a data frame; those that Arrow cannot hold, or would alter, as lists of objects."""
     if isinstance(frame, pa.Table):
-        return dict(to_columns(frame))
+        return dict(frame_columns(frame))
     if nw.dependencies.is_pandas_dataframe(frame):
         objects = [name for name in frame.columns if frame[name].dtype == object]
     else:
@@ -231,13 +265,13 @@ def _of_frame(frame: Any) -> dict[str, Any]:
     for name in objects:
         cells = frame[name]
         if getattr(cells, "ndim", 1) > 1:
-            break  # two columns of one name, of which to_columns complains
+            break  # two columns of one name, of which frame_columns complains
         values = cells.to_list()
         # Text is quicker in Arrow; other objects, such as dicts and mixed lists, would come back changed.
         if not all(isinstance(value, str) or is_missing(value) for value in values):
             found[str(name)] = values
     rest = frame.drop(columns=list(found)) if nw.dependencies.is_pandas_dataframe(frame) else frame.drop(list(found))
-    columns = to_columns(rest if found else frame)
+    columns = frame_columns(rest if found else frame)
     names = [str(name) for name in frame.columns]
     both = found | columns
     return {name: both[name] for name in (*names, *(name for name in columns if name not in names))}
@@ -259,7 +293,7 @@ def _names(column: Any, name: str, error: type[PlausiblyError]) -> pa.ChunkedArr
     return pa.chunked_array([pa.array(cells, pa.large_string())])
 
 
-def _cells(column: Any, *, numbers: bool) -> np.ndarray:
+def _cells(column: Any, name: str, *, numbers: bool) -> np.ndarray:
     """Make an array of a column: of numbers (NaN if missing) or truth values, else of objects (None if missing)."""
     if not isinstance(column, pa.ChunkedArray):
         return _numbers_if_all(to_objects(column))
@@ -270,13 +304,13 @@ def _cells(column: Any, *, numbers: bool) -> np.ndarray:
         return column.to_numpy().astype(np.int64)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
-    if numbers and pa.types.is_large_string(kind):
-        trimmed = pc.call_function("utf8_trim_whitespace", [column])
+    if numbers:
+        trimmed = pc.call_function("utf8_trim_whitespace", [column.cast(pa.large_string())])
         blank = pc.call_function("equal", [trimmed, pa.scalar("", pa.large_string())])
         filled = pc.call_function("if_else", [blank, pa.scalar(None, pa.large_string()), trimmed])
         if filled.null_count < len(filled) and _reads_as_numbers(filled):
             return pc.cast(filled, pa.float64()).to_numpy().astype(np.float64)
-    return to_objects(column.to_pylist())
+    return to_objects(to_list(column, name))
 
 
 def _reads_as_numbers(column: pa.ChunkedArray) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.annotations._names import _show, to_names
-from plausibly.annotations.io._rankings import _is_list
+from plausibly.annotations.io._rankings import is_list
 from plausibly.errors import AnnotationError
 
 
@@ -32,7 +32,7 @@ def labels_as_rankings(
     AnnotationError
         If the shape is another one, or numbers of rows or columns and names differ.
     """
-    if not _is_list(labels):
+    if not is_list(labels):
         raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")
     if (
         isinstance(labels, np.ndarray)
@@ -50,7 +50,7 @@ def labels_as_rankings(
     persons = None if annotators is None else to_names(annotators, "annotator").tolist()
     content = {}
     for case, row in zip(case_names, rows, strict=True):
-        if not _is_list(row):
+        if not is_list(row):
             raise AnnotationError(f"case {case!r}: the labels of a case are a list, got {_show(row)}; write [label, …]")
         if persons is not None and len(row) != len(persons):
             raise AnnotationError(

@@ -1,0 +1,280 @@
+"""Long tables: a row per case, annotator and class, in ``.csv`` and ``.parquet`` files and data frames."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from plausibly.annotations._names import outside, to_names, unknown_class
+from plausibly.annotations._rows import Rows
+from plausibly.annotations._views import as_table
+from plausibly.annotations.io._columns import Columns, cell, missing, rounded, to_codes, to_floats
+from plausibly.annotations.io._formulas import write_csv
+from plausibly.errors import AnnotationError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
+
+#: What the columns are called here, and what crowd-labelling tables call them.
+COLUMNS = {"case": ("case", "task"), "annotator": ("annotator", "worker"), "class": ("class", "label")}
+ANONYMOUS = "annotation"  #: column that numbers the annotators of a case, where they have no names
+ORDERINGS = ("rank", "confidence")
+#: A header with one of these belongs to a long table and not to a matrix of counts.
+MARKS = frozenset(("annotator", "worker", "class", "label", *ORDERINGS))
+#: All that is read of a long table, and of one of scores.
+READ = frozenset((*sum(COLUMNS.values(), ()), ANONYMOUS, *ORDERINGS))
+SCORED = frozenset((*COLUMNS["case"], *COLUMNS["annotator"], ANONYMOUS, "score"))
+
+_TOGETHER = 2**18  #: rows that are written at a time
+
+
+def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -> Rows:
+    """Read the columns of a long table.
+
+    Parameters
+    ----------
+    columns
+        ``case``, ``annotator``, ``class`` (or ``task``, ``worker``, ``label``) and at most one of ``rank`` (1 = best,
+        equal ranks tie, gaps do not matter) and ``confidence`` (greater is better, equal ones tie); without either,
+        the classes an annotator names in a case are one block. Other columns are not read.
+    classes
+        Class names, (K,); if None the names in use, sorted. Whole numbers are indices, unless a class is itself named
+        by a whole number: then they are names.
+    anonymous
+        Whether annotator names only tell the annotators of one case apart. They do if they stand in a column
+        ``annotation``, in a table that has none of annotators.
+
+    Raises
+    ------
+    AnnotationError
+        On any departure from this, naming the case and the annotator.
+    """
+    anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
+    columns = rows_of(columns, "class", ORDERINGS)
+    cases, case = to_codes(columns["case"], "case")
+    annotators, annotator = to_codes(columns["annotator"], "annotator")
+    names, code = to_codes(columns["class"], "class")
+    classes, rename = _match(columns, names, code, classes, pa.types.is_integer(columns["class"].type))
+    return Rows(
+        cases=to_names(cases, "case"),
+        classes=classes,
+        annotators=to_names(annotators, "annotator"),
+        anonymous=anonymous,
+        case=case,
+        annotator=annotator,
+        class_index=rename[code],
+        rank=rank_of(columns),
+    )
+
+
+def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
+    """Pick the columns of a long table that are read, under their names here, and check that every cell is filled.
+
+    Parameters
+    ----------
+    columns
+        All columns by name.
+    what
+        The column beside ``case`` and ``annotator``: ``"class"`` or ``"score"``.
+    more
+        Columns of which there may be one.
+
+    Raises
+    ------
+    AnnotationError
+        If a column is absent or there under two names, there are no rows, or a cell is missing.
+    """
+    found = choose_columns(columns, what, more)
+    if not len(found["case"]):
+        raise AnnotationError("the table has no rows; give at least one")
+    for name, column in found.items():
+        for row in missing(column)[:1].tolist():
+            raise AnnotationError(
+                f"{where(found, row, without=name)}: the cell in column {name!r} is missing; fill it, or remove the row"
+            )
+    return found
+
+
+def choose_columns(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
+    """Pick columns as :func:`rows_of`, whatever their cells hold.
+
+    Raises
+    ------
+    AnnotationError
+        If one is absent or there under two names.
+    """
+    found = {}
+    for name in ("case", "annotator", what):
+        there = [spelling for spelling in COLUMNS.get(name, (name,)) if spelling in columns]
+        if name == "annotator" and not there and ANONYMOUS in columns:
+            there = [ANONYMOUS]
+        if len(there) > 1:
+            raise AnnotationError(f"the table has both a column {there[0]!r} and a column {there[1]!r}; keep one")
+        if not there:
+            may = f", and may have {' or '.join(map(repr, more))}" if more else ""
+            raise AnnotationError(
+                f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); "
+                f"it needs 'case', 'annotator' and {what!r}{may}"
+            )
+        found[name] = columns[there[0]]
+    orderings = [name for name in more if name in columns]
+    if len(orderings) > 1:
+        raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
+    return found | {name: columns[name] for name in orderings}
+
+
+def _match(
+    columns: Columns, names: np.ndarray, code: np.ndarray, classes: np.ndarray | None, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and the class index of each distinct cell in the column of classes."""
+    indices = whole or all(_is_index(name) for name in names)
+    if classes is None:
+        if indices:
+            raise AnnotationError(
+                f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
+                "pass classes= (--classes), the names"
+            )
+        classes = to_names(np.sort(names), "class")
+        return classes, np.searchsorted(classes, names)
+    by_name = {str(name): index for index, name in enumerate(classes)}
+    if indices and not any(_is_index(name) for name in by_name):
+        rename = np.array([int(name) for name in names])
+        for bad in np.flatnonzero((rename < 0) | (rename >= len(classes))).tolist():
+            raise AnnotationError(f"{_first(columns, code, bad)}: {outside(rename[bad], len(classes))}")
+        return classes, rename
+    for number, name in enumerate(names):
+        if str(name) not in by_name:
+            raise AnnotationError(f"{_first(columns, code, number)}: {unknown_class(name, by_name)}")
+    return classes, np.array([by_name[str(name)] for name in names])
+
+
+def rank_of(columns: Columns) -> np.ndarray:
+    """Return a number per row, smaller is better: the rank, the negative confidence, or 0 where there is neither.
+
+    Raises
+    ------
+    AnnotationError
+        If a cell is no finite number, or a rank below 1.
+    """
+    name = next((name for name in ORDERINGS if name in columns), None)
+    if name is None:
+        return np.zeros(len(columns["case"]), dtype=np.int8)
+    values = numbers_of(columns, name)
+    for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+        raise AnnotationError(f"{where(columns, row)}: the {name} is {values[row]}; write a finite number")
+    if name == "confidence":
+        return -values
+    # A rank of 0 or -1 often stands for "not ranked", and would come out as the best.
+    for row in np.flatnonzero(values < 1)[:1].tolist():
+        raise AnnotationError(
+            f"{where(columns, row)}: the rank {values[row]:g} is below 1, the best; "
+            "count ranks from 1, and leave out classes that were not ranked"
+        )
+    return values
+
+
+def numbers_of(columns: Columns, name: str) -> np.ndarray:
+    """Read a column of a long table as float64.
+
+    Raises
+    ------
+    AnnotationError
+        If a cell is no number, or one that float64 would round.
+    """
+    values, bad = to_floats(columns[name])
+    if bad is not None:
+        shown = cell(columns[name], bad)
+        raise AnnotationError(f"{where(columns, bad)}: the {name} {shown!r} is no number; write a number")
+    if (row := rounded(columns[name])) is not None:
+        raise AnnotationError(
+            f"{where(columns, row)}: the {name} {cell(columns[name], row)} has more digits than "
+            f"float64 holds; scale the numbers down"
+        )
+    return values
+
+
+def where(columns: Columns, row: int, without: str = "") -> str:
+    """Name a row with its case and annotator, so far as they are known."""
+    parts = [f"{name} {str(cell(columns[name], row))!r}" for name in ("case", "annotator") if name != without]
+    return f"row {row + 1} ({', '.join(parts)})"
+
+
+def _first(columns: Columns, code: np.ndarray, value: int) -> str:
+    return where(columns, int(np.flatnonzero(code == value)[0]))
+
+
+def _is_index(name: str) -> bool:
+    return str(name).removeprefix("-").isdecimal()
+
+
+def write_long_table(annotations: "Annotations", path: Path) -> None:
+    """Write annotations, those without names numbered within each case."""
+    write_table(_in_pieces(annotations), path)
+
+
+def _in_pieces(annotations: "Annotations") -> Iterator[pd.DataFrame]:
+    """Return the long table in pieces: a cell of text takes a hundred bytes."""
+    for first in range(0, len(annotations.entry_class), _TOGETHER):
+        table = as_table(annotations, slice(first, first + _TOGETHER))
+        yield table.rename(columns={"annotator": ANONYMOUS}) if annotations.anonymous else table
+
+
+def write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write pieces of a table to a ``.csv`` or ``.parquet`` file."""
+    if path.suffix.lower() == ".parquet":
+        tables = (pa.Table.from_pandas(piece, preserve_index=False) for piece in pieces)
+        first = next(tables)
+        with pyarrow.parquet.ParquetWriter(path, first.schema) as file:
+            for table in chain([first], tables):
+                file.write_table(table)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for number, piece in enumerate(pieces):
+                write_csv(piece, file, header=not number)
+
+
+def refuse_names(annotations: "Annotations", what: str) -> None:
+    """Refuse annotations with names of annotators, which a format cannot hold.
+
+    Raises
+    ------
+    AnnotationError
+        If they have some.
+    """
+    if not annotations.anonymous:
+        raise AnnotationError(
+            f"{what} hold no names of annotators, and these have some; write a table or rankings, or forget the names "
+            "with anonymous=True (--anonymous)"
+        )
+
+
+def is_of_scores(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a long table of scores: beside classes, a score is just another column."""
+    names = set(names)
+    nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
+    return (
+        "score" in names and (nothing_else or bool(names & {"annotator", "worker"})) and not names & {"class", "label"}
+    )
+
+
+def is_long(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a long table.
+
+    Raises
+    ------
+    AnnotationError
+        If they would be but for capitals or blanks.
+    """
+    names = list(names)
+    if MARKS & set(names):
+        return True
+    meant = {name: name.strip().lower() for name in names if name.strip().lower() in MARKS}
+    if len(meant) > 1:  # a single one may be a class
+        name, instead = next(iter(meant.items()))
+        raise AnnotationError(f"the column {name!r} would be {instead!r} of a long table; write it like that")
+    return False

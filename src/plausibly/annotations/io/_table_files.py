@@ -1,0 +1,206 @@
+"""Tables in CSV, TSV, text and Parquet files, read by Arrow into columns: whole, or some rows at a time."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from plausibly._progress import Progress
+from plausibly.annotations._names import repeated
+from plausibly.annotations.io._columns import Columns, in_codes, is_text, plain
+from plausibly.annotations.io._files import check_not_empty, read_text, reading
+from plausibly.annotations.io._formulas import unescaped, with_formulas
+from plausibly.errors import AnnotationError, FileError, PlausiblyError
+
+_BLOCK = 2**24  # bytes of text that are parsed together; a row has to fit in them
+_CELLS = 2**22  # of a matrix in Parquet that are decoded together
+_ROWS = 2**18  # of a long table in Parquet, likewise
+_NO_TABLE = "no table of equally long rows"
+_NO_PARQUET = "no Parquet table or truncated"
+
+
+def header_of(path: Path) -> list[str]:
+    """Return the names of the columns of a file: the first row of text, or Parquet's schema.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, is empty, or is no table.
+    """
+    return _raw_header(path) if _is_parquet(path) else [unescaped(name) for name in _raw_header(path)]
+
+
+def read_columns(
+    path: Path, wanted: Collection[str] | None = None, progress: Progress | None = None, *, formulas: bool = True
+) -> Columns:
+    """Read columns of a CSV, TSV or Parquet file by name, text in codes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    wanted
+        Names of the columns to read; of others, there is the name alone. If None all.
+    progress
+        Where to show how far reading has come.
+    formulas
+        Whether to take off the apostrophes that keep text in CSV files from being run as formulas.
+
+    Raises
+    ------
+    FileError
+        If the file is damaged, or rows differ in length.
+    AnnotationError
+        If two columns share a name.
+    """
+    raw = _raw_header(path)
+    names = [unescaped(name) if formulas and not _is_parquet(path) else name for name in raw]
+    refuse_repeats(names)
+    columns: Columns = {name: pa.chunked_array([], pa.null()) for name in names}
+    chosen = [name for name in names if wanted is None or name in wanted]
+    if not chosen:
+        return columns
+    read = {name: given for name, given in zip(names, raw, strict=True) if name in chosen}
+    progress = progress or Progress(show=False)
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            kinds = _parquet(path).schema_arrow
+            texts = [name for name in chosen if is_text(kinds.field(name).type)]
+            source = _parquet(path, read_dictionary=texts)
+            advance = progress.task(f"Reading {path.name}", source.metadata.num_rows, "rows")
+            batches = []
+            for batch in source.iter_batches(_ROWS, columns=chosen):
+                batch.validate(full=True)  # text that is not UTF-8 would only fail later
+                batches.append(batch)
+                advance(len(batch))
+            table = pa.Table.from_batches(batches) if batches else source.read(columns=chosen)
+        return columns | {name: in_codes(table[name]) for name in chosen}
+    coded = pa.dictionary(pa.int32(), pa.large_string())
+    with _no_csv(path):
+        advance = progress.task(f"Reading {path.name}", path.stat().st_size / 1e6, "MB")
+        reader = _open_csv(path, dict.fromkeys(read.values(), coded))
+        batches = []
+        for batch in reader:
+            batches.append(batch)
+            advance(min(_BLOCK, path.stat().st_size) / 1e6)
+        table = pa.Table.from_batches(batches, reader.schema)
+    change = with_formulas if formulas else lambda texts: texts
+    return columns | {name: in_codes(table[given], change) for name, given in read.items()}
+
+
+def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
+    """Yield some rows of all columns of a CSV, TSV, text or Parquet file at a time, the cells of text as they are.
+
+    Parameters
+    ----------
+    path
+        The file.
+    header
+        Whether the first row of text names the columns, which otherwise are called "f0", "f1", …
+
+    Raises
+    ------
+    FileError
+        As :func:`read_columns`.
+    """
+    names = _raw_header(path)
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            for batch in _parquet(path).iter_batches(max(1, _CELLS // max(1, len(names)))):
+                batch.validate(full=True)
+                yield {name: plain(pa.chunked_array([batch[name]])) for name in names}
+        return
+    if not header:
+        names = [f"f{number}" for number in range(len(names))]
+    with _no_csv(path):
+        reader = _open_csv(path, dict.fromkeys(names, pa.large_string()), header)
+        for batch in reader:
+            yield {
+                unescaped(name): with_formulas(pa.chunked_array([column]))
+                for name, column in zip(names, batch.columns, strict=True)
+            }
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _parquet(path: Path, **options: Any) -> pyarrow.parquet.ParquetFile:
+    """Open a Parquet file for Arrow to read without Python, which threads that read ahead may wait for, for ever."""
+    return pyarrow.parquet.ParquetFile(pa.OSFile(str(path)), **options)
+
+
+def _raw_header(path: Path) -> list[str]:
+    """Return the names of the columns as they stand in the file."""
+    check_not_empty(path)
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            return _parquet(path).schema_arrow.names
+    with _no_csv(path):
+        names = _open_csv(path).schema.names
+    for other in (";", "\t"):
+        if len(names) == 1 and other in names[0]:
+            raise FileError(f"the cells are parted by {other!r}; part them by commas")
+    return names
+
+
+def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
+    """Refuse two columns of one name.
+
+    Raises
+    ------
+    PlausiblyError
+        Of the class `error`, if there are.
+    """
+    if again := repeated(names):
+        raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
+    return names
+
+
+def _open_csv(
+    path: Path, kinds: Mapping[str, pa.DataType] | None = None, header: bool = True
+) -> pyarrow.csv.CSVStreamingReader:
+    """Open a file of cells; of the columns named with their types, or all with those that Arrow sees in them."""
+    source, delimiter = _source(path)
+    return pyarrow.csv.open_csv(
+        source,
+        # One thread, so that an error can count rows.
+        read_options=pyarrow.csv.ReadOptions(
+            autogenerate_column_names=not header, use_threads=False, block_size=_BLOCK
+        ),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=kinds, include_columns=list(kinds or ()), strings_can_be_null=False
+        ),
+    )
+
+
+def _source(path: Path) -> tuple[pa.NativeFile, str]:
+    """Open a file of text, and say what separates its cells: in ``.txt`` files commas, tabs or any blanks."""
+    if path.suffix.lower() == ".txt":
+        text = read_text(path)
+        line = text.lstrip("\r\n").split("\n", 1)[0]
+        delimiter = next((one for one in (",", "\t") if one in line), None)
+        if delimiter is None:
+            text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
+        return pa.BufferReader(f"{text}\n".encode()), delimiter
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    if path.stat().st_size <= _BLOCK:
+        return pa.BufferReader(path.read_bytes() + b"\n"), delimiter  # Arrow overlooks a single line without an end
+    return pa.OSFile(str(path)), delimiter
+
+
+@contextmanager
+def _no_csv(path: Path) -> Iterator[None]:
+    """Say in a sentence why a file of text cannot be read."""
+    with reading(_NO_TABLE):
+        try:
+            yield
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            path.read_bytes().decode()  # says where, if it is not UTF-8
+            raise

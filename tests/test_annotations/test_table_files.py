@@ -1,0 +1,263 @@
+"""Tables in files, decoded in pieces of any size: as if the whole table had been in memory."""
+
+import io
+import mmap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausibly.annotations import Annotations, _rows, _validate, read_annotations
+from plausibly.annotations.io import _table_files
+from plausibly.annotations.io._files import read_npy
+from plausibly.annotations.io._formulas import write_csv
+from plausibly.annotations.io._matrix import read_matrix
+from plausibly.errors import AnnotationError, FileError, PredictionError
+from plausibly.predictions import line_up, read_predictions
+
+NAMES = st.text(st.sampled_from("ab,\"\n\r='ä−√𝔸 "), min_size=1, max_size=40).filter(lambda name: name.strip() == name)
+ROWS = st.lists(st.tuples(NAMES, NAMES, NAMES, st.integers(1, 9)), min_size=1, max_size=30)
+
+
+def pieces(patch, block=64, rows=2):
+    """Decode files a few bytes and rows at a time, and no small file at once."""
+    patch.setattr(_table_files, "_BLOCK", block)
+    patch.setattr(_table_files, "_ROWS", rows)
+    patch.setattr(_table_files, "_CELLS", 3 * rows)
+    patch.setattr(_rows, "_TOGETHER", rows)
+    patch.setattr(_validate, "_TOGETHER", rows)
+
+
+@given(rows=ROWS, together=st.integers(1, 8))
+@settings(max_examples=25, deadline=None)
+def test_pieces_of_any_size(tmp_path_factory, rows, together):
+    table = pd.DataFrame(rows, columns=["case", "annotator", "class", "rank"])
+    table["note"] = "never read"
+    folder = tmp_path_factory.mktemp("pieces")
+    text = io.StringIO()
+    write_csv(table, text)
+    (folder / "a.csv").write_text(text.getvalue(), newline="", encoding="utf-8")
+    table.to_parquet(folder / "a.parquet")
+    table.astype(dict.fromkeys(("case", "annotator", "class"), "category")).to_parquet(folder / "coded.parquet")
+
+    def outcome(read):
+        try:
+            return read()
+        except AnnotationError as error:
+            return str(error).split(": ", 1)[-1] if str(folder) in str(error) else str(error)
+
+    expected = outcome(lambda: Annotations.from_table(table))
+    with pytest.MonkeyPatch.context() as patch:
+        pieces(patch, 512, together)
+        for name in ("a.csv", "a.parquet", "coded.parquet"):
+            assert outcome(lambda name=name: read_annotations(folder / name)) == expected
+
+
+def test_rows_of_shuffled_cases_in_parts(monkeypatch):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "case": np.repeat(np.arange(50), 6),
+            "annotator": np.tile(np.repeat(["x", "y", "z"], 2), 50),
+            "class": np.tile(["a", "b"], 150),
+            "rank": random.integers(1, 3, 300),
+        }
+    ).sample(frac=1, random_state=0)
+    whole = Annotations.from_table(table)
+    for together in (1, 7, 100):
+        monkeypatch.setattr(_rows, "_TOGETHER", together)
+        monkeypatch.setattr(_validate, "_TOGETHER", together)
+        assert Annotations.from_table(table) == whole
+
+
+def test_a_fault_in_a_late_piece_is_found_in_its_row(tmp_path, monkeypatch):
+    pieces(monkeypatch)
+    rows = [f"case {i},ann,x,{i % 2 + 1}\n" for i in range(100)]
+    rows[90] = "case 90,ann,x,0\n"
+    path = tmp_path / "a.csv"
+    path.write_text("case,annotator,class,rank\n" + "".join(rows))
+    with pytest.raises(AnnotationError, match=r"row 91 \(case 'case 90', annotator 'ann'\): the rank 0 is below 1"):
+        read_annotations(path)
+    path.write_text("case,annotator,class,rank\n" + "".join(rows[:90]) + "case 90,ann,x\n")
+    with pytest.raises(FileError, match=r"no table of equally long rows .*Row #92: Expected 4 columns, got 3"):
+        read_annotations(path)
+    path.write_text("1,2\n" * 80 + "1,x\n")
+    with pytest.raises(PredictionError, match="row 81, column 2: the cell 'x' is no number"):
+        read_matrix(path, PredictionError)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_absent_columns_are_told_with_those_that_are_there(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "diagnosis": ["x"]})
+    table.to_csv(path, index=False) if ending == ".csv" else table.to_parquet(path)
+    with pytest.raises(AnnotationError, match=r"columns found: 'case', 'annotator', 'diagnosis'"):
+        read_annotations(path)
+
+
+def test_absent_cells_of_coded_columns(tmp_path):
+    table = {"case": ["p", "q"], "annotator": pa.array(["ann", None]).dictionary_encode(), "class": ["x", "y"]}
+    pyarrow.parquet.write_table(pa.table(table), tmp_path / "a.parquet")
+    with pytest.raises(AnnotationError, match=r"row 2 \(case 'q'\): the cell in column 'annotator' is missing"):
+        read_annotations(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(("ending", "header"), [(".csv", "case,annotator,class\n"), (".json", "["), (".toi", "# ")])
+def test_where_text_is_not_utf8(tmp_path, ending, header):
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(b"\xef\xbb\xbf" + header.encode() + b"\xff,x,y\n")
+    with pytest.raises(FileError, match=rf"a{ending}: the file is not UTF-8 text \(byte {len(header) + 3}\)"):
+        read_annotations(path)
+
+
+CASES, CLASSES = ["q", "p", "r"], ["b", "a", "c"]
+KNOWN = Annotations.from_labels([["b"], ["a"], ["c"]], classes=CLASSES, cases=CASES)
+SCORES = np.array([[0.25, 0.5, 0.125], [1.0, -2.0, 1e-3], [0.0, 7.0, 8.5]])  # cases q, p, r; classes b, a, c
+NAMED = pd.DataFrame(  # another order of both
+    {"a": SCORES[[2, 0, 1], 1], "case": ["r", "q", "p"], "c": SCORES[[2, 0, 1], 2], "b": SCORES[[2, 0, 1], 0]}
+)
+TEXTS = [
+    ("a.csv", "b,a,c\n0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+    ("a.csv", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5"),
+    ("a.csv", "a,case,c,b\r\n7,r,8.5,0\r\n0.5,q,0.125,0.25\r\n-2,p,1e-3,1\r\n"),
+    ("a.csv", '\ufeffcase,"b",a,c\nq, 0.25,0.5 ,"0.125"\n"p",1,-2,0.001\n\nr,0,+7,8.5'),
+    ("A.CSV", "task,b,a,c\nq,0.25,0.5,0.125\np,1,-2,0.001\nr,0,7,8.5\n"),
+    ("a.tsv", "b\ta\tc\n0.25\t0.5\t0.125\n1\t-2\t0.001\n0\t7\t8.5\n"),
+    ("a.txt", "0.25\t0.5\t0.125\n1\t-2\t0.001\n0\t7\t8.5\n"),
+    ("a.txt", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
+    ("a.txt", "0.25 0.5 0.125\n  1   -2  0.001\n0 7\t8.5  \n".replace("\t", " ")),
+    ("a.txt", "case b a c\nq 0.25 0.5 0.125\np 1 -2 0.001\nr 0 7 8.5\n"),
+]
+
+
+@pytest.mark.parametrize("block", [64, 2**20])
+@pytest.mark.parametrize(("name", "content"), TEXTS)
+def test_matrices_as_text(monkeypatch, tmp_path, name, content, block):
+    pieces(monkeypatch, block)
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    read = read_predictions(tmp_path / name, KNOWN)
+    assert read.dtype == np.float64
+    np.testing.assert_array_equal(read, SCORES)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [("fff", "f4"), ("fef", "f4"), ("ddd", "f8"), ("fdf", "f8"), ("fif", "f8"), ("BBB", "f8")]
+)
+def test_matrices_in_parquet(monkeypatch, tmp_path, kinds, expected):
+    pieces(monkeypatch)
+    scores = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    table = {name: scores[[2, 0, 1], k].astype(kind) for k, (name, kind) in enumerate(zip("bac", kinds, strict=True))}
+    for cases in (pa.array(["r", "q", "p"]), pa.array(["r", "q", "p"]).dictionary_encode()):
+        pyarrow.parquet.write_table(pa.table({"c": table["c"], "case": cases, **table}), tmp_path / "a.parquet")
+        read = read_predictions(tmp_path / "a.parquet", KNOWN)
+        assert read.dtype == np.dtype(expected)
+        np.testing.assert_array_equal(read, scores)
+
+
+def test_frames_of_others(tmp_path):
+    NAMED.set_index("case").to_parquet(tmp_path / "b.parquet")
+    pl.from_pandas(NAMED).write_parquet(tmp_path / "c.parquet")
+    for name in ("b.parquet", "c.parquet"):
+        np.testing.assert_array_equal(read_predictions(tmp_path / name, KNOWN), SCORES)
+    NAMED.assign(case=[7, 12, 3]).to_parquet(tmp_path / "d.parquet")
+    numbered = Annotations.from_labels([["b"], ["a"], ["c"]], classes=CLASSES, cases=[12, 3, 7])
+    np.testing.assert_array_equal(read_predictions(tmp_path / "d.parquet", numbered), SCORES)
+
+
+def test_names_with_points(tmp_path):
+    """In a path into nested columns a point separates names; these are none."""
+    pd.DataFrame({"a.b": [1.0], "a": [2.0], "b.a": [3.0]}).to_parquet(tmp_path / "a.parquet")
+    matrix = read_matrix(tmp_path / "a.parquet", PredictionError)
+    assert (matrix.columns, matrix.values.tolist()) == (["a.b", "a", "b.a"], [[1, 2, 3]])
+
+
+def test_names_that_begin_like_formulas(tmp_path):
+    annotations = Annotations.from_labels([["+b"], ["@a"]], cases=["=x", "y"])
+    table = pd.DataFrame({"case": ["=x", "y"], "@a": [1, 2], "+b": [3, 4]})
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        write_csv(table, file)
+    np.testing.assert_array_equal(read_predictions(tmp_path / "a.csv", annotations), [[3, 1], [4, 2]])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (NAMED.assign(a=[1.0, None, 2.0]).convert_dtypes(), "case 'q', class 'a': the cell is missing"),
+        (NAMED.assign(a=[1, 2, 2**53 + 1]), "case 'p', class 'a': the number 9007199254740993 has more digits"),
+        (NAMED.assign(a=[True, False, True]), "case 'r', class 'a': the cell True is no number"),
+        (NAMED.assign(case=[1.5, 2.5, 3.5]), "the column 'case' holds double, such as 1.5"),
+        (NAMED.assign(case=["r", None, "p"]), "row 2: the cell in column 'case' is missing"),
+        (NAMED.assign(d=0.0), "the class 'd' is not among"),
+        (NAMED.iloc[:0], "there are no rows"),
+        (NAMED[["case"]], "there is no column of numbers"),
+    ],
+)
+def test_odd_matrices_in_parquet(tmp_path, table, message):
+    table.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(PredictionError, match=message):
+        read_predictions(tmp_path / "a.parquet", KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("read_file", "kind", "order"),
+    [(read_predictions, "f4", "C"), (read_predictions, "f8", "F"), (line_up, "f4", "F"), (line_up, "f2", "C")],
+)
+def test_arrays_are_mapped(tmp_path, read_file, kind, order):
+    path = tmp_path / "a.npy"
+    np.save(path, np.asarray(SCORES, kind, order=order))
+    before = path.read_bytes()
+    read = read_file(path, KNOWN)
+    base = read
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, mmap.mmap)
+    np.testing.assert_array_equal(read, SCORES.astype(kind))
+    assert read.dtype == np.dtype(kind)
+    read[:] = 0
+    assert path.read_bytes() == before
+
+
+def test_arrays_of_other_types_are_converted(tmp_path):
+    path = tmp_path / "a.npy"
+    for kind, expected in (("f2", "f4"), ("i4", "f8"), (">f8", "f8"), ("?", "f8")):
+        np.save(path, SCORES.astype(kind))
+        read = read_predictions(path, KNOWN)
+        assert read.dtype == np.dtype(expected)
+        np.testing.assert_array_equal(read, SCORES.astype(kind))
+
+
+def test_what_cannot_be_mapped_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.empty((0, 3)))
+    assert read_npy(path).shape == (0, 3)
+    np.save(path, np.array([{}]), allow_pickle=True)
+    with pytest.raises(FileError, match="the array holds pickled Python objects, never read here"):
+        read_npy(path)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (2**40, 2**40)})
+    with pytest.raises(FileError, match="the file is truncated or damaged"):
+        read_npy(path)
+    np.savez(path.with_suffix(".npz"), SCORES)
+    with pytest.raises(FileError, match=r"the file is no \.npy array"):
+        read_npy(path.with_suffix(".npz"))
+    np.save(path, SCORES)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FileError, match="the file is truncated or damaged"):
+        read_npy(path)
+
+
+def test_a_bar_for_a_long_file(tmp_path, monkeypatch):
+    from plausibly.annotations.io import _read
+
+    monkeypatch.setattr(_read, "_LARGE", 1)
+    table = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": ["x"]})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet")
+    for path in (tmp_path / "a.csv", Path(tmp_path, "a.parquet")):
+        assert read_annotations(path, progress=True).n_cases == 1
