@@ -1,5 +1,6 @@
 """Figures: what their artists hold is what they were given."""
 
+import dataclasses
 import io
 
 import matplotlib
@@ -7,20 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from matplotlib import pyplot
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
-import plausibly as pb
 from plausibly import plots
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.plots._style import COLOURS, spread
 from plausibly.posterior import build_posterior
-
-
-@pytest.fixture
-def ax():
-    return Figure().subplots()
+from plausibly.sweeps import Run, Sweep
 
 
 @pytest.fixture
@@ -38,11 +34,7 @@ def results():
 
 
 def test_without_axes_a_figure_is_made(results):
-    from matplotlib import pyplot
-
-    made = plots.certainty_curve(results)
-    assert made.figure.number in pyplot.get_fignums()
-    pyplot.close(made.figure)
+    assert plots.certainty_curve(results).figure.number in pyplot.get_fignums()
 
 
 def test_certainty_is_sorted_and_its_mean_written(ax, results):
@@ -177,7 +169,9 @@ def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
 
 def test_one_other_class_is_one_other(ax):
     annotations = Annotations.from_labels([["a", "b"]], classes=["a", "b", "c"])
-    plots.plausibilities(pb.aggregate(annotations, "prirn", progress=False), "0", ax=ax)
+    draws = np.full((1, 2, 3), 1 / 3)
+    posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    plots.plausibilities(posterior, "0", ax=ax)
     assert "(1 other)" in [label.get_text() for label in ax.get_yticklabels()]
 
 
@@ -210,35 +204,35 @@ def test_spread_labels_keep_their_order_and_distance(values):
 
 @pytest.fixture(scope="module")
 def swept():
-    """Two classifiers, of which A follows the first annotator of most cases and B the others."""
-    rankings = [[[["a"], ["b"]], [["b"], ["a"]], [["b"], ["c"]]]] * 5 + [[[["c"]], [["a"], ["c"]]]] * 4
-    annotations = Annotations.from_rankings(rankings, classes=["a", "b", "c"])
-    scores = {"A": np.tile([0.5, 0.4, 0.1], (9, 1)), "B": np.tile([0.3, 0.5, 0.2], (9, 1))}
-    return pb.sweep(annotations, scores, {"prirn": (100, 1), "irn": None}, k=(1, 2), draws=40, progress=False)
+    """B overtakes A from reliability 1 to 100, where both are equal in a quarter of the draws."""
+    classifier = {"classifier": ["A", "B"]}
+
+    def run(model, reliability, draws):
+        values = xr.DataArray(draws, dims=("classifier", "draw"), coords=classifier)
+        results = xr.Dataset({"top1_accuracy": values, "top1_accuracy_point": ("classifier", [0.5, 0.75])})
+        return Run(model, reliability, results, None, None, {})
+
+    low, high = [[0.6, 0.6, 0.6, 0.2], [0.4, 0.4, 0.4, 0.6]], [[0.5, 0.5, 0.5, 0.5], [0.75, 0.75, 0.75, 0.5]]
+    runs = run("prirn", 100.0, high), run("prirn", 1.0, low), run("irn", np.nan, [[0.5], [0.75]])
+    return Sweep(Annotations.from_labels([["a", "b"]]), runs)
 
 
 def test_places_are_those_of_the_means_and_areas_the_share_of_draws(ax, swept):
     plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
-    runs = sorted(swept.models["prirn"], key=lambda run: run.reliability)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "100", "point\nestimate"]
     lines = [line for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) == 2]
-    means = [run.results["top1_accuracy"].mean("draw").values for run in runs]
-    for position, line in enumerate(lines):
-        expected = [1 + (mean > mean[position]).sum() + ((mean == mean[position]).sum() - 1) / 2 for mean in means]
-        assert line.get_ydata().tolist() == expected
-    assert len(lines) == 2
-    first = next(line for line in ax.lines if len(line.get_xdata()) == 1 and line.get_xdata()[0] == 0)
-    share = pb.comparison.rank_probabilities(runs[0].results, "top1_accuracy").values[0, int(first.get_ydata()[0]) - 1]
-    assert first.get_markersize() == pytest.approx(max(2.5, 15 * np.sqrt(share)))
+    assert [line.get_ydata().tolist() for line in lines] == [[1, 2], [2, 1]]
+    marks = [line for line in ax.lines if len(line.get_xdata()) == 1]
+    assert [tuple(mark.get_xydata()[0]) for mark in marks] == [(0, 1), (1, 2), (2, 2), (0, 2), (1, 1), (2, 1)]
+    # Classifiers that are equal in a draw share their places equally.
+    assert [mark.get_markersize() ** 2 / 225 for mark in marks[:2]] == pytest.approx([0.75, 0.875])
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
 def test_steps_are_shaded_where_the_ranking_changes(ax, swept):
     plots.ranking_by_reliability(swept, "top1_accuracy", "prirn", ax=ax)
-    table = swept.rankings("top1_accuracy")
-    changes = np.flatnonzero(table.loc[table["model"] == "prirn", "changes"])
-    assert [text.get_text() for text in ax.texts].count("changes") == len(changes)
-    assert sorted(patch.get_x() + patch.get_width() / 2 for patch in ax.patches) == pytest.approx(changes - 0.5)
+    assert [text.get_text() for text in ax.texts] == ["changes", "B", "A"]
+    assert [patch.get_x() + patch.get_width() / 2 for patch in ax.patches] == pytest.approx([0.5])
 
 
 def test_a_model_without_reliability_has_its_limit_alone(ax, swept):
@@ -249,8 +243,8 @@ def test_a_model_without_reliability_has_its_limit_alone(ax, swept):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("top1_accuracy",), "has 2 models, but none was chosen"),
-        (("top1_accuracy", "plackett-luce"), "no model 'plackett-luce': choose from prirn, irn"),
+        (("top1_accuracy",), "2 models, but none was chosen"),
+        (("top1_accuracy", "plackett-luce"), "no model 'plackett-luce' here: choose from prirn, irn"),
         (("top9_accuracy", "prirn"), "no metric 'top9_accuracy'"),
     ],
 )
@@ -259,7 +253,7 @@ def test_rankings_of_what_is_not_there(ax, swept, arguments, message):
         plots.ranking_by_reliability(swept, *arguments, ax=ax)
 
 
-def test_nobody_to_rank(ax, swept):
-    empty = pb.sweep(swept.annotations, {}, {"irn": None}, k=1, progress=False)
+def test_rankings_need_classifiers(ax, swept):
+    none = [dataclasses.replace(run, results=run.results.isel(classifier=[])) for run in swept.runs[2:]]
     with pytest.raises(ArgumentError, match="no classifier to rank"):
-        plots.ranking_by_reliability(empty, "top1_accuracy", ax=ax)
+        plots.ranking_by_reliability(Sweep(swept.annotations, tuple(none)), "top1_accuracy", ax=ax)

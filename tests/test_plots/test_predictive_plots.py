@@ -1,37 +1,52 @@
 """Figures of model comparisons, predictive checks and prior sensitivity hold what they were given."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
-import plausibly as pb
 from plausibly import plots
 from plausibly.errors import ArgumentError
+from plausibly.model_comparison import PredictiveCheck, Sensitivity
 from plausibly.plots._style import COLOURS
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
+def check(model, observed, **replicated):
+    """Check of statistics, of which a model has some replicates."""
+    names = list(observed)
+    replicates = np.array([replicated.get(name, [np.nan] * 41) for name in names])
+    coords = {"statistic": names}
+    return PredictiveCheck(
+        model,
+        xr.DataArray(replicates, dims=("statistic", "replicate"), coords=coords),
+        xr.DataArray(list(observed.values()), dims="statistic", coords=coords),
+        xr.Dataset(),
+    )
+
+
+WIDE = np.linspace(0.2, 0.6, 41)
+OBSERVED = {"first_agreement": 0.5, "first_classes": 3.0, "order_agreement": 0.1}
+ONE = check("one", OBSERVED, first_agreement=WIDE, first_classes=WIDE)
+TWO = check("two", OBSERVED, first_agreement=WIDE + 0.3, first_classes=WIDE, order_agreement=WIDE)
 
 
 @pytest.fixture(scope="module")
-def annotations():
-    return pb.datasets.simulate_differentials(12, n_classes=5, seed=2).annotations
+def sensitive():
+    rows = []
+    for model, values in (("prirn@30", ("0.001", "0.1")), ("irn", ())):
+        choices = [("baseline", ""), *(("concentration", value) for value in values), ("ties", "full")]
+        for metric, classifiers in (("top1_accuracy", ("A $x$", "B")), ("annotation_certainty_1", ("",))):
+            for i, (choice, value) in enumerate(choices):
+                for j, classifier in enumerate(classifiers):
+                    row = {"model": model, "choice": choice, "value": value, "classifier": classifier}
+                    ends = {"lower": j + i / 10 - 0.1, "upper": j + i / 10 + 0.1} if classifier else {}
+                    rows.append(row | {"metric": metric, "mean": j + i / 10} | ends)
+    return Sensitivity(pd.DataFrame(rows), {"prirn@30": {"concentration": "0.01"}, "irn": {}})
 
 
-@pytest.fixture(scope="module")
-def check(annotations):
-    return pb.predictive_check(pb.aggregate(annotations, "prirn", draws=50, progress=False), progress=False)
-
-
-@pytest.fixture(scope="module")
-def sensitive(annotations):
-    scores = {"A $x$": np.eye(5)[np.arange(12) % 5], "B": np.ones((12, 5))}
-    return pb.prior_sensitivity(annotations, scores, {"prirn": (30,), "irn": None}, k=1, draws=50, progress=False)
+def marks(ax):
+    return [line for line in ax.lines if line.get_marker() not in ("None", "")]
 
 
 def test_models_are_rows_at_their_differences(ax):
@@ -47,9 +62,9 @@ def test_models_are_rows_at_their_differences(ax):
         index=["a", "b$", "c", "vote"],
     )
     assert plots.model_comparison(table, ax=ax) is ax
-    marks = [line for line in ax.lines if line.get_marker() == "o"]
-    assert [mark.get_xdata()[0] for mark in marks] == [0, -2.5, -30]
-    assert [to_hex(mark.get_markerfacecolor()) for mark in marks] == [to_hex(COLOURS[0]), "#ffffff", to_hex(COLOURS[1])]
+    assert [mark.get_xdata()[0] for mark in marks(ax)] == [0, -2.5, -30]
+    fills = [to_hex(mark.get_markerfacecolor()) for mark in marks(ax)]
+    assert fills == [to_hex(COLOURS[0]), "#ffffff", to_hex(COLOURS[1])]
     bars = [collection.get_segments()[0][:, 0].tolist() for collection in ax.collections]
     assert bars == [[0, 0], [-6.5, 1.5], [-38, -22]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", r"b\$", "c", "vote"]
@@ -60,53 +75,47 @@ def test_models_are_rows_at_their_differences(ax):
 
 
 def test_only_a_comparison_of_models_is_drawn(ax):
-    with pytest.raises(ArgumentError, match=r"a table of plausibly\.compare is needed, but a DataFrame"):
+    with pytest.raises(ArgumentError, match=r"plausibly\.compare is needed, but a DataFrame"):
         plots.model_comparison(pd.DataFrame({"elpd": [1.0]}), ax=ax)
 
 
-def test_observed_statistics_stand_among_replicates(ax, check):
-    plots.predictive_checks(check, ax=ax)
-    table = check.table[check.table["status"].isin(["reproduced", "not reproduced"])]
-    marks = [line for line in ax.lines if line.get_marker() not in ("None", "")]
+def test_observed_statistics_stand_among_replicates(ax):
+    plots.predictive_checks(ONE, ax=ax)
+    table = ONE.table[:2]
     expected = np.clip((table["observed"] - table["mean"]) / table["sd"], -6, 6)
-    np.testing.assert_allclose([mark.get_xdata()[0] for mark in marks], expected)
-    hollow = [to_hex(mark.get_markerfacecolor()) == "#ffffff" for mark in marks]
-    assert hollow == (table["status"] == "reproduced").tolist()
+    np.testing.assert_allclose([mark.get_xdata()[0] for mark in marks(ax)], expected)
+    assert [mark.get_marker() for mark in marks(ax)] == ["o", ">"]
+    assert [to_hex(mark.get_markerfacecolor()) == "#ffffff" for mark in marks(ax)] == [True, False]
     assert [label.get_text() for label in ax.get_yticklabels()] == table["description"].tolist()
     ax.figure.canvas.draw()
 
 
-def test_several_models_are_told_apart(ax, annotations, check):
-    other = pb.predictive_check(pb.aggregate(annotations, "plackett-luce-ml", progress=False), progress=False)
-    plots.predictive_checks({"one": check, "two": other}, ax=ax)
+def test_several_models_are_told_apart(ax):
+    plots.predictive_checks({"one": ONE, "two": TWO}, ax=ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
-    # Of whole rankings only the second speaks.
-    assert len(ax.collections) == 3 + 7
+    assert [mark.get_ydata()[0] for mark in marks(ax)[:5]] == [0, 1, 2.5, 3.5, 5]
     ax.figure.canvas.draw()
 
 
-def test_what_no_model_speaks_of_is_refused(ax, check):
-    with pytest.raises(ArgumentError, match="has no replicates of 'named_classes': choose from first_agreement"):
-        plots.replicate_histogram(check, "named_classes", ax=ax)
+def test_statistics_without_replicates_are_refused(ax):
+    with pytest.raises(ArgumentError, match="no replicates of 'order_agreement': choose from first_agreement"):
+        plots.replicate_histogram(ONE, "order_agreement", ax=ax)
     with pytest.raises(ArgumentError, match="there is no statistic to draw"):
         plots.predictive_checks({}, ax=ax)
 
 
-def test_a_histogram_counts_all_replicates(ax, check):
-    plots.replicate_histogram(check, "first_classes", ax=ax)
-    assert sum(patch.get_height() for patch in ax.patches) == 200
-    observed = float(check.observed.sel(statistic="first_classes"))
-    assert ax.lines[0].get_xdata()[0] == observed
+def test_a_histogram_counts_all_replicates(ax):
+    plots.replicate_histogram(ONE, "first_classes", ax=ax)
+    assert sum(patch.get_height() for patch in ax.patches) == 41
+    assert ax.lines[0].get_xdata()[0] == 3
 
 
 def test_choices_are_rows_with_every_classifier(ax, sensitive):
     plots.prior_sensitivity(sensitive, "top1_accuracy", "prirn@30", ax=ax)
-    own = sensitive.table
-    own = own[(own["model"] == "prirn@30") & (own["metric"] == "top1_accuracy")]
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["baseline", "concentration 0.001", "concentration 0.1", "ties full"]
-    marks = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("None", "")]
-    np.testing.assert_allclose(marks, own.sort_values("classifier", kind="stable")["mean"])
+    np.testing.assert_allclose([mark.get_xdata() for mark in marks(ax)], [[0, 0.1, 0.2, 0.3], [1, 1.1, 1.2, 1.3]])
+    np.testing.assert_allclose(ax.collections[1].get_segments()[3][:, 0], [1.2, 1.4])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"A \$x\$", "B"]
     ax.figure.canvas.draw()
 
@@ -115,7 +124,6 @@ def test_one_figure_holds_all_models(sensitive):
     figure = plots.prior_sensitivities(sensitive)
     assert len(figure.axes) == 2 * 2
     figure.canvas.draw()
-    assert isinstance(figure, matplotlib.figure.Figure)
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,37 @@
-"""Figures of posteriors and results, one to a module.
+"""Figures of posteriors and results, one per module.
 
-Every function draws into the axes given (``ax=``), or into a new figure, and returns the axes. Colours are told apart
-by readers who do not see all of them, and what a line or row is stands beside it.
+Every function draws into the axes given (``ax=``) or into a new figure, and returns the axes. Colours are safe for
+colour-blind readers, and lines and rows are labelled directly.
 
-================================  ============================================================
-:func:`certainty_curve`           how certain the annotations are, over cases from least to most
-:func:`certainty_histogram`       how many cases are how certain
-:func:`metric_by_reliability`     a metric against reliability, with its band and its limit
-:func:`ranking_by_reliability`    where the ranking of classifiers changes
+================================  ==============================================================
+:func:`certainty_curve`           certainty of the annotations over sorted cases
+:func:`certainty_histogram`       number of cases by certainty
+:func:`metric_by_reliability`     a metric against reliability, with intervals and its limit
+:func:`ranking_by_reliability`    ranking of classifiers against reliability
 :func:`metric_histogram`          a metric over draws, one row per classifier
-:func:`better_matrix`             the probability that one classifier beats another
-:func:`plausibilities`            draws of one case's plausibilities against the point estimate
-:func:`simplex`                   draws of cases with three classes, as clouds in a triangle
-:func:`score_density`             the next score of a case, and the threshold
+:func:`better_matrix`             probability that one classifier is better than another
+:func:`plausibilities`            draws of one case's plausibilities, and the point estimate
+:func:`simplex`                   draws of cases with three classes, in a triangle
+:func:`score_density`             predictive density of a case's scores, and the threshold
 :func:`convergence`               a diagnostic of all cases, the worst first
 :func:`convergence_overview`      all diagnostics side by side
 :func:`trace`, :func:`rank`       the chains of one quantity
-:func:`worst_chains`              both, of the cases whose chains are worst
+:func:`worst_chains`              both, for the cases whose chains are worst
 :func:`discrepancy_ratios`        how far models and annotators are from the annotators
-:func:`discrepancy_curves`        the same along a setting, of several models
+:func:`discrepancy_curves`        the same along a setting, for several models
 :func:`discrepancy_by_threshold`  the same along the threshold of a score
 :func:`reliability_by_case`       concordance and weighted reliability, over cases
 :func:`annotator_abilities`       abilities under the Rasch model, with intervals
-:func:`annotator_reliabilities`   inferred reliabilities, with intervals and numbers of annotations
+:func:`annotator_reliabilities`   inferred reliabilities, with intervals
 :func:`nomogram`                  measured accuracy, reliability of labels, actual accuracy
-:func:`agreement_histogram`       distances between annotators against those chance would give
+:func:`agreement_histogram`       distances between annotators, observed and expected by chance
 :func:`agreement_heatmap`         measures of agreement by several distances
 :func:`annotator_heatmap`         mean distances between annotators
-:func:`model_comparison`          which aggregation model predicts annotations left out
-:func:`predictive_checks`         what a model's annotators would say, and what they said
+:func:`model_comparison`          how well aggregation models predict left-out annotations
+:func:`predictive_checks`         statistics of the annotations among those of replicates
 :func:`replicate_histogram`       the same for one statistic
 :func:`prior_sensitivity`         a metric under other priors and conventions
-================================  ============================================================
+================================  ==============================================================
 """
 
 from plausibly.plots._agreement import agreement_heatmap as agreement_heatmap

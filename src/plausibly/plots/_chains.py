@@ -1,4 +1,4 @@
-"""Trace and rank plots of single quantities, and small multiples of those that give most cause for concern."""
+"""Trace and rank plots of single quantities, and of those whose chains are worst."""
 
 from collections.abc import Sequence
 
@@ -14,28 +14,28 @@ from plausibly.annotations._names import _show
 from plausibly.diagnostics import diagnose, judge
 from plausibly.diagnostics._verdict import worst
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import colour, new_axes, plain
+from plausibly.plots._style import case_title, colour, grid, name_rows, new_axes, new_figure, plain
 from plausibly.posterior import REMAINDER_NAME, case_names, slots_of
 
 _BINS = 20
-_ROW = 10.0, 2.1  # inches
 
 
 def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw a quantity along the draws of every chain.
+    """Draw a trace plot: a quantity along the draws of every chain.
 
-    Chains that converged look alike: noise around one level. One that stands still, drifts or lies elsewhere did not.
+    Chains that converged look alike: noise around one level. A chain that sticks, drifts or lies elsewhere did not
+    converge.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     case
-        Name of a case; of models of labels, such as Rasch's, of a quantity, such as ``"ability of ann"``.
+        Name of a case; for models of labels, such as Rasch's, of a quantity, such as ``"ability of ann"``.
     class_name
-        Of which class to show the plausibility; by default the one of the case whose chains are worst.
+        Class whose plausibility to show; by default the class of the case whose chains are worst.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax:
     Raises
     ------
     ArgumentError
-        If there is no such case, class or quantity.
+        If the posterior has no such case, class or quantity.
 
     Examples
     --------
@@ -60,33 +60,32 @@ def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax:
         ax.plot(values, color=colour(chain), lw=0.7, alpha=0.8)
     ax.set(xlabel="draw", ylabel=what, xlim=(0, max(draws.shape[1] - 1, 1)))
     ax.set_title(title, loc="left", fontsize="medium")
-    ax.grid(axis="y", color="0.9")
-    ax.set_axisbelow(True)
+    grid(ax, "y")
     return ax
 
 
 def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw how the draws of every chain rank among those of all.
+    """Draw a rank plot: histograms of the ranks of each chain's draws among the draws of all chains.
 
-    Chains that converged have as many low, middle and high ranks as any other: their histograms are flat. One that
-    leans to a side lies elsewhere; one with a hump or a hollow in the middle is narrower or wider than the others.
+    Histograms of chains that converged are flat. One that leans to a side lies elsewhere; one with a hump or a dip in
+    the middle is narrower or wider than the others.
 
     Parameters
     ----------
     posterior, case, class_name
-        As for :func:`trace`.
+        Arguments of :func:`trace`.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A histogram of ranks per chain, one above the other, with a line at what equal chains would have.
+        A histogram per chain, one above the other, with a dotted line at the height that equal chains have.
 
     Raises
     ------
     ArgumentError
-        If there is no such case, class or quantity.
+        If the posterior has no such case, class or quantity.
 
     References
     ----------
@@ -106,15 +105,14 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
     ranks = (rankdata(draws, axis=None).reshape(draws.shape) - 0.5) / draws.size
     bins = min(_BINS, max(n // 5, 1))
     counts = np.array([np.histogram(values, bins, (0, 1))[0] for values in ranks])
-    # At what equal chains have, a histogram fills half of its row.
+    # The histogram of equal chains fills half of its row.
     heights = np.minimum(counts / (n / bins) / 2, 0.95)
     left = np.arange(bins) / bins
     for chain, height in enumerate(heights):
         base = chains - 1 - chain
         ax.bar(left, height, 1 / bins, bottom=base, align="edge", color=colour(chain), alpha=0.75, lw=0)
         ax.plot([0, 1], [base + 0.5] * 2, color="black", lw=0.8, ls=":")
-    ax.set_yticks(np.arange(chains)[::-1] + 0.25, [f"chain {chain}" for chain in range(chains)])
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, np.arange(chains)[::-1] + 0.25, [f"chain {chain}" for chain in range(chains)])
     ax.set_xticks([0, 0.5, 1], ["lowest", "rank among all draws", "highest"])
     for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
         label.set_horizontalalignment(side)
@@ -125,26 +123,26 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
 
 
 def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, most: int = 4) -> Figure:
-    """Draw :func:`trace` and :func:`rank` of the cases whose chains give most cause for concern.
+    """Draw :func:`trace` and :func:`rank` of the cases whose chains are worst.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`, which may leave the draws in their file.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`; its draws may stay in their file.
     cases
         Names of cases or quantities; by default the worst ones, the worst first.
     most
-        How many of these.
+        Greatest number of cases, if they are not named.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A row per case: its traces, and its ranks.
+        A row per case: trace plot and rank plot.
 
     Raises
     ------
     ArgumentError
-        If no cases are given and there are no chains, or there is no such case.
+        If no cases are given and there are no chains, or the posterior has no such case.
 
     Examples
     --------
@@ -153,16 +151,10 @@ def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, mo
     >>> len(worst_chains(posterior, ["0", "1"]).axes)
     4
     """
-    from matplotlib import pyplot
-
     wanted = worst(diagnose(posterior), most) if cases is None else [str(case) for case in cases]
     if not wanted:
         raise ArgumentError("there are no chains to draw, as draws are exact or a point estimate: name some cases.")
-    width, height = _ROW
-    size = (width, height * len(wanted) + 0.4)
-    figure, axes = pyplot.subplots(
-        len(wanted), 2, figsize=size, layout="constrained", squeeze=False, width_ratios=[3, 2]
-    )
+    figure, axes = new_figure(10.0, 2.1 * len(wanted) + 0.4, len(wanted), 2, width_ratios=[3, 2])
     for place, (row, name) in enumerate(zip(axes, wanted, strict=True)):
         trace(posterior, name, ax=row[0])
         rank(posterior, name, ax=row[1]).set_title("", loc="left")
@@ -175,7 +167,7 @@ def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, mo
 def _quantity(
     posterior: Posterior, name: str, class_name: str | None
 ) -> tuple[str, str, Float[np.ndarray, "chain draw"]]:
-    """A quantity by its name: a title, what it is, and its draws, of which no others are read."""
+    """Title, kind and draws of a quantity; no other draws are read."""
     groups = to_groups(posterior) if isinstance(posterior, Posterior) else {}
     if "plausibility" in groups.get("posterior", {}):
         shared = groups["reliability_convergence"]["quantity"].values if "reliability_convergence" in groups else ()
@@ -218,6 +210,5 @@ def _plausibility(posterior: Posterior, case: str, class_name: str | None):
         raise ArgumentError(
             f"{class_name!r} has no slot in case {str(case)!r}: choose from {', '.join(map(repr, classes))}."
         )
-    shown = "all classes that nobody named" if classes[chosen] == REMAINDER_NAME else plain(classes[chosen])
-    what = f"case {plain(case)}" if str(case).isdigit() else plain(case)
-    return f"{what}: {shown}", "plausibility", draws[..., chosen]
+    shown = "all unnamed classes" if classes[chosen] == REMAINDER_NAME else plain(classes[chosen])
+    return f"{case_title(case)}: {shown}", "plausibility", draws[..., chosen]

@@ -1,4 +1,4 @@
-"""Diagnostics of all cases at a glance: every statistic sorted, the worst case first."""
+"""Diagnostics of all cases, sorted, the worst case first."""
 
 import numpy as np
 import xarray as xr
@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT
 from plausibly.diagnostics._verdict import GREATER_IS_WORSE, STATISTICS, kind, names
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, grid, new_axes, new_figure, plain
 
 _SHOWN = ("r_hat", "ess_bulk", "ess_tail", "e_bfmi", "at_max_depth")
 _GOOD, _BAD = COLOURS[0], COLOURS[1]
 _NAMED = 3
-_DOTS = 60  # up to so many cases are dots, more are a curve
+_DOTS = 60  # more cases are a curve without dots
 
 
 def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None = None) -> Axes:
@@ -22,22 +22,22 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
     Parameters
     ----------
     found
-        From :func:`plausibly.diagnose`.
+        Diagnostics from :func:`plausibly.diagnose`.
     statistic
-        ``"r_hat"``, ``"ess_bulk"``, ``"ess_tail"``, ``"n_diverging"``, ``"e_bfmi"`` or ``"at_max_depth"``.
+        Diagnostic: ``"r_hat"``, ``"ess_bulk"``, ``"ess_tail"``, ``"n_diverging"``, ``"e_bfmi"`` or ``"at_max_depth"``.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Cases in order; those that did not converge stand out, the worst have their names, and a dotted line is what is
-        asked. Cases without a value are left out.
+        Sorted cases, with those that did not converge marked and the worst named, and a dotted line at the required
+        value. Cases without a value are left out.
 
     Raises
     ------
     ArgumentError
-        If the statistic is not known of these draws, as of exact ones.
+        If these draws have no such diagnostic, as exact draws have none.
 
     Examples
     --------
@@ -78,30 +78,29 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
     ax.set(xlabel=f"{'cases' if kind(found) == 'case' else 'quantities'}, worst first", ylabel=STATISTICS[statistic])
     ax.set_xlim(0.5, max(len(order), 1) + 0.5)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.grid(axis="y", color="0.92")
-    ax.set_axisbelow(True)
+    grid(ax, "y")
     return ax
 
 
 def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
-    """Draw :func:`convergence` for every diagnostic that is known, side by side.
+    """Draw :func:`convergence` for every available diagnostic, side by side.
 
     Parameters
     ----------
     found
-        From :func:`plausibly.diagnose`.
+        Diagnostics from :func:`plausibly.diagnose`.
     columns
-        How many to a row.
+        Number of panels in a row.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One panel to a diagnostic.
+        A panel per diagnostic.
 
     Raises
     ------
     ArgumentError
-        If none is known, as of exact draws.
+        If there are no diagnostics, as for exact draws.
 
     Examples
     --------
@@ -110,15 +109,12 @@ def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
     >>> len(convergence_overview(xr.Dataset(columns, {"case": ["p", "q"]})).axes)
     2
     """
-    from matplotlib import pyplot
-
     shown = shown_statistics(found)
     if not shown:
         raise ArgumentError("there are no chains to draw, as draws are exact or a point estimate: nothing converges.")
     columns = min(columns, len(shown))
     rows = -(-len(shown) // columns)
-    size = (3.6 * columns, 2.7 * rows)
-    figure, axes = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    figure, axes = new_figure(3.6 * columns, 2.7 * rows, rows, columns)
     for ax, statistic in zip(axes.flat, shown, strict=False):
         convergence(found, statistic, ax=ax)
     for ax in axes.flat[len(shown) :]:
@@ -127,5 +123,5 @@ def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
 
 
 def shown_statistics(found: xr.Dataset) -> list[str]:
-    """Diagnostics that have a value for at least one case; divergences are counted, not drawn."""
+    """Diagnostics with a value for at least one case, except divergences, which are counted."""
     return [name for name in _SHOWN if name in found and not np.isnan(found[name].values.astype(float)).all()]

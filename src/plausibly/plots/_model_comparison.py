@@ -1,36 +1,36 @@
-"""Aggregation models by what they predict of annotations left out."""
+"""Aggregation models by how well they predict left-out annotations."""
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
 
 _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 
 
 def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw by how much models fall short of the best in predicting annotations that are left out.
+    """Draw how far models fall short of the best in predicting left-out annotations.
 
     Parameters
     ----------
     compared
-        From :func:`plausibly.compare`.
+        Comparison from :func:`plausibly.compare`.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row per model, the best on top, with the difference of its log predictive density from the best's and two
-        standard errors to either side; hollow where that is no difference. At the right the density itself and the
-        weight by stacking; models that find some annotation impossible have that written in place of a difference.
+        A row per model, the best on top: the difference in elpd (expected log predictive density) from the best, ± 2
+        standard errors, hollow if that is no difference; at the right elpd and stacking weight. For a model that finds
+        some annotation impossible, that is written instead of the difference.
 
     Raises
     ------
     ArgumentError
-        If it is no comparison.
+        If ``compared`` is not a comparison.
 
     Examples
     --------
@@ -62,16 +62,11 @@ def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         shade = COLOURS[0] if verdict != "worse" else COLOURS[1]
         ax.hlines(row, difference[row] - 2 * dse[row], difference[row] + 2 * dse[row], color=shade, lw=2)
         ax.plot([difference[row]], [row], "o", color=shade, ms=7, mfc=shade if filled else "white", mew=1.6)
-    ax.set_yticks(range(n), [plain(name, 32) for name in compared.index])
+    name_rows(ax, range(n), [plain(name, 32) for name in compared.index])
     numbers = zip(compared["elpd"], compared["weight"], strict=True)
-    beside = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
-    right = ax.secondary_yaxis("right")
-    right.set_yticks(range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in beside])
-    right.spines["right"].set_visible(False)
-    for axis in (ax, right):
-        axis.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="0.92")
-    ax.set_axisbelow(True)
+    texts = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
+    number_rows(ax, range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in texts])
+    grid(ax, "x")
     width = -reach if reach < 0 else 1.0
     most = max(0.06 * width, np.where(finite, difference + 2 * dse, 0).max() * 1.05)
     ax.set(xlim=(-1.06 * width, most), ylim=(n - 0.4, -0.6))

@@ -4,30 +4,30 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from plausibly._arviz import Posterior
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, case_title, grid, name_rows, new_axes, plain, point_estimates
 from plausibly.posterior import annotations_of, slots_of, stacked_draws
 
-# Steps of the golden section fill a row evenly, and need no random numbers.
+# Steps by the golden ratio fill a row evenly without random numbers.
 _GOLDEN = 0.6180339887498949
 
 
 def plausibilities(
     posterior: Posterior, case: str | int, *, draws: int = 100, classes: int = 6, ax: Axes | None = None
 ) -> Axes:
-    """Draw what the posterior thinks of one case.
+    """Draw the posterior of one case's plausibilities.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     case
         Name or position of the case.
     draws
-        Number of draws to show, taken at equal steps from all of them.
+        Number of draws to show, at equal steps.
     classes
-        Greatest number of rows: the classes of the greatest mean plausibility. What nobody named is one of them.
+        Greatest number of rows: the classes with the greatest mean plausibility. All unnamed classes are one row.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def plausibilities(
     Raises
     ------
     AnnotationError
-        If there is no such case.
+        If the posterior has no such case.
 
     Examples
     --------
@@ -60,7 +60,6 @@ def plausibilities(
         else plain(annotations.classes[slots.class_index[own[at]]], 30)
         for at in order
     ]
-    name = plain(annotations.cases[position])
     ax = new_axes(ax, height=1.2 + 0.45 * len(order))
     jitter = (np.arange(1, len(shown) + 1) * _GOLDEN % 1 - 0.5) * 0.6
     for row, at in enumerate(order):
@@ -68,15 +67,14 @@ def plausibilities(
         dots = {"marker": "o", "ls": "", "ms": 3, "mew": 0, "alpha": 0.35, "clip_on": False}
         ax.plot(shown[:, at], base + jitter, color=GREY if slots.is_remainder[own[at]] else COLOURS[0], **dots)
         ax.plot([values[:, at].mean()] * 2, [base - 0.38, base + 0.38], color="black", lw=2)
-        ax.plot([point[at]], [base], marker="D", ms=7, mfc="white", mec=COLOURS[1], mew=2, ls="", clip_on=False)
-    ax.set_yticks(range(len(order)), names[::-1])
-    ax.tick_params(axis="y", length=0, pad=9)
+        point_estimates(ax, [point[at]], [base], COLOURS[1])
+    name_rows(ax, range(len(order)), names[::-1])
+    ax.tick_params(axis="y", pad=9)
     ax.set(
         xlim=(0, min(1.0, 1.05 * max(shown[:, order].max(), point[order].max()))),
         ylim=(-0.6, len(order) - 0.4),
         xlabel="plausibility\n(| mean, ◇ point estimate)",
-        title=name if any(letter.isalpha() for letter in name) else f"case {name}",
+        title=case_title(annotations.cases[position]),
     )
-    ax.grid(axis="x", color="0.9")
-    ax.set_axisbelow(True)
+    grid(ax, "x")
     return ax

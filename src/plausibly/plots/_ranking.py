@@ -1,11 +1,11 @@
-"""Where the ranking of classifiers changes with the reliability."""
+"""Ranking of classifiers against reliability."""
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.comparison import rank_probabilities
-from plausibly.plots._style import GREY, colour, marker, metric_name, new_axes, plain
+from plausibly.plots._style import GREY, colour, limit_axis, marker, metric_name, name_end, new_axes, only
 from plausibly.sweeps import Sweep
 
 _LARGEST = 15.0  # points, of the marker of a certain place
@@ -13,30 +13,30 @@ _BAND = "#FBEBD3"
 
 
 def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the place of every classifier over the reliabilities of one model, and where places change.
+    """Draw the place of every classifier against the reliability of one model, and where places change.
 
     Parameters
     ----------
     swept
-        From :func:`plausibly.sweep`.
+        Results of :func:`plausibly.sweep`.
     metric
-        One of its metrics, such as ``"top3_accuracy"``.
+        Name of a metric, such as ``"top3_accuracy"``.
     model
-        One of its models; may be left out where there is only one.
+        Name of a model; not needed if there is only one.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A line per classifier through its places by the mean over draws, the best on top, and at the right by the point
-        estimate. The area of a marker is the share of draws in which the classifier has that place. Steps between which
-        the ranking changes are shaded.
+        A line per classifier through its places by the mean over draws, the best on top, and at the right its place at
+        the point estimate. The area of a marker is the probability of that place. Steps at which the ranking changes
+        are shaded.
 
     Raises
     ------
     ArgumentError
-        If there is no such metric or model, or there is no classifier.
+        If the sweep has no such metric or model, or no classifier.
 
     Examples
     --------
@@ -46,17 +46,11 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
     >>> ranking_by_reliability(swept, "top1_accuracy").get_title()
     'prirn, top-1 accuracy'
     """
-    names = list(swept.models)
-    if model is None and len(names) > 1:
-        raise ArgumentError(f"the sweep has {len(names)} models, but none was chosen: choose from {', '.join(names)}.")
-    model = names[0] if model is None else model
-    if model not in names:
-        raise ArgumentError(f"the sweep has no model {model!r}: choose from {', '.join(names)}.")
+    model = only(list(swept.models), model)
     if not swept.classifiers:
         raise ArgumentError("the sweep has no classifier to rank: give predictions to it.")
-    runs = sorted(
-        (run for run in swept.models[model] if not np.isnan(run.reliability)), key=lambda run: run.reliability
-    )
+    runs = [run for run in swept.models[model] if not np.isnan(run.reliability)]
+    runs.sort(key=lambda run: run.reliability)
     table = swept.rankings(metric)
     table = table[table["model"] == model].reset_index(drop=True)
     shares = [rank_probabilities(run.results, metric).values for run in runs]
@@ -82,27 +76,17 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
     for place in np.unique(places[-1]):
         tied = np.flatnonzero(places[-1] == place)
         for row, position in enumerate(tied):
-            ax.annotate(
-                plain(swept.classifiers[position], 24),
-                (limit, place),
-                xytext=(12, -12 * (row - (len(tied) - 1) / 2)),
-                textcoords="offset points",
-                color=colour(position),
-                va="center",
-                fontweight="bold",
-                annotation_clip=False,
-            )
-    if limit:
-        ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
-    ax.set_xticks(range(limit + 1), [f"{run.reliability:g}" for run in runs] + ["point\nestimate"])
+            offset = (12, -12 * (row - (len(tied) - 1) / 2))
+            name_end(ax, swept.classifiers[position], (limit, place), offset, colour(position))
+    limit_axis(ax, [run.reliability for run in runs], 0.35)
     ax.set_yticks(range(1, n + 1))
-    ax.set(xlabel="reliability", ylabel="place", xlim=(-0.35, limit + 0.35), ylim=(n + 0.5, 0.5))
+    ax.set(ylabel="place", ylim=(n + 0.5, 0.5))
     ax.set_title(f"{model}, {metric_name(metric)}", pad=18 if table["changes"].any() else 6)
     return ax
 
 
 def _places(values: np.ndarray) -> np.ndarray:
-    """Places from 1, the greatest value's; equal values share the mean of theirs."""
+    """Places, 1 for the greatest value; equal values share the mean of their places."""
     greater = (values[:, None] > values + 1e-9).sum(axis=0)
     equal = (np.abs(values[:, None] - values) <= 1e-9).sum(axis=0)
     return 1 + greater + (equal - 1) / 2

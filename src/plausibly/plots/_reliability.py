@@ -1,34 +1,47 @@
-"""A metric against reliability, with its band, and the point estimate as its right-hand limit."""
+"""A metric against reliability, with intervals and its limit at the point estimate."""
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, colour, marker, metric_name, new_axes, plain, spread, within
+from plausibly.plots._style import (
+    COLOURS,
+    colour,
+    grid,
+    limit_axis,
+    marker,
+    metric_name,
+    name_end,
+    new_axes,
+    only,
+    plain,
+    spread,
+    within,
+)
 
 
 def metric_by_reliability(
     metrics: pd.DataFrame, metric: str, model: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw a metric of every classifier over the reliabilities of one model.
+    """Draw a metric of every classifier against the reliability of one model.
 
     Parameters
     ----------
     metrics
-        The tidy table of :func:`plausibly.sweep`, or the ``metrics.csv`` of the command.
+        Table ``metrics`` of :func:`plausibly.sweep`, or the ``metrics.csv`` of ``plausibly evaluate``.
     metric
-        One of its metrics, such as ``"top3_accuracy"``.
+        Name of a metric, such as ``"top3_accuracy"``.
     model
-        One of its models; may be left out where there is only one.
+        Name of a model; not needed if there is only one.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        For each classifier the mean over draws, the band of the 94 % interval, and at the right, where reliability
-        would be infinite, the value at the point estimate.
+        For each classifier the mean over draws, a band for the 94 % interval, and at the right, where reliability would
+        be infinite, the value at the point estimate.
 
     Raises
     ------
@@ -42,22 +55,17 @@ def metric_by_reliability(
     >>> metric_by_reliability(table, "top1_accuracy").lines[0].get_ydata().tolist()
     [0.6, 0.65]
     """
-    models = list(dict.fromkeys(metrics["model"]))
-    if model is None and len(models) > 1:
-        raise ArgumentError(
-            f"the table has {len(models)} models, but none was chosen: choose from {', '.join(models)}."
-        )
-    model = models[0] if model is None else model
+    model = only(list(dict.fromkeys(metrics["model"])), model)
     rows = metrics[(metrics["model"] == model) & (metrics["metric"] == metric)].sort_values("reliability")
     if rows.empty:
         known = ", ".join(dict.fromkeys(metrics["metric"]))
-        raise ArgumentError(f"the table has no {metric!r} of {model!r}: choose from {', '.join(models)} and {known}.")
+        raise ArgumentError(f"the table has no {metric!r} of {model!r}: choose from {known}.")
     ax = new_axes(ax)
     reliabilities = np.unique(rows["reliability"].dropna())
-    # The axis counts reliabilities, which are roughly in geometric progression; the limit comes one step after them.
+    # Reliabilities, roughly in geometric progression, are equally spaced; their limit comes one step later.
     step = {reliability: place for place, reliability in enumerate(reliabilities)}
     limit = len(reliabilities)
-    # Bands of many classifiers would add up to mud.
+    # Many bands on top of each other would hide the lines.
     alpha = 0.18 if rows["classifier"].nunique() <= len(COLOURS) else 0.05
     ends = []
     for position, (classifier, own) in enumerate(rows.groupby("classifier", sort=False)):
@@ -78,19 +86,8 @@ def metric_by_reliability(
     gap = min(0.07, 1 / len(ends)) * (high - low)
     heights = within(spread([value for _, value, _ in ends], gap), gap, low + gap / 2, high - gap / 2)
     for (classifier, _, shade), height in zip(ends, heights, strict=True):
-        ax.annotate(
-            plain(classifier, 24),
-            (limit, height),
-            xytext=(9, 0),
-            textcoords="offset points",
-            color=shade,
-            va="center",
-            fontweight="bold",
-            annotation_clip=False,
-        )
-    if limit:
-        ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)))
-    ax.set_xticks(range(limit + 1), [f"{reliability:g}" for reliability in reliabilities] + ["point\nestimate"])
-    ax.set(xlabel="reliability", ylabel=metric_name(metric), title=model, xlim=(-0.25, limit + 0.25))
-    ax.grid(axis="y", color="0.9")
+        name_end(ax, classifier, (limit, height), (9, 0), shade)
+    limit_axis(ax, reliabilities, 0.25)
+    ax.set(ylabel=metric_name(metric), title=model)
+    grid(ax, "y")
     return ax

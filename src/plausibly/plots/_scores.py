@@ -1,4 +1,4 @@
-"""What a posterior of scores thinks of the next score of a case."""
+"""Posterior predictive density of a case's scores."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from plausibly._arviz import Posterior
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, case_title, new_axes, plain
 from plausibly.posterior import scores_of
 
 _POINTS = 400
@@ -14,31 +14,31 @@ _TAIL = 0.004
 
 
 def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax: Axes | None = None) -> Axes:
-    """Draw the posterior predictive density of a case's scores, parted by the threshold.
+    """Draw the posterior predictive density of a case's scores, split at the threshold.
 
     Parameters
     ----------
     posterior
-        Of scores, by the model ``"normal-scores"``.
+        Posterior of scores, by the model ``"normal-scores"``.
     case
         Name or position of the case.
     draws
-        Number of single draws to show as thin lines, taken at equal steps from all of them.
+        Number of draws to show as thin lines, at equal steps.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The density averaged over all draws, its parts up to the threshold and above with their shares; single draws;
-        a dot per score, equal ones on top of each other.
+        The mean density over draws, with the probabilities of a score up to the threshold and above; single draws; a
+        dot per score, equal ones stacked.
 
     Raises
     ------
     ArgumentError
-        If it is no posterior of scores, or has no draws of means and variances.
+        If the posterior is not of scores, or has no draws of means and variances.
     AnnotationError
-        If there is no such case.
+        If the posterior has no such case.
 
     Examples
     --------
@@ -64,52 +64,32 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     sd = np.sqrt(variance)
     ends = np.quantile(norm.ppf([[_TAIL], [1 - _TAIL]], mean, sd), [_TAIL, 1 - _TAIL])
     low, high = min(ends[0], own.min(), threshold), max(ends[1], own.max(), threshold)
-    # The threshold is a point of the grid, so that both parts end there.
+    # The threshold is a point of the grid, so both parts end there.
     x = np.union1d(np.linspace(low, high, _POINTS), [threshold])
     density = norm.pdf(x[:, None], mean, sd).mean(axis=1)
     shares = posterior["posterior"]["plausibility"].values[..., 2 * position : 2 * position + 2].mean((0, 1))
     if "score_certainty" in (known := posterior["constant_data"]):
-        # Exact, and what is reported: draws are off by a little.
+        # The exact value, which is reported; the mean over draws has Monte Carlo error.
         certainty = float(known["score_certainty"][position])
         shares = np.where(shares >= shares.max(), certainty, 1 - certainty)
 
     ax = new_axes(ax, height=3.4)
-    for part, share, shade, name, side in zip(
-        (x <= threshold, x >= threshold),
-        shares,
-        (COLOURS[0], COLOURS[1]),
-        scores.classes,
-        ("left", "right"),
-        strict=True,
-    ):
+    parts = (x <= threshold, 0.02, "left"), (x >= threshold, 0.98, "right")
+    for (part, place, side), share, shade, name in zip(parts, shares, COLOURS[:2], scores.classes, strict=True):
         ax.fill_between(x[part], density[part], color=shade, alpha=0.35, lw=0)
-        ax.annotate(
-            f"{plain(name, 24)}: {share:.2f}",
-            (0.02 if side == "left" else 0.98, 0.97),
-            xycoords="axes fraction",
-            ha=side,
-            va="top",
-            color=shade,
-            fontweight="bold",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
-        )
+        style = {"ha": side, "va": "top", "color": shade, "fontweight": "bold", "xycoords": "axes fraction"}
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
+        ax.annotate(f"{plain(name, 24)}: {share:.2f}", (place, 0.97), bbox=box, **style)
     chosen = np.linspace(0, len(mean) - 1, min(draws, len(mean))).astype(int)
     ax.plot(x, norm.pdf(x[:, None], mean[chosen], sd[chosen]), color=GREY, lw=0.6, alpha=0.35)
     ax.plot(x, density, color="black", lw=1.8)
     ax.axvline(threshold, color="black", lw=1, ls=(0, (4, 3)))
-    # Most of the single draws fit below the text; the narrowest of a lone score would make all others flat.
+    # Most single draws fit below the text; the few narrowest would make all others flat.
     peaks = norm.pdf(0, 0, sd[chosen])
     top = 1.3 * max(density.max(), min(np.quantile(peaks, 0.9), 2 * density.max()))
     height = np.array([(own[:at] == value).sum() for at, value in enumerate(own)])
     step = min(0.055, 0.6 / max(height.max(), 1)) * top
     ax.plot(own, 0.03 * top + step * height, "o", ms=6, mfc="black", mec="white", mew=0.8, ls="", zorder=3)
-    name = plain(scores.cases[position])
-    ax.set(
-        xlim=(low, high),
-        ylim=(0, top),
-        xlabel="score",
-        yticks=[],
-        title=name if any(letter.isalpha() for letter in name) else f"case {name}",
-    )
+    ax.set(xlim=(low, high), ylim=(0, top), xlabel="score", yticks=[], title=case_title(scores.cases[position]))
     ax.spines["left"].set_visible(False)
     return ax

@@ -1,4 +1,4 @@
-"""Draws of plausibilities of three classes, in the triangle in which they lie."""
+"""Draws of the plausibilities of three classes, in a triangle."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,26 +24,26 @@ def simplex(
     seed: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what the posterior thinks of some cases with three classes, as clouds in a triangle.
+    """Draw the posterior of some cases with three classes, as clouds in a triangle.
 
-    Where a cloud lies is inherent uncertainty: near a corner one class is plausible, in the middle all are. Its width
-    is annotation uncertainty: more annotators make it smaller. Lines part the triangle into the regions in which each
-    class is the most plausible.
+    The place of a cloud shows inherent uncertainty: near a corner one class is plausible, in the middle all are. Its
+    width shows annotation uncertainty: more annotators make it smaller. Lines separate the regions in which each class
+    is the most plausible.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`, over three classes.
+        Posterior over three classes, from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     cases
         Name of a case, or names of several.
     truth
-        (case, 3) plausibilities of these cases, where they are known; drawn as hollow markers.
+        True plausibilities (case, 3), if known; drawn as hollow markers.
     draws
-        Number of draws to show, taken at equal steps from all of them.
+        Number of draws to show, at equal steps.
     seed
-        Of the split of the remainder, see :func:`plausibly.dense`.
+        Random seed for splitting the remainder, see :func:`plausibly.dense`.
     ax
-        Where to draw.
+        Axes to draw into; by default those of a new figure.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def simplex(
     Raises
     ------
     ArgumentError
-        If there are not three classes, no case is named, there is no such case, or the truth does not fit.
+        If there are not three classes, no case is named, the posterior lacks one, or the truth does not fit.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def simplex(
         shade = colour(position)
         dots = {"ls": "", "mew": 0, "ms": 3.5, "alpha": 0.35, "zorder": 2}
         ax.plot(*_place(values[:, position]).T, marker=marker(position), color=shade, **dots)
-        # The legend shows what a dot in a cloud is too faint to show.
+        # Dots of a cloud are too faint for the legend.
         ax.plot([], [], marker=marker(position), color=shade, ls="", ms=6, label=plain(name, 30))
         if truth is not None:
             hollow = {"mfc": "white", "mec": shade, "mew": 2, "ms": 9, "ls": "", "zorder": 4}
@@ -106,23 +106,15 @@ def _place(plausibilities: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "
 
 
 def _frame(ax: Axes, names: Sequence[str]) -> None:
-    """The triangle, with names at its corners and the borders between what is the most plausible."""
+    """Draw the triangle, names at its corners, and borders between the regions of the most plausible class."""
     outline = _CORNERS[[0, 1, 2, 0]]
     ax.plot(*outline.T, color="black", lw=1.2, zorder=3, solid_joinstyle="round")
     middle = _CORNERS.mean(axis=0)
     for a, b in ((0, 1), (1, 2), (0, 2)):
         half = _CORNERS[[a, b]].mean(axis=0)
         ax.plot(*np.stack([middle, half]).T, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=1)
-    ways = ("center", "center", "center")
-    for corner, name, across, below in zip(_CORNERS, names, ways, (True, True, False), strict=True):
-        ax.annotate(
-            name,
-            corner,
-            xytext=(0, -6 if below else 6),
-            textcoords="offset points",
-            ha=across,
-            va="top" if below else "bottom",
-            fontweight="bold",
-        )
+    for corner, name, below in zip(_CORNERS, names, (True, True, False), strict=True):
+        style = {"ha": "center", "va": "top" if below else "bottom", "fontweight": "bold"}
+        ax.annotate(name, corner, xytext=(0, -6 if below else 6), textcoords="offset points", **style)
     ax.set(xlim=(-0.08, 1.08), ylim=(-0.09, 0.97), aspect="equal")
     ax.axis("off")

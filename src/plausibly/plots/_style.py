@@ -67,6 +67,12 @@ def limit_axis(ax: Axes, reliabilities: Sequence[float], room: float) -> None:
     ax.set(xlabel="reliability", xlim=(-room, limit + room))
 
 
+def name_end(ax: Axes, name: str, at: tuple[float, float], offset: tuple[float, float], colour: str) -> None:
+    """Write the name of a line beside its right end."""
+    style = {"va": "center", "fontweight": "bold", "textcoords": "offset points", "annotation_clip": False}
+    ax.annotate(plain(name, 24), at, xytext=offset, color=colour, **style)
+
+
 def only(models: Sequence[str], model: str | None) -> str:
     """Return the model asked for, or the only one.
 
