@@ -17,7 +17,18 @@ from plausibly.cli import _demo, app
 from plausibly.cli import _evaluate as evaluating
 
 COMMANDS = (
-    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "check", "sensitivity", "diagnose"),
+    *(
+        "demo",
+        "audit",
+        "evaluate",
+        "aggregate",
+        "sweep",
+        "compare",
+        "compare-models",
+        "check",
+        "sensitivity",
+        "diagnose",
+    ),
     *("agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
@@ -357,55 +368,6 @@ def saved(data, tmp_path_factory):
     result = plausibly("aggregate", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--out", out)
     assert result.exit_code == 0, result.output
     return out
-
-
-def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
-    words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--resamples", 50]
-    words += ["--risks", data / "risks.txt", "--risk", 0]
-    result = plausibly(*words, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
-    posterior = pb.load(saved)
-    weights = pb.evaluation.risk_weights(posterior, data / "risks.txt", 0, seed=3)
-    scores = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
-    results = pb.evaluate(posterior, scores, weights=weights, seed=3)
-    tables = {
-        "differences": pb.comparison.differences(results, "top2_overlap"),
-        "rankings": pb.comparison.rankings(results, "top2_overlap"),
-        "variances": pb.comparison.variance_split(results, "top2_overlap", replicates=50, seed=3),
-    }
-    for name, table in tables.items():
-        found = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"mean": [""]})
-        pd.testing.assert_frame_equal(found, table, check_dtype=False)
-    for heading in ("Differences in top2_overlap", "Posterior over rankings", "What kind of noise"):
-        assert heading in result.stdout
-    assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
-    assert plausibly(*words, "--quiet").stdout.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["A"], "a comparison needs two classifiers, but 1 were given"),
-        (["A", "B", "--risk", 2], "--risk 2 needs the risks of the classes, but none were given"),
-        (["A", "B", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, top1_set_accuracy"),
-    ],
-)
-def test_compare_refuses(data, saved, monkeypatch, words, sentence):
-    monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
-    given = [word for name in words[:2] if name in ("A", "B") for word in named(data, name)]
-    result = plausibly("compare", saved, *given, *(word for word in words if word not in ("A", "B")))
-    assert result.exit_code == 2
-    assert sentence in result.stderr
-
-
-def named(data, name):
-    return ["--predictions", f"{name}={data / f'predictions-{name}.csv'}"]
-
-
-def test_compare_without_a_posterior(data, predictions):
-    result = plausibly("compare", data / "none.nc", *predictions)
-    assert result.exit_code == 2
-    assert "none.nc does not exist" in result.stderr
 
 
 def test_simulate_writes_what_the_simulators_give(data):

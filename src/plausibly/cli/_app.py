@@ -1,8 +1,8 @@
-"""The application that the commands belong to, and how it ends when something is wrong."""
+"""The application that the commands belong to, and its handling of errors."""
 
 import textwrap
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -12,8 +12,6 @@ from plausibly.cli._output import complain, notes
 from plausibly.errors import PlausiblyError
 
 NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
-
-Command = TypeVar("Command", bound=Callable)
 
 
 class _Group(TyperGroup):
@@ -30,7 +28,7 @@ class _Group(TyperGroup):
             complain(f"out of memory ({error}): take fewer draws or chains, or fewer cases at a time.")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
-            complain("interrupted; what was written before is kept.", "Stopped")
+            complain("interrupted; files written so far are kept.", "Stopped")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -44,10 +42,10 @@ app = typer.Typer(
 )
 
 
-def example(text: str) -> Callable[[Command], Command]:
-    """Add a worked example to the help of a command, line by line as it stands."""
+def example(text: str) -> Callable[[Callable], Callable]:
+    """Add an example to the help of a command, with its line breaks."""
 
-    def add(command: Command) -> Command:
+    def add(command: Callable) -> Callable:
         lines = textwrap.indent(textwrap.dedent(text).strip("\n"), "  ")
         paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
         command.__doc__ = "\n\n".join([*paragraphs, f"\b\nExample:\n{lines}"])
@@ -71,12 +69,12 @@ def _version(wanted: bool) -> None:
 )
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Evaluate classifiers under uncertain ground truth.
 
-    Annotations that disagree give a distribution over the truth of each case; classifiers are measured against draws
+    Annotations that disagree give a distribution over the truth of each case. Classifiers are measured against draws
     from it instead of against one voted label.
     """
 

@@ -1,18 +1,16 @@
-"""The half of ``plausibly compare`` that compares aggregation models."""
+"""``plausibly compare-models``: aggregation models by how well they predict left-out annotations."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
 
-import pandas as pd
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from plausibly import annotations as annotated
+from plausibly.annotations import read_annotations
 from plausibly.cli import _options as options
-from plausibly.cli._output import console, make_folder, say, write_figure, write_table
-from plausibly.model_comparison import Comparing, Comparison
+from plausibly.cli._app import example
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.model_comparison import Comparing
 from plausibly.plots import model_comparison
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
@@ -20,18 +18,62 @@ MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "impossible", "verdict")
 
 
+class Observation(StrEnum):
+    """Part of an annotation to predict."""
+
+    first = "first"
+    ranking = "ranking"
+
+
+class Method(StrEnum):
+    """Computation of posteriors without an annotation."""
+
+    auto = "auto"
+    refit = "refit"
+
+
+@example(
+    """
+    plausibly compare-models annotations.json \\
+        --model plackett-luce@1,3,10 --model prirn@10,30,100
+    """
+)
 def compare_models(
-    source: Path,
-    classes: Path | None,
-    models: Sequence[str],
-    *,
-    out: Path | None,
-    quiet: bool,
-    **given: Any,
-) -> Comparison:
-    """Read, compare, write and print."""
-    read = annotated.read_annotations(source, classes, progress=not quiet)
-    plan = Comparing.of(read, options.parse_models(models), **given)
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    model: options.ModelNames = None,
+    observation: Annotated[
+        Observation, typer.Option(help="Part of a left-out annotation to predict.")
+    ] = Observation.first,
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Number of folds of each case's annotations. By default leave-one-out."),
+    ] = None,
+    method: Annotated[
+        Method, typer.Option(help="Reweighting of draws where that is reliable (auto), or sampling again for all.")
+    ] = Method.auto,
+    ties: options.TiesOption = None,
+    mode: options.ModeOption = None,
+    unranked: options.UnrankedOption = None,
+    concentration: options.Concentration = None,
+    draws: options.Draws = None,
+    chains: options.Chains = None,
+    warmup: options.Warmup = None,
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare aggregation models by how well they predict left-out annotations.
+
+    Each annotation is left out in turn; the best model gives them the highest probability. With --out, also writes
+    models.csv, left-out.csv (a row per model and annotation) and models.png.
+    """
+    read = read_annotations(annotations, classes, progress=not quiet)
+    given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
+    given |= {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
+    given |= {"draws": draws, "chains": chains, "warmup": warmup}
+    given = {name: options.plain(value) for name, value in given.items()}
+    plan = Comparing.of(read, options.parse_models(model or options.DEFAULT_MODELS), **given)
     if out is not None:
         make_folder(out)
 
@@ -45,26 +87,17 @@ def compare_models(
         write_table(compared.pointwise.to_dataframe().reset_index(), out / POINTWISE)
         write_figure(model_comparison(compared), out / FIGURE)
     if not quiet:
-        _print(compared, plan.observation)
+        what = "first block" if plan.observation == "first" else "ranking"
+        title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
+        columns = ("model", *(column.replace("_", " ") for column in _SHOWN))
+        rows = [(str(name), *(_cell(column, row) for column in _SHOWN)) for name, row in compared.iterrows()]
+        print_table(title, columns, rows, left=("model", "verdict"))
         if compared["warning"].any():
             names = ", ".join(compared.index[compared["warning"]])
             say(f"Not all chains converged ({names}): give more --warmup or --draws before trusting small differences.")
         if out is not None:
             say(f"Wrote {MODELS}, {POINTWISE} and {FIGURE} to {out}")
     say(compared.verdict())
-    return compared
-
-
-def _print(compared: pd.DataFrame, observation: str) -> None:
-    what = "first block" if observation == "first" else "ranking"
-    title = f"Log probability of the {what} that each annotator, left out, gave (standard errors by case)"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("model", overflow="fold")
-    for column in _SHOWN:
-        table.add_column(column.replace("_", " "), justify="left" if column == "verdict" else "right")
-    for name, row in compared.iterrows():
-        table.add_row(Text(str(name)), *(Text(_cell(column, row)) for column in _SHOWN))
-    console().print(table)
 
 
 def _cell(column: str, row: Mapping[str, Any]) -> str:

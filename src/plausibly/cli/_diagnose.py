@@ -1,21 +1,16 @@
-"""``plausibly diagnose``: whether the chains of a posterior's file can be believed."""
+"""``plausibly diagnose``: whether the chains of a saved posterior converged."""
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
-from matplotlib.figure import Figure
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from plausibly import plots
 from plausibly._arviz import to_groups
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, make_folder, say, write_table, writing
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior import opened
@@ -35,21 +30,17 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
     """
 )
 def diagnose(
-    posterior: Annotated[
-        Path,
-        typer.Argument(metavar="POSTERIOR", help="A file of plausibly aggregate, evaluate or reliability."),
-    ],
-    most: Annotated[int, typer.Option(min=1, help="How many of the worst cases to name and draw.")] = 6,
+    posterior: options.PosteriorFile,
+    most: Annotated[int, typer.Option(min=1, help="Number of the worst cases to list and draw.")] = 6,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say whether the chains of a posterior converged, and if not, where and why.
+    """Check whether the chains of a posterior converged, and if not, where and why.
 
-    Prints the worst value of every diagnostic beside what is asked of it, then the worst cases by name. With --out also
-    writes diagnostics.csv (a row per case), convergence.png (all cases at a glance), chains.png (trace and rank plots
-    of the worst), and reliabilities.csv where these were inferred. Draws stay in their file. With --strict the status
-    is 0 if all chains converged, 1 if not; bad input gives 2.
+    Prints the worst value of every diagnostic with what is required, then the worst cases. With --out, also writes
+    diagnostics.csv (a row per case), convergence.png (all cases), chains.png (trace and rank plots of the worst cases)
+    and, if reliabilities were inferred, reliabilities.csv. Draws stay in their file.
     """
     if out is not None:
         make_folder(out)
@@ -57,21 +48,20 @@ def diagnose(
         found = find(source, progress=not quiet)
         named = worst(found, most)
         if named and not quiet:
-            terminal = console()
-            terminal.print(_overview(checks(found)))
-            terminal.print(_cases(table(found, named)))
+            _print_checks(checks(found), "Worst value of every diagnostic")
+            _print_cases(table(found, named))
         written = [TABLE]
         if out is not None:
             write_table(table(found), out / TABLE)
             if named:
-                _write(plots.convergence_overview(found), out / OVERVIEW)
-                _write(plots.worst_chains(source, named), out / CHAINS)
+                write_figure(plots.convergence_overview(found), out / OVERVIEW)
+                write_figure(plots.worst_chains(source, named), out / CHAINS)
                 written += [OVERVIEW, CHAINS]
         shared = to_groups(source).get("reliability_convergence")
         if shared is not None:
             shared = shared.load()
             if not quiet:
-                console().print(_overview(checks(shared), "Worst of the reliabilities"))
+                _print_checks(checks(shared), "Worst value of the reliabilities")
             if out is not None:
                 write_table(table(shared), out / RELIABILITIES)
                 written.append(RELIABILITIES)
@@ -85,43 +75,31 @@ def diagnose(
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _overview(rows: pd.DataFrame, title: str = "Worst of every diagnostic") -> Table:
+def _print_checks(rows: pd.DataFrame, title: str) -> None:
     what = "quantities" if "quantity" in rows else "cases"
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column("diagnostic")
-    shown.add_column("worst", justify="right")
-    shown.add_column(f"in {rows.columns[2]}", overflow="fold")
-    shown.add_column("asked")
-    shown.add_column(f"{what} that fail", justify="right")
-    for statistic, value, name, asked, failed in rows.itertuples(index=False):
-        number = format(value, _FORMATS[statistic])
-        # Where the worst is as good as can be, it is that of any case.
+    columns = ("diagnostic", "worst", f"in {rows.columns[2]}", "required", f"{what} that fail")
+    cells = []
+    for statistic, value, name, required, failed in rows.itertuples(index=False):
+        # Where there are none, no case is the worst.
         whose = "" if value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"]) else name
         fail = "" if math.isnan(failed) else f"{failed:,.0f}"
-        shown.add_row(*(Text(cell) for cell in (statistic, number, whose, asked, fail)))
-    return shown
+        cells.append((statistic, format(value, _FORMATS[statistic]), whose, required, fail))
+    print_table(title, columns, cells, left=(columns[0], *columns[2:4]))
 
 
-def _cases(rows: pd.DataFrame) -> Table:
+def _print_cases(rows: pd.DataFrame) -> None:
     every = rows["converged"].all()
-    title = "Worst, though converged" if every else "Worst"
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    shown.add_column(rows.columns[0], overflow="fold")
     known = [name for name in STATISTICS if name in rows]
-    for name in known:
-        shown.add_column(STATISTICS[name].replace("at maximum tree depth", "at max depth"), justify="right")
-    if not every:
-        shown.add_column("failed by", overflow="fold")
-    for row in rows.to_dict("records"):
-        numbers = ["–" if math.isnan(row[name]) else format(row[name], _DIGITS[name]) for name in known]
-        cells = [row[rows.columns[0]], *numbers] + ([] if every else [row["failed"]])
-        shown.add_row(*(Text(cell) for cell in cells))
-    return shown
-
-
-def _write(figure: Figure, path: Path) -> None:
-    from matplotlib import pyplot
-
-    with writing(path):
-        figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    words = [STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known]
+    last = [] if every else ["failed"]
+    cells = [
+        (
+            row[rows.columns[0]],
+            *("–" if math.isnan(row[name]) else format(row[name], _DIGITS[name]) for name in known),
+            *(row[name] for name in last),
+        )
+        for row in rows.to_dict("records")
+    ]
+    columns = [rows.columns[0], *words, *(f"{name} by" for name in last)]
+    title = "Worst cases, though converged" if every else "Worst cases"
+    print_table(title, columns, cells, left=(columns[0], "failed by"))

@@ -68,9 +68,13 @@ AnnotationsFile = Annotated[
 LabelsFile = Annotated[
     Path, typer.Argument(metavar="LABELS", help="Long table (case, annotator, label): .csv, .parquet or .json.")
 ]
-OptionalFolder = Annotated[
-    Path | None, typer.Option("--out", metavar="FOLDER", help="Write tables and figures here; made if need be.")
+PosteriorFile = Annotated[
+    Path, typer.Argument(metavar="POSTERIOR", help="File of plausibly aggregate, evaluate or reliability.")
 ]
+OptionalFolder = Annotated[
+    Path | None, typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none.")
+]
+IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[
     Path | None,
     typer.Option("--classes", metavar="FILE", help="Class names, one to a line.", rich_help_panel=_DATA),

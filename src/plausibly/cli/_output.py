@@ -1,10 +1,10 @@
-"""What the commands print, and how they write files."""
+"""Printing and writing of files, shared by the commands."""
 
 import math
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -113,9 +113,9 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
             write_csv(table, file, header=not append)
 
 
-def write_figure(ax: Axes, path: Path) -> None:
-    """Write the figure of some axes, and forget it."""
-    figure = ax.get_figure(root=True)
+def write_figure(drawn: Axes | Figure, path: Path) -> None:
+    """Write a figure, or that of some axes, and close it."""
+    figure = drawn.get_figure(root=True)
     assert figure is not None
     with writing(path):
         figure.savefig(path, dpi=150)
@@ -126,6 +126,16 @@ def write_svg(figure: Figure, path: Path) -> None:
     """Write a figure as SVG, the same figure always with the same bytes."""
     with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
         figure.savefig(path, metadata={"Date": None})
+
+
+def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], left: Collection[str] = ()) -> None:
+    """Print a table; columns named in ``left`` are aligned left and may be wrapped, the others right."""
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in columns:
+        shown.add_column(column, justify="left" if column in left else "right", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(str(cell)) for cell in row))
+    console().print(shown)
 
 
 def main_table(swept: Sweep, width: int) -> Table:

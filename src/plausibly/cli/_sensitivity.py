@@ -1,17 +1,14 @@
-"""``plausibly sensitivity``: how much the headline depends on priors and conventions."""
+"""``plausibly sensitivity``: how much the results depend on priors and conventions."""
 
 from typing import Annotated
 
 import pandas as pd
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, make_folder, say, write_svg, write_table
+from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
 from plausibly.model_comparison import prior_sensitivity
 from plausibly.plots import prior_sensitivities
 from plausibly.plots._style import metric_name
@@ -22,7 +19,8 @@ TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 @example(
     """
     plausibly sensitivity annotations.json --classes conditions.txt \\
-        --predictions A=a.csv --predictions B=b.npy --model plackett-luce@3 --model prirn@30 --out results
+        --predictions A=a.csv --predictions B=b.npy \\
+        --model plackett-luce@3 --model prirn@30 --out results
     """
 )
 def sensitivity(
@@ -34,11 +32,11 @@ def sensitivity(
         str | None,
         typer.Option(
             metavar="A1,A2",
-            help="Prior shapes to try, by default a tenth and ten times the usual.",
+            help="Concentrations to try. By default a tenth and ten times the usual.",
             rich_help_panel="Models",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Which to print.")] = "top1_accuracy",
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
     top: options.Top = None,
     draws: options.Draws = None,
     chains: options.Chains = None,
@@ -48,9 +46,9 @@ def sensitivity(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate under other priors, treatments of unranked classes and tie conventions, one choice at a time.
+    """Evaluate under other priors, treatments of unranked classes and weights of ties, one choice at a time.
 
-    With --out writes sensitivity.csv and sensitivity.svg.
+    With --out, also writes sensitivity.csv and sensitivity.svg.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     tried = None
@@ -80,21 +78,17 @@ def sensitivity(
         if out is not None:
             say(f"Wrote {TABLE} and {FIGURE} to {out}")
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
-    say(
-        f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with "
-        f"{largest['choice']} {largest['value']}".rstrip()
-        + "."
-    )
+    choice = f"{largest['choice']} {largest['value']}".rstrip()
+    say(f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}.")
     if strict and not found.table["converged"].all():
         raise typer.Exit(NOT_CONVERGED)
 
 
 def _print(table: pd.DataFrame, metric: str) -> None:
-    shown = Table(title=metric_name(metric), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for column in ("model", "choice", "classifier", "mean (94 % interval)", "shift"):
-        shown.add_column(column, justify="right" if column[0] in "ms" and column != "model" else "left")
+    rows = []
     for row in table.to_dict("records"):
-        interval = "" if row["lower"] != row["lower"] else f" ({row['lower']:.3f}–{row['upper']:.3f})"
-        cells = [row["model"], f"{row['choice']} {row['value']}".strip(), row["classifier"]]
-        shown.add_row(*(Text(cell) for cell in (*cells, f"{row['mean']:.3f}{interval}", f"{row['shift']:+.3f}")))
-    console().print(shown)
+        interval = "" if pd.isna(row["lower"]) else f" ({row['lower']:.3f}–{row['upper']:.3f})"
+        choice = f"{row['choice']} {row['value']}".strip()
+        rows.append((row["model"], choice, row["classifier"], f"{row['mean']:.3f}{interval}", f"{row['shift']:+.3f}"))
+    columns = ("model", "choice", "classifier", "mean (94 % interval)", "shift")
+    print_table(metric_name(metric), columns, rows, left=columns[:3])

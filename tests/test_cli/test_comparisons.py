@@ -1,4 +1,4 @@
-"""The commands that compare models, check them, and try other priors."""
+"""The commands ``compare``, ``compare-models``, ``check`` and ``sensitivity``."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ def plausibly(*words):
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    words = ["simulate", "--cases", 12, "--classes", 5, "--qualities", "0.9,0.5", "--out", folder]
+    words = ["simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder]
     assert plausibly(*words).exit_code == 0
     return folder
 
@@ -29,8 +29,35 @@ def saved(data):
     return out
 
 
+def predictions(data, names="AB"):
+    return [word for name in names for word in ("--predictions", f"{name}={data / f'predictions-{name}.csv'}")]
+
+
+def test_compare_writes_what_the_library_computes(data, saved, tmp_path):
+    words = ["compare", saved, *predictions(data), "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
+    words += ["--risks", data / "risks.txt", "--risk", 0, "--ci-prob", 0.5]
+    result = plausibly(*words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    posterior = pb.load(saved)
+    weights = pb.evaluation.risk_weights(posterior, data / "risks.txt", 0, seed=3)
+    given = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
+    results = pb.evaluate(posterior, given, weights=weights, seed=3)
+    tables = {
+        "differences": pb.comparison.differences(results, "top2_overlap", ci_prob=0.5),
+        "rankings": pb.comparison.rankings(results, "top2_overlap"),
+        "variances": pb.comparison.variance_split(results, "top2_overlap", replicates=50, seed=3),
+    }
+    for name, table in tables.items():
+        found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
+        pd.testing.assert_frame_equal(found, table, check_dtype=False)
+    for heading in ("Differences in top2_overlap over draws (50% interval", "Posterior over rankings", "Noise: "):
+        assert heading in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
+    assert plausibly(*words, "--quiet").stdout.count("\n") == 1
+
+
 def test_compare_models_writes_what_the_library_computes(data, tmp_path):
-    words = ["compare", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
+    words = ["compare-models", data / "annotations.json", "--model", "prirn@3,30", "--model", "irn", "--ties", "full"]
     words += ["--folds", 2, "--seed", 4]
     result = plausibly(*words, "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -41,8 +68,7 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     assert found.index.tolist() == expected.index.tolist()
     np.testing.assert_allclose(found["elpd"].astype(float), expected["elpd"])
     assert found["verdict"].tolist() == expected["verdict"].tolist()
-    pointwise = pd.read_csv(tmp_path / "left-out.csv")
-    assert len(pointwise) == 3 * annotations.n_annotations
+    assert len(pd.read_csv(tmp_path / "left-out.csv")) == 3 * annotations.n_annotations
     assert (tmp_path / "models.png").stat().st_size > 1000
     assert result.stdout.splitlines()[-1] == expected.verdict()
     assert "no difference" in result.stdout
@@ -50,29 +76,31 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "words", "sentence"),
+    ("command", "source", "words", "sentence"),
     [
-        ("annotations.json", ["--model", "prirn"], None),
-        ("annotations.json", ["--model", "prirn@3"], "a comparison needs two models, but 1 was given"),
-        ("annotations.json", ["--model", "prirn", "--metric", "top1_accuracy"], "either classifiers are compared or"),
-        ("annotations.json", ["--model", "prirn", "--predictions", "A=a.csv"], "--predictions belongs to the one and"),
-        ("annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number of at least 2"),
-        ("annotations.json", ["--resamples", "50", "--folds", "3"], "--resamples belongs to the one and --folds to"),
-        ("annotations.json", ["--model", "prirn", "--observation", "ranking"], "no probability of whole rankings"),
-        ("posterior.nc", ["--model", "prirn"], "is a posterior, which one model made, but --model compares models"),
-        ("posterior.nc", ["--seed", "1"], "a comparison needs two classifiers, but 0 were given"),
-        ("none.json", ["--model", "prirn"], "none.json"),
+        (
+            "compare-models",
+            "annotations.json",
+            ["--model", "prirn@3"],
+            "a comparison needs two models, but 1 was given",
+        ),
+        ("compare-models", "annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number"),
+        ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),
+        ("compare-models", "none.json", ["--model", "prirn"], "none.json"),
+        ("compare", "posterior.nc", ["A"], "a comparison needs two classifiers, but 1 were given"),
+        ("compare", "posterior.nc", ["AB", "--risk", 2], "--risk 2 needs the risks of the classes"),
+        ("compare", "posterior.nc", ["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, "),
+        ("compare", "posterior.nc", ["--model", "prirn"], "No such option: --model"),
+        ("compare", "none.nc", ["AB"], "none.nc does not exist"),
     ],
 )
-def test_compare_tells_its_two_uses_apart(data, saved, source, words, sentence):
-    result = plausibly("compare", saved.parent / source, *words, "--quiet")
-    if sentence is None:
-        assert result.exit_code == 0, result.output
-        assert "predicts annotations that are left out best" in result.stdout
-    else:
-        assert result.exit_code == 2
-        assert sentence in result.stderr
-        assert "Traceback" not in result.output
+def test_comparisons_that_cannot_be_made_are_refused(data, saved, monkeypatch, command, source, words, sentence):
+    monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
+    given = predictions(data, words[0]) + words[1:] if words[0] in ("A", "AB") else words
+    result = plausibly(command, saved.parent / source, *given, "--quiet")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output
 
 
 def test_check_writes_what_the_library_computes(saved, tmp_path):
