@@ -50,3 +50,10 @@ class Progress:
             return lambda n: None
         task = self._bars.add_task(description, total=total, unit=unit)
         return lambda n: self._bars.advance(task, n)
+
+
+def tell(text: str) -> None:
+    """Print a line where a bar would be shown."""
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal or console.is_jupyter:
+        console.print(text, markup=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
-from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._partial import normalised_overlap
 from plausibly.posterior import check_posterior
 from plausibly.predictions import line_up, named_predictions
@@ -71,7 +71,7 @@ def annotator_agreement(
     """
     if ties not in ("split", "full"):
         raise ArgumentError(f'ties must be "split" or "full", but {ties!r} was given: choose one of the two.')
-    check_ties(break_ties)
+    check_break_ties(break_ties)
     slots = Slots.of(annotations, remainder=False)
     entry_slot = slots.find(annotations.entry_case, annotations.entry_class)
     sizes = _block_sizes(annotations)

@@ -11,10 +11,10 @@ import pickle
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -218,6 +218,21 @@ class Cluster:
 
     def _told(self) -> "_Told":
         return _Told(self._dask)
+
+
+def map_on(scheduler: Any, function: Callable[[Any], Made], items: Iterable[Any]) -> Iterator[Made]:
+    """Apply a function to every item on the workers of a scheduler; results come in the order of the items."""
+    waiting, given, at = {}, dict(enumerate(items)), 0
+
+    def write(made: Made, path: Path) -> None:
+        path.write_bytes(pickle.dumps(made))
+
+    with Cluster(scheduler) as cluster:
+        for number, data in cluster.compute(lambda number: partial(function, given[number]), write, list(given)):
+            waiting[number] = data
+            while at in waiting:
+                yield pickle.loads(waiting.pop(at))
+                at += 1
 
 
 class _Told:

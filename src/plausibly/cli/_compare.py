@@ -30,7 +30,7 @@ def compare(
     metric: Annotated[
         str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap.")
     ] = "top1_accuracy",
-    k: options.Top = None,
+    k: options.Lengths = None,
     risks: options.RisksFile = None,
     risk: Annotated[
         int | None, typer.Option(min=0, max=2, help="Risk level of the cases to compare on. By default all cases.")
@@ -56,9 +56,9 @@ def compare(
         raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")
     if out is not None:
         make_folder(out)
-    given = {"ties": break_ties.value, "seed": seed}
+    given = {"break_ties": break_ties.value, "seed": seed}
     with opened(posterior) as draws:
-        lengths = options.parse_top(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
+        lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
         known = [f"top{length}_{name}" for length in lengths for name in METRICS]
         if metric not in known:
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")

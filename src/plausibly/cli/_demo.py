@@ -13,6 +13,7 @@ from plausibly.cli._evaluate import finish, run
 from plausibly.cli._output import say
 from plausibly.datasets import published_case
 from plausibly.evaluation import evaluate
+from plausibly.sweeps import Folder
 
 CASES, CLASSES, QUALITIES = 100, 40, [0.9, 0.8, 0.7, 0.6]
 MODELS = ("plackett-luce@1,3,10", "prirn@10,30,100")
@@ -50,9 +51,8 @@ def demo(
         out / _simulate.RISKS,
         {name: str(out / f"predictions-{name}.csv") for name in names},
         MODELS,
-        out,
+        folder=Folder(out, fresh=True),
         quiet=quiet,
-        fresh=True,
         seed=seed,
     )
     if not quiet:
@@ -62,11 +62,13 @@ def demo(
 
 
 def _published(seed: int) -> None:
-    """Print the published case beside what is printed of it."""
+    """Print the published case and the figures that were published."""
     case = published_case()
     say("Top-3 accuracy of two classifiers on one published case:")
     for model, arguments, (a, b) in PUBLISHED:
         posterior = aggregate(case.annotations, model, seed=seed, **arguments)
-        found = evaluate(posterior, case.predictions, k=3, seed=seed)["top3_accuracy"].mean("draw").values
+        found = (
+            evaluate(posterior, case.predictions, k=3, seed=seed, progress=False)["top3_accuracy"].mean("draw").values
+        )
         label = f"{model}@{arguments['reliability']}"
         say(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")

@@ -10,9 +10,9 @@ from plausibly import annotations as annotated
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import complain, console, main_table, make_folder, say, write_table, writing
+from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.report import report
-from plausibly.sweeps import Plan, Sweep, posterior_name
+from plausibly.sweeps import Folder, Plan, Sweep
 
 METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
 
@@ -41,11 +41,12 @@ def evaluate(
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
-    top: options.Top = None,
+    k: options.Lengths = None,
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
     format: options.Format = options.TableFormat.csv,
     shard: options.Shard = 2000,
+    resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
@@ -58,9 +59,9 @@ def evaluate(
 
     Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
     reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
-    report.html. Files of other names are left alone. An option of a model goes to those of the models that have a use
-    for it. What is finished is kept in FOLDER/evaluate.parts until everything is: after an interruption, the same
-    command goes on.
+    report.html. Files of other names are left alone. An option of a model goes to those of the models that accept it.
+    Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and versions. Above one
+    shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued.
     """
     swept = run(
         annotations,
@@ -68,13 +69,11 @@ def evaluate(
         risks,
         options.parse_files(predictions or ()),
         model,
-        out,
         quiet=quiet,
         suffix=f".{format.value}",
-        shard=shard,
-        fresh=fresh,
+        folder=Folder(out, shard, resume, fresh),
         dask=dask,
-        k=options.parse_top(top),
+        k=options.parse_lengths(k),
         break_ties=break_ties.value,
         ties=options.value(ties),
         mode=options.value(mode),
@@ -96,12 +95,10 @@ def run(
     risks: Path | None,
     predictions: Mapping[str, str],
     models: Sequence[str] | None,
-    out: Path,
     *,
+    folder: Folder,
     quiet: bool,
     suffix: str = ".csv",
-    shard: int = 2000,
-    fresh: bool = False,
     dask: str | None = None,
     **given: Any,
 ) -> Sweep:
@@ -114,8 +111,8 @@ def run(
         risks=None if risks is None else str(risks),
         **given,
     )
+    out = folder.path
     make_folder(out)
-    work = plan.work_in(out / "evaluate.parts", shard=shard, fresh=fresh, keep=True)
     with writing(out / REPORT):
         (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
@@ -123,16 +120,10 @@ def run(
     audited = audit(labels, plan.predictions)
     if not quiet and (grave := serious(audited)):
         complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
-
-    def before(number: int, label: str) -> None:
-        if not quiet:
-            say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
-
     runs = []
-    for done, made in plan.runs_in(work, progress=not quiet, before=before, scheduler=dask):
+    for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
-        made.give(out / posterior_name(done.label))
         runs.append(done)
     swept = plan.sweep(runs)
     if not quiet:
@@ -140,7 +131,6 @@ def run(
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None}, audit=audited)
-    work.remove()
     return swept
 
 
@@ -150,7 +140,7 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
         tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY)]
-        written = ", ".join((*tables, f"{len(swept.runs)} × posterior-*.nc", REPORT))
+        written = ", ".join((*tables, f"{len(swept.runs)} × posterior-*", REPORT))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)

@@ -42,7 +42,7 @@ class Per(StrEnum):
 
 
 class BreakTies(StrEnum):
-    """Order of equal scores, and of equal plausibilities."""
+    """Order of equal predictions, and of equal plausibilities."""
 
     order = "order"
     random = "random"
@@ -121,14 +121,17 @@ PriorOption = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Cases that are computed and kept at a time.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has finished.")]
+Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases that are sampled and kept at a time.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Keep posteriors as Zarr stores, in shards, also of fewer cases than --shard.")
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again, whatever is there.")]
 PredictionFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--predictions",
         metavar="NAME=FILE",
-        help="Scores of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
+        help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -142,10 +145,14 @@ ModelNames = Annotated[
         rich_help_panel=_MODEL,
     ),
 ]
-Top = Annotated[str | None, typer.Option(metavar="K1,K2", help="Lengths of the classifiers' lists, by default 1,2,3.")]
+Lengths = Annotated[
+    str | None, typer.Option("--k", metavar="K1,K2", help="Lengths of the classifiers' lists. By default 1,2,3.")
+]
 BreakTiesOption = Annotated[
     BreakTies,
-    typer.Option("--break-ties", help="Equal scores and equal plausibilities: in class order, or at random."),
+    typer.Option(
+        "--break-ties", help="Order of equal predictions, and of equal plausibilities."
+    ),
 ]
 Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default 250.", rich_help_panel=_SAMPLING)]
 Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]
@@ -157,14 +164,14 @@ Dask = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786, whose workers compute the shards.",
+        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers do the computing.",
         rich_help_panel=_SAMPLING,
     ),
 ]
 Format = Annotated[
-    TableFormat, typer.Option("--format", help="Of the tables: Parquet is smaller and quicker for many cases.")
+    TableFormat, typer.Option("--format", help="Format of the tables. Parquet is smaller and faster for many cases.")
 ]
-Seed = Annotated[int, typer.Option(help="Of all random numbers.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if chains did not converge.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
 
@@ -290,7 +297,7 @@ def parse_numbers(text: str, what: str, such_as: str) -> list[float]:
         ) from None
 
 
-def parse_top(text: str | None) -> list[int] | None:
+def parse_lengths(text: str | None) -> list[int] | None:
     """Read the lengths of the lists.
 
     Raises
@@ -300,7 +307,7 @@ def parse_top(text: str | None) -> list[int] | None:
 
     Examples
     --------
-    >>> parse_top("1,3")
+    >>> parse_lengths("1,3")
     [1, 3]
     """
     if text is None:
@@ -309,7 +316,7 @@ def parse_top(text: str | None) -> list[int] | None:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise ArgumentError(
-            f"--top must be whole numbers parted by commas, but {text!r} was given: write for example 1,3."
+            f"--k must be whole numbers separated by commas, but {text!r} was given: write for example 1,3."
         ) from None
 
 

@@ -4,8 +4,9 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -40,6 +41,11 @@ def console(*, stderr: bool = False) -> Console:
 def say(text: str, *, stderr: bool = False) -> None:
     """Print a line as it is: names may contain what looks like markup, and commands are to be copied whole."""
     console(stderr=stderr).print(Text(text), soft_wrap=True)
+
+
+def speaker(quiet: bool) -> Callable[[str], None]:
+    """Return a function that says how far the work has come, or that says nothing."""
+    return (lambda text: None) if quiet else partial(say, stderr=True)
 
 
 def complain(text: str, what: str = "Error") -> None:

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from plausibly import annotations as annotated
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, main_table, make_folder, say, write_svg, write_table, writing
+from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
 from plausibly.errors import ArgumentError
 from plausibly.plots import ranking_by_reliability
-from plausibly.sweeps import Plan, Sweep
+from plausibly.sweeps import Folder, Plan, Sweep
 
 TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
 _PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
@@ -41,13 +41,14 @@ def sweep(
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
-    top: options.Top = None,
+    k: options.Lengths = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="By which to rank the classifiers, such as top3_average_overlap.")
+        str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
     ] = "top1_accuracy",
     break_ties: options.BreakTiesOption = options.BreakTies.order,
     seed: options.Seed = 0,
     shard: options.Shard = 2000,
+    resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
@@ -60,8 +61,9 @@ def sweep(
 
     Writes sweep.csv (a row per classifier, model, reliability and metric), sweep.nc (the same as arrays, the point
     estimates at infinite reliability), rankings.csv (how each run ranks the classifiers by one metric, and where that
-    changes) and rankings.svg (the same as a figure). Posteriors are not kept. What is finished is kept in
-    FOLDER/sweep.parts until everything is: after an interruption, the same command goes on.
+    changes), rankings.svg (the same as a figure), and a posterior-….nc for each model and reliability. Posteriors that
+    are in FOLDER already are reused, if they are of the same data, arguments and versions. Above one shard of cases
+    they are Zarr stores, posterior-….zarr, and an interrupted one is continued.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions or ())
@@ -72,7 +74,7 @@ def sweep(
         named,
         options.parse_models(model or options.usual_models(read)),
         risks=None if risks is None else str(risks),
-        k=options.parse_top(top),
+        k=options.parse_lengths(k),
         break_ties=break_ties.value,
         ties=options.value(ties),
         mode=options.value(mode),
@@ -88,16 +90,9 @@ def sweep(
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
     make_folder(out)
-    work = plan.work_in(out / "sweep.parts", shard=shard, fresh=fresh)
     runs = []
-    for done, _ in plan.runs_in(
-        work,
-        progress=not quiet,
-        scheduler=dask,
-        before=lambda number, label: (
-            None if quiet else say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
-        ),
-    ):
+    folder = Folder(out, shard, resume, fresh)
+    for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         write_table(done.metrics(), out / TABLE, append=bool(runs))
         runs.append(done)
     swept = plan.sweep(runs)
@@ -106,11 +101,10 @@ def sweep(
     with writing(out / ARRAYS):
         swept.dataset.to_netcdf(out / ARRAYS, engine="h5netcdf")
     write_svg(figure(swept, metric), out / FIGURE)
-    work.remove()
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
-        say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS} and {FIGURE} to {out}")
+        say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
     rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
     changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
     if changes:

@@ -1,33 +1,31 @@
-"""``evaluate``: arguments checked, the work divided, and the result named."""
+"""``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.annotations import read_risks
-from plausibly.cluster import Cluster
+from plausibly.annotations import Annotations, read_risks
+from plausibly.annotators import annotator_agreement
+from plausibly.cluster import map_on
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._metrics import check_metrics, metric_digests
-from plausibly.evaluation._ranges import Evaluation, Found, join
-from plausibly.evaluation._slices import PAIRS, Source
-from plausibly.evaluation._weights import RiskWeights, check_weights
-from plausibly.fingerprint import data_digest, file_digest, surroundings
+from plausibly.evaluation._measure import Found, Measures, join, measure
+from plausibly.evaluation._metrics import SMALLER, check_metrics
+from plausibly.evaluation._ranges import CASES, Range, Ranges
+from plausibly.evaluation._sums import all_rows, metric_sums
+from plausibly.evaluation._weights import check_weights
 from plausibly.metrics import Metric
-from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
-from plausibly.posterior import COMPRESSION, annotations_of, check_path, opened, posterior_digest, reading
-from plausibly.posterior._shards import Shards, check_shard, work_through
+from plausibly.posterior import annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
@@ -42,28 +40,24 @@ def evaluate(
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
-    ties: Literal["order", "random"] = "order",
+    break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
-    progress: bool = False,
-    out: str | PathLike[str] | None = None,
-    shard: int = 2000,
-    fresh: bool = False,
+    progress: bool = True,
     scheduler: Any = None,
 ) -> xr.Dataset:
     """Measure classifiers, and the annotations themselves, against draws of the plausibilities.
 
-    Draws are read in slices of cases and never held dense: a posterior that does not fit into memory is given by the
+    Draws are read in ranges of cases and never held dense: a posterior that does not fit into memory is given by the
     name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
-    cases and classifiers. With ``out``, memory for draws, and for what is computed from them, is bounded by a shard;
-    what is held of all cases are the annotations, the predictions (in ``.npy`` files, they stay there), and the results
-    by case in single precision: about 100 bytes a case for each classifier.
+    cases and classifiers. What is held of all cases are the annotations, the predictions (in ``.npy`` files, they stay
+    there), and the results by case in single precision: about 100 bytes a case for each classifier.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`.
+        Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
     predictions
-        Scores of each classifier by its name: an array (case, class), a data frame, or a path that
+        Predictions of each classifier by its name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. It may be empty.
     k
         Lengths of the lists, each at most the number of classes; by default 1, 2 and 3, as far as there are so many.
@@ -82,27 +76,16 @@ def evaluate(
         are the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup;
         see :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a
         draw in which none has weight; at the point estimate a case weighs what it does on average.
-    ties
-        Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
+    break_ties
+        Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
-        Of the split of the remainder among the unnamed classes, and of random ties.
+        Random seed of the split of the remainder among the unnamed classes, and of random ties.
     progress
-        Show a bar.
-    out
-        A file to write the results to (netCDF, which :func:`xarray.load_dataset` reads), in shards of cases, so that
-        nothing is lost: after an interruption, the same call goes on with the shards that are finished, which it keeps
-        beside the file in a folder of its name with ``.parts``, and ends with the same bytes. Posterior, predictions,
-        metrics and all other arguments have to be the same then. Metrics of your own are compared by their code and by
-        what it uses; a warning says of what that is not possible.
-    shard
-        Cases in a shard. Sums over cases are added up shard by shard, with ``out`` and without.
-    fresh
-        Start over, and forget what an interrupted call has finished.
+        Show a bar, on a terminal or in a notebook.
     scheduler
-        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the shards, as for
-        :func:`plausibly.aggregate`: to the same bytes, with ``out`` and without. They are sent the draws and the
-        predictions of their cases (4 bytes for each draw of a slot: 50 MB of 2,000 cases with six slots and 1,000
-        draws), so they need neither the disk of this process nor the files.
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the ranges, to the
+        same results. They are sent the draws and the predictions of their cases (at most 2 MB for each slot of a case),
+        so they need neither the disk of this process nor the files.
 
     Returns
     -------
@@ -113,12 +96,11 @@ def evaluate(
         point estimate. The attribute ``better`` of the first says which way is better. Your own metrics likewise.
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
-        :func:`plausibly.annotators.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of
-        draws that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the
-        greatest plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws;
-        ``expected_risk_mean``, ``_min`` and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty``
-        (case), the greater of the probabilities up to the threshold and above, averaged over the posterior.
-        With ``weights``: ``case_weight``
+        :func:`plausibly.annotators.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of draws
+        that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the
+        greatest plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``,
+        ``_min`` and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of
+        the probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``
         (case), the mean over draws.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the
@@ -128,13 +110,13 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes`` or ``ties`` is out of
-        range, weights do not fit or are negative, or a metric is no function of two vectors to a number or has the
-        name of another.
+        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes`` or ``break_ties`` is
+        out of range, weights do not fit or are negative, or a metric is no function of two vectors to a number or has
+        the name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
-        If a file cannot be read, or ``out`` cannot be written.
+        If a file cannot be read.
     ClusterError
         If the cluster cannot be reached or fails, or its workers have other versions than this process.
     AnnotationError
@@ -155,114 +137,123 @@ def evaluate(
     >>> results["top1_accuracy"].values.tolist(), results["top1_accuracy_point"].values.tolist()
     ([[0.0, 1.0]], [1.0])
     """
+    options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
+    options |= {"break_ties": break_ties, "seed": seed, "progress": progress, "scheduler": scheduler}
+    return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
+
+
+def evaluate_by_level(
+    posterior: Posterior | str | PathLike,
+    predictions: Mapping[str, Any],
+    *,
+    k: int | Sequence[int] | None = None,
+    sizes: int | Sequence[int] | None = None,
+    risks: Any = None,
+    metrics: Mapping[str, Metric | Function] | None = None,
+    weights: ArrayLike | None = None,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+    progress: bool = True,
+    scheduler: Any = None,
+    by_level: bool = True,
+) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
+    """Evaluate, and in the same pass over the draws, each risk level's subgroup; see :func:`evaluate`.
+
+    Returns
+    -------
+    The results; and for each level the mean number of cases in it (of their weights), with the metrics by draw and at
+    the point estimate.
+    """
     named = named_predictions(predictions)
     from_file = isinstance(posterior, str | PathLike)
-    if out is not None:
-        check_path(out)
-    check_shard(shard)
-    with (
-        nullcontext() if scheduler is None else Cluster(scheduler) as cluster,
-        opened(posterior) if from_file else reading(posterior) as source,
-        Progress(progress) as bars,
-    ):
+    with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
-        k = [size for size in SIZES if size <= n_classes] if k is None else _several(k)
-        ks = list(dict.fromkeys(check_size("k", size, n_classes) for size in k))
-        if not ks:
-            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
-        sizes = [size for size in SIZES if size <= n_classes] if sizes is None else _several(sizes)
-        sizes = list(dict.fromkeys(check_size("sizes", size, n_classes) for size in sizes))
-        check_ties(ties)
-        own = check_metrics({} if metrics is None else metrics, n_classes)
-        levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes))
-        draws = Source(source, seed, PAIRS)
-        if weights is None or isinstance(weights, RiskWeights):
-            weighting = weights
-        else:
-            weighting = check_weights(weights, draws.n_draws, annotations.cases)
-        scores = [line_up(given, annotations) for given in named.values()]
-        constants = source["constant_data"]
-        evaluation = Evaluation(
-            draws,
-            annotations,
-            scores,
-            certainty=constants["score_certainty"].values if "score_certainty" in constants else None,
-            ks=ks,
-            sizes=sizes,
-            own=own,
-            ties=ties,
-            risks=levels,
-            weights=weighting,
+        check_break_ties(break_ties)
+        asked = Measures(
+            check_lengths("k", k, n_classes),
+            check_lengths("sizes", sizes, n_classes),
+            check_metrics({} if metrics is None else metrics, n_classes),
+            break_ties,
+            None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
+            by_level,
         )
-        advance = bars.task("Evaluating", draws.n_cases, "cases")
-        attrs = {name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
-        coords = {
-            "classifier": np.array(list(named), dtype=str),
-            "draw": np.arange(draws.n_draws),
-            "chain": ("draw", np.repeat(np.arange(draws.n_chains), draws.draws_per_chain)),
-            "case": annotations.cases,
-        }
-        if levels is not None:
-            coords["risk_level"] = np.arange(N_LEVELS)
+        ranges = Ranges(source, seed)
+        checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
+        lined_up = [line_up(given, annotations) for given in named.values()]
+        advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
-        def results(found: Found) -> xr.Dataset:
-            # Coordinates first: written after what has them, they would be attached to each of it anew.
-            empty = xr.Dataset(coords=coords, attrs=attrs | {"ties": ties, "seed": seed})
-            return empty.assign(evaluation.variables(found))
+        def parts() -> Iterator[tuple[Range, list[np.ndarray], np.ndarray | None]]:
+            for cases in ranges:
+                own = [np.array(values[cases.cases]) for values in lined_up]
+                yield cases, own, None if checked is None else checked[:, cases.cases]
 
-        ranges = [slice(first, min(first + shard, draws.n_cases)) for first in range(0, draws.n_cases, int(shard))]
-        usual = min(int(shard), draws.n_cases)
+        def watched() -> Iterator[Found]:
+            work = partial(_measure, asked)
+            for found in map(work, parts()) if scheduler is None else map_on(scheduler, work, parts()):
+                advance(found.by_case["metrics"].shape[-1])
+                yield found
 
-        def in_shards(shards: Shards) -> xr.Dataset:
-            paths = work_through(
-                shards,
-                [cases.stop - cases.start for cases in ranges],
-                lambda number: evaluation.range(ranges[number], usual).compute(),
-                Found.write,
-                advance,
-                None if cluster is None else partial(cluster.compute, part, Found.write),
+        found = join(watched(), ranges.n_cases)
+        by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
+        if asked.risks is not None:
+            by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
+        constants = source["constant_data"]
+        if "score_certainty" in constants:
+            by_case["score_certainty"] = "case", constants["score_certainty"].values
+        by_case["annotator_agreement"] = "case", _agreement(annotations)
+        empty = xr.Dataset(
+            coords={
+                "classifier": np.array(list(named), dtype=str),
+                "draw": np.arange(ranges.n_draws),
+                "chain": ("draw", np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)),
+                "case": annotations.cases,
+            }
+            | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
+            attrs={name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
+            | {"break_ties": break_ties, "seed": seed},
+        )
+        results = empty.assign(_by_draw(asked, found, 0) | by_case)
+        levels = [
+            (
+                float(found.weight[group, -1]),
+                empty.drop_dims("case").assign(_by_draw(asked, found, group, by_case=False)),
             )
-            return results(join(map(Found.read, paths), draws.n_cases))
-
-        def part(number: int) -> Callable[[], Found]:
-            return evaluation.range(ranges[number], usual).loaded().compute
-
-        if out is None and cluster is None:
-            found = (evaluation.range(cases, usual).compute(advance) for cases in ranges)
-            return results(join(found, draws.n_cases))
-        if out is None:
-            with TemporaryDirectory(prefix="plausibly-") as folder:
-                return in_shards(Shards(Path(folder), {}))
-        manifest = {
-            "work": "evaluate",
-            "posterior": file_digest(Path(posterior)) if from_file else posterior_digest(source),
-            **{f"predictions of {name}": data_digest(values) for name, values in zip(named, scores, strict=True)},
-            "k": ks,
-            "sizes": sizes,
-            "risks": None if levels is None else data_digest(levels),
-            **metric_digests(own),
-            "weights": None if weighting is None else weighting.digest(),
-            "ties": ties,
-            "seed": int(seed),
-            "shard": int(shard),
-            "surroundings": surroundings(),
-        }
-        shards = Shards(Path(out).with_name(f"{Path(out).name}.parts"), manifest, fresh=fresh)
-        whole = in_shards(shards)
-        shards.hand_over(shards.add(len(ranges), partial(write_results, whole), 2**16 + whole.nbytes), Path(out))
-        return whole
+            for group in range(1, len(found.weight))
+        ]
+        return results, levels
 
 
-def write_results(results: xr.Dataset, path: Path) -> None:
-    """Write results as netCDF, compressed; the same results always give the same bytes."""
-    encoding = {
-        str(name): COMPRESSION
-        for name, variable in results.variables.items()
-        if variable.dtype.kind in "fiub" and variable.ndim and variable.size
-    }
-    results.to_netcdf(path, engine="h5netcdf", encoding=encoding)
+def _measure(asked: Measures, part: tuple[Range, list[np.ndarray], np.ndarray | None]) -> Found:
+    return measure(asked, *part)
 
 
-def _several(numbers: int | Sequence[int]) -> Sequence[int]:
-    return [numbers] if np.ndim(numbers) == 0 else list(numbers)
+def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True) -> dict[str, Any]:
+    """Divide the sums of all cases, or of a subgroup; with the means by case."""
+    rows, variables = all_rows(asked.ks, asked.own), {}
+    with np.errstate(invalid="ignore"):  # draws in which nothing has weight
+        for number, (name, (metric, k)) in enumerate(asked.names.items()):
+            less = metric in SMALLER if k else asked.own[name].better == "smaller"
+            values = metric_sums(found.sums[group], rows, metric, k) / found.weight[group]
+            variables[name] = ("classifier", "draw"), values[:, :-1], {"better": "smaller" if less else "greater"}
+            if by_case:
+                variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
+            variables[f"{name}_point"] = ("classifier",), values[:, -1]
+    return variables
+
+
+def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
+    """Agreement of the annotators, some cases at a time, since it needs more memory than the annotations."""
+    starts = range(0, annotations.n_cases, CASES)
+    some = (np.arange(first, min(first + CASES, annotations.n_cases)) for first in starts)
+    return np.concatenate([annotator_agreement(annotations.select(cases)).astype(np.float32) for cases in some])
+
+
+def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:
+    """Refuse lengths of lists, or sizes of sets, that are out of range; by default there are up to three."""
+    if given is None:
+        return [size for size in SIZES if size <= n_classes]
+    found = [check_size(name, size, n_classes) for size in ([given] if np.ndim(given) == 0 else list(given))]
+    if name == "k" and not found:
+        raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
+    return list(dict.fromkeys(found))

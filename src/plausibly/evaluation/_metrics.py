@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.fingerprint import code_digest
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function, as_metric, check_function
 
@@ -43,11 +42,3 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         found[name] = as_metric(given)
         check_function(found[name].function, n_classes, f"metric {name!r}")
     return found
-
-
-def metric_digests(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """What a manifest says of the user's own metrics."""
-    return {
-        f"metric {name}": f"{code_digest(metric.function, f'metric {name!r}')}, {metric.better}"
-        for name, metric in metrics.items()
-    }

@@ -1,5 +1,6 @@
 """Subgroups whose members are uncertain: how much each case belongs to one, in every draw."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -8,9 +9,9 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._risk import membership
-from plausibly.evaluation._slices import Source
-from plausibly.metrics._inputs import check_ties
+from plausibly.evaluation._ranges import Range, Ranges
+from plausibly.evaluation._risk import level_plausibility
+from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import annotations_of
 
@@ -21,14 +22,14 @@ def risk_weights(
     level: int,
     of: Literal["class", "level", "plausibility"] = "class",
     *,
-    ties: Literal["order", "random"] = "order",
+    break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
 ) -> Float[np.ndarray, "draw case"]:
     """Membership of the cases in the subgroup of a risk level, draw by draw.
 
     Whether a case is of high risk is as uncertain as its plausibilities. As ``weights`` of :func:`plausibly.evaluate`
     the subgroup is another one in every draw, and a metric's spread over draws holds that uncertainty too; ``seed`` and
-    ``ties`` should be the same there.
+    ``break_ties`` should be the same there.
 
     Parameters
     ----------
@@ -41,10 +42,10 @@ def risk_weights(
     of
         A case belongs to the level of its most plausible class (``"class"``), to the level whose classes together are
         most plausible (``"level"``), or to every level by its plausibility (``"plausibility"``).
-    ties
+    break_ties
         Equal plausibilities of classes in class order (``"order"``) or at random (``"random"``).
     seed
-        Of the split of the remainder, and of random ties.
+        Random seed of the split of the remainder, and of random ties.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def risk_weights(
     Raises
     ------
     ArgumentError
-        If ``level``, ``of`` or ``ties`` is none of those above.
+        If ``level``, ``of`` or ``break_ties`` is none of those above.
     AnnotationError
         If ``risks`` do not fit the classes.
 
@@ -69,7 +70,7 @@ def risk_weights(
     >>> high.shape, bool(0.2 < high.mean() < 0.5)
     ((2000, 1), True)
     """
-    check_ties(ties)
+    check_break_ties(break_ties)
     if isinstance(level, bool) or level not in range(N_LEVELS):
         raise ArgumentError(f"level must be 0, 1 or 2, but {level!r} was given: choose low, medium or high so.")
     if of not in ("class", "level", "plausibility"):
@@ -77,14 +78,21 @@ def risk_weights(
             f'of must be "class", "level" or "plausibility", but {of!r} was given: choose one of the three.'
         )
     levels = np.asarray(read_risks(risks, annotations_of(posterior).classes))
-    return membership(Source(posterior, seed), levels, level, of, ties).T
+
+    def member(cases: Range) -> Float[np.ndarray, "case draw"]:
+        if of == "class":
+            return levels[cases.lists(1, break_ties)[0]] == level
+        masses = level_plausibility(cases, levels)
+        return masses[level] if of == "plausibility" else masses.argmax(axis=0) == level
+
+    return _by_draw(posterior, seed, member)
 
 
 def class_weights(
     posterior: Posterior,
     classes: Any,
     *,
-    ties: Literal["order", "random"] = "order",
+    break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
 ) -> Float[np.ndarray, "draw case"]:
     """Whether the most plausible class of each case is among given ones, draw by draw.
@@ -95,7 +103,7 @@ def class_weights(
         From :func:`plausibly.aggregate` or :func:`plausibly.load`.
     classes
         Names of classes.
-    ties, seed
+    break_ties, seed
         As for :func:`risk_weights`.
 
     Returns
@@ -105,7 +113,7 @@ def class_weights(
     Raises
     ------
     ArgumentError
-        If ``ties`` is unknown, or there is no such class.
+        If ``break_ties`` is unknown, or there is no such class.
 
     Examples
     --------
@@ -114,7 +122,7 @@ def class_weights(
     >>> class_weights(posterior, ["wart"]).tolist()
     [[1.0]]
     """
-    check_ties(ties)
+    check_break_ties(break_ties)
     names = annotations_of(posterior).classes
     wanted = np.asarray([classes] if isinstance(classes, str) else list(classes), dtype=str)
     unknown = [str(name) for name in wanted if name not in names]
@@ -122,8 +130,14 @@ def class_weights(
         what = repr(unknown[0]) if unknown else "none at all"
         raise ArgumentError(f"classes must be names of this posterior's classes, but {what} was given: choose some.")
     member = np.isin(names, wanted)
-    source = Source(posterior, seed)
-    out = np.empty((source.n_draws, source.n_cases), np.float32)
-    for part in source.draws():
-        out[:, part.cases] = member[part.lists(1, ties)[0]].T
+    return _by_draw(posterior, seed, lambda cases: member[cases.lists(1, break_ties)[0]])
+
+
+def _by_draw(
+    posterior: Posterior, seed: int, member: Callable[[Range], Float[np.ndarray, "case draw"]]
+) -> Float[np.ndarray, "draw case"]:
+    ranges = Ranges(posterior, seed)
+    out = np.empty((ranges.n_draws, ranges.n_cases), np.float32)
+    for cases in ranges:
+        out[:, cases.cases] = member(cases).T
     return out

@@ -1,79 +1,15 @@
-"""How much cases count, in every draw: given as an array, or by a subgroup whose members are uncertain."""
+"""How much cases count, in every draw."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from plausibly.annotations._names import _show, some
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._accumulators import Weights
-from plausibly.evaluation._risk import membership
-from plausibly.evaluation._slices import Source
-from plausibly.fingerprint import data_digest
-
-
-class Weighing(Protocol):
-    """What gives weights to the cases of a range, so that those of all cases need not be held."""
-
-    def range(self, cases: slice) -> "Weighing":
-        """Keep what gives weights to neighbouring cases."""
-        ...
-
-    def of(self, source: Source) -> Weights:
-        """Weights of the cases of ``source``, which are all that this gives weights to; draws run fastest."""
-        ...
-
-    def digest(self) -> str:
-        """What they depend on."""
-        ...
-
-
-@dataclass(frozen=True)
-class GivenWeights:
-    """Weights of a single draw, the same in all, or of every draw."""
-
-    values: Float[np.ndarray, "draw case"]
-
-    def range(self, cases: slice) -> "GivenWeights":
-        """See :class:`Weighing`."""
-        return GivenWeights(self.values[:, cases])
-
-    def of(self, source: Source) -> Weights:
-        """See :class:`Weighing`."""
-        return np.ascontiguousarray(np.broadcast_to(self.values, (source.n_draws, source.n_cases)).T)
-
-    def digest(self) -> str:
-        """See :class:`Weighing`."""
-        return data_digest(self.values)
-
-
-@dataclass(frozen=True)
-class RiskWeights:
-    """Membership in the subgroup of a risk level (:func:`plausibly.evaluation.risk_weights`) times weights by case."""
-
-    risks: Int[np.ndarray, " class"]
-    level: int
-    ties: str
-    times: Float[np.ndarray, " case"] | None = None
-
-    def range(self, cases: slice) -> "RiskWeights":
-        """See :class:`Weighing`."""
-        return self if self.times is None else replace(self, times=self.times[cases])
-
-    def of(self, source: Source) -> Weights:
-        """See :class:`Weighing`."""
-        weights = membership(source, self.risks, self.level, "class", self.ties)
-        return weights if self.times is None else weights * self.times[:, None]
-
-    def digest(self) -> str:
-        """See :class:`Weighing`."""
-        return data_digest(self.risks, self.level, self.ties, self.times)
-
 
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 
@@ -104,14 +40,16 @@ def _by_name(weights: Any, cases: np.ndarray) -> Any:
     return np.take(np.asarray(weights), place, axis=axis)
 
 
-def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> "GivenWeights":
-    """Refuse weights that do not fit."""
+def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[np.ndarray, "draw case"]:
+    """Refuse weights that do not fit; those that are the same in all draws get a single row."""
     n_cases = len(cases)
     weights = _by_name(weights, cases)
     try:
         values = np.asarray(weights)
     except ValueError as error:
-        raise ArgumentError("weights must be an array, but rows differ in length: mend them.") from error
+        raise ArgumentError(
+            "weights must be an array, but rows differ in length: give all rows the same length."
+        ) from error
     if values.dtype.kind not in "biuf":
         raise ArgumentError(f"weights must be numbers, but {_show(weights)} was given: convert them to numbers.")
     if values.shape not in ((n_cases,), (n_draws, n_cases)):
@@ -123,8 +61,8 @@ def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> "Given
     if len(wrong):
         place = tuple(int(at) for at in wrong[0])
         raise ArgumentError(
-            f"weights must be finite numbers that are not negative, but {values[place]} stands at {place}: mend it, or "
-            "give 0 to what does not count."
+            f"weights must be finite numbers that are not negative, but {values[place]} stands at {place}: give 0 to "
+            "what does not count."
         )
     if not values.any():
         raise ArgumentError("weights must not all be 0, but they are: give weight to at least one case.")
@@ -133,4 +71,4 @@ def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> "Given
             f"the greatest weight must be between {_LEAST:g} and {1 / _LEAST:g}, but it is {values.max()}: scale them, "
             "since only their ratios count."
         )
-    return GivenWeights(values.astype(np.float32).reshape(-1, n_cases))
+    return values.astype(np.float32).reshape(-1, n_cases)

@@ -15,9 +15,9 @@ metric. Of the annotations alone, per case: ``certainty``, the share of draws in
 ``annotation_certainty``, that of the most frequent set; ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``
 for classes that have risk levels. ``mean_average_overlap`` compares partial rankings without draws.
 
-**Ties.** Equal scores, and equal plausibilities, go in class order (``ties="order"``), the lower index first; or at
-random (``ties="random"`` with a ``seed``), independently for scores and plausibilities, for every draw and case. How
-much that matters is the difference between the two.
+**Ties.** Equal scores, and equal plausibilities, go in class order (``break_ties="order"``), the lower index first; or
+at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for every draw and
+case. How much that matters is the difference between the two.
 
 Most depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists without
 ever holding draws × cases × classes numbers; the functions here are for arrays small enough to hold. They work inside

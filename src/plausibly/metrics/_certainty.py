@@ -8,12 +8,16 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import Ties, as_array, check_plausibilities, check_size
+from plausibly.metrics._inputs import BreakTies, as_array, check_plausibilities, check_size
 from plausibly.metrics._lists import ranked, set_certainty
 
 
 def annotation_certainty(
-    plausibilities: Float[ArrayLike, "draw case class"], size: int = 1, *, ties: Ties = "order", seed: int = 0
+    plausibilities: Float[ArrayLike, "draw case class"],
+    size: int = 1,
+    *,
+    break_ties: BreakTies = "order",
+    seed: int = 0,
 ) -> Float[Array, " case"]:
     """Share of the draws that agree on the set of the ``size`` most plausible classes.
 
@@ -26,10 +30,10 @@ def annotation_certainty(
         Draws of the class distributions; finite, not negative.
     size
         Size of the set, at most the number of classes.
-    ties
+    break_ties
         Equal plausibilities in class order (``"order"``) or in random order (``"random"``).
     seed
-        Of the random order.
+        Random seed of the random order.
 
     Returns
     -------
@@ -54,14 +58,14 @@ def annotation_certainty(
     plausibilities = check_plausibilities(plausibilities)
     n_classes = plausibilities.shape[2]
     size = check_size("size", size, n_classes)
-    return set_certainty(ranked(plausibilities, size, ties, seed, 1), n_classes)
+    return set_certainty(ranked(plausibilities, size, break_ties, seed, 1), n_classes)
 
 
 def certainty(
     plausibilities: Float[ArrayLike, "draw case class"],
     sets: Int[ArrayLike, "case size"],
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
     """Share of the draws in which given classes are the most plausible ones.
@@ -72,10 +76,10 @@ def certainty(
         Draws of the class distributions; finite, not negative.
     sets
         For each case the indices of ``size`` different classes, in any order.
-    ties
+    break_ties
         Equal plausibilities in class order (``"order"``) or in random order (``"random"``).
     seed
-        Of the random order.
+        Random seed of the random order.
 
     Returns
     -------
@@ -113,5 +117,5 @@ def certainty(
                 f"sets must hold different classes from 0 to {n_classes - 1}, but that of case {case} is "
                 f"{np.asarray(sets)[case].tolist()}: name each class once."
             )
-    plausible = jnp.sort(ranked(plausibilities, sets.shape[1], ties, seed, 1), axis=-1)
+    plausible = jnp.sort(ranked(plausibilities, sets.shape[1], break_ties, seed, 1), axis=-1)
     return jnp.mean(jnp.all(plausible == jnp.sort(jnp.asarray(sets), axis=-1), axis=-1), axis=0)

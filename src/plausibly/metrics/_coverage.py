@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from plausibly.metrics._inputs import Ties, check_plausibilities, check_predictions, check_size
+from plausibly.metrics._inputs import BreakTies, check_plausibilities, check_predictions, check_size
 from plausibly.metrics._lists import ranked
 
 
@@ -13,7 +13,7 @@ def coverage(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Sum of the plausibilities of the ``k`` classes that the classifier scores highest.
@@ -37,6 +37,6 @@ def coverage(
     plausibilities = check_plausibilities(plausibilities)
     predictions = check_predictions(predictions, plausibilities.shape[1:])
     k = check_size("k", k, plausibilities.shape[2])
-    predicted = ranked(predictions, k, ties, seed, 0)
+    predicted = ranked(predictions, k, break_ties, seed, 0)
     covered = jnp.take_along_axis(jnp.asarray(plausibilities), predicted[None], axis=-1)
     return jnp.sum(covered, axis=-1).astype(jnp.float32)

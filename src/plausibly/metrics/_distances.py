@@ -3,7 +3,7 @@
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from plausibly.metrics._inputs import Ties
+from plausibly.metrics._inputs import BreakTies
 from plausibly.metrics._rankings import list_metric
 
 
@@ -12,7 +12,7 @@ def kendall_tau(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Kendall's distance between the lists of the ``k`` highest scores and the ``k`` highest plausibilities.
@@ -21,7 +21,7 @@ def kendall_tau(
     that it has; a pair of which one list has both classes and the other neither counts 1/2. Divided by the distance of
     lists without a common class, k (3k − 1) / 2: 0 is best, and lists of the same classes are less than 1/3 apart.
 
-    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def kendall_tau(
     >>> kendall_tau([[0.7, 0.2, 0.1]], [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]], [[0.1, 0.3, 0.6]]], 2).tolist()
     [[0.0], [0.20000000298023224], [0.6000000238418579]]
     """
-    return list_metric("kendall_tau", predictions, plausibilities, k, ties, seed)
+    return list_metric("kendall_tau", predictions, plausibilities, k, break_ties, seed)
 
 
 def spearman_footrule(
@@ -44,7 +44,7 @@ def spearman_footrule(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Spearman's footrule between the lists of the ``k`` highest scores and the ``k`` highest plausibilities.
@@ -52,7 +52,7 @@ def spearman_footrule(
     How far each class of either list is from its place in the other, absent ones standing at place k + 1. Divided by
     the distance of lists without a common class, k (k + 1).
 
-    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
@@ -67,4 +67,4 @@ def spearman_footrule(
     >>> spearman_footrule([[0.7, 0.2, 0.1]], [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]]], 2).tolist()
     [[0.0], [0.3333333432674408]]
     """
-    return list_metric("spearman_footrule", predictions, plausibilities, k, ties, seed)
+    return list_metric("spearman_footrule", predictions, plausibilities, k, break_ties, seed)

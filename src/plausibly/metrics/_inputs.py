@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from plausibly.errors import ArgumentError
 
-Ties = Literal["order", "random"]
+BreakTies = Literal["order", "random"]
 
 
 def as_array(values: ArrayLike) -> np.ndarray | jax.Array:
@@ -20,10 +20,12 @@ def as_array(values: ArrayLike) -> np.ndarray | jax.Array:
         raise ArgumentError("an array is needed, but rows differ in length: give all rows the same length.") from error
 
 
-def check_ties(ties: str) -> None:
+def check_break_ties(break_ties: str) -> None:
     """Refuse a treatment of ties other than the two there are."""
-    if ties not in ("order", "random"):
-        raise ArgumentError(f'ties must be "order" or "random", but {ties!r} was given: choose one of the two.')
+    if break_ties not in ("order", "random"):
+        raise ArgumentError(
+            f'break_ties must be "order" or "random", but {break_ties!r} was given: choose one of them.'
+        )
 
 
 def check_size(name: str, size: int, n_classes: int) -> int:
@@ -72,4 +74,4 @@ def _check_values(name: str, values: np.ndarray | jax.Array, least: float) -> No
         return
     place = tuple(int(i) for i in np.argwhere(~(np.isfinite(values) & (values >= least)))[0])
     rule = "finite numbers" if least == -np.inf else "finite numbers that are not negative"
-    raise ArgumentError(f"{name} must be {rule}, but {values[place]} stands at {place}: mend or leave out that row.")
+    raise ArgumentError(f"{name} must be {rule}, but {values[place]} stands at {place}: fix or leave out that row.")

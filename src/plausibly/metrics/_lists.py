@@ -14,7 +14,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from plausibly.metrics._inputs import Ties, as_array, check_ties
+from plausibly.metrics._inputs import BreakTies, as_array, check_break_ties
 
 
 def ranked_classes(
@@ -71,11 +71,11 @@ def _ranked_by_jax(scores, k, tie_break):
     return lax.sort((-scores, -tie_break, classes), num_keys=2)[2][..., :k]
 
 
-def ranked(scores: ArrayLike, k: int, ties: Ties, seed: int, stream: int) -> Array:
+def ranked(scores: ArrayLike, k: int, break_ties: BreakTies, seed: int, stream: int) -> Array:
     """Rank with ties in class order or at random; different streams of one seed are independent."""
-    check_ties(ties)
+    check_break_ties(break_ties)
     scores, tie_break = as_array(scores), None
-    if ties == "random":
+    if break_ties == "random":
         tie_break = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), stream), scores.shape)
         tie_break = tie_break if isinstance(scores, jax.Array) else np.asarray(tie_break)
     return jnp.asarray(ranked_classes(scores, k, tie_break))

@@ -5,7 +5,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from plausibly.metrics._counts import count
-from plausibly.metrics._inputs import Ties
+from plausibly.metrics._inputs import BreakTies
 from plausibly.metrics._rankings import list_metric, place_lists
 
 
@@ -14,7 +14,7 @@ def top_k_accuracy(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Whether the most plausible class is among the ``k`` that the classifier scores highest.
@@ -29,10 +29,10 @@ def top_k_accuracy(
         Draws of the class distributions; finite, not negative.
     k
         Length of the classifier's list, at most the number of classes.
-    ties
+    break_ties
         Equal scores, and equal plausibilities, in class order (``"order"``) or in random order (``"random"``).
     seed
-        Of the random order.
+        Random seed of the random order.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def top_k_accuracy(
     >>> top_k_accuracy(predictions, draws, 1).tolist(), top_k_accuracy(predictions, draws, 2).tolist()
     ([[1.0], [0.0]], [[1.0], [1.0]])
     """
-    return list_metric("accuracy", predictions, plausibilities, k, ties, seed)
+    return list_metric("accuracy", predictions, plausibilities, k, break_ties, seed)
 
 
 def set_accuracy(
@@ -62,12 +62,12 @@ def set_accuracy(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Whether the ``k`` highest scores and the ``k`` highest plausibilities are the same set of classes.
 
-    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def set_accuracy(
     >>> set_accuracy([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[1.0], [0.0]]
     """
-    return list_metric("set_accuracy", predictions, plausibilities, k, ties, seed)
+    return list_metric("set_accuracy", predictions, plausibilities, k, break_ties, seed)
 
 
 def overlap(
@@ -90,12 +90,12 @@ def overlap(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Share of the ``k`` highest-scored classes that are among the ``k`` most plausible ones.
 
-    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def overlap(
     >>> overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[1.0], [0.5]]
     """
-    return list_metric("overlap", predictions, plausibilities, k, ties, seed)
+    return list_metric("overlap", predictions, plausibilities, k, break_ties, seed)
 
 
 def average_overlap(
@@ -118,12 +118,12 @@ def average_overlap(
     plausibilities: Float[ArrayLike, "draw case class"],
     k: int,
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, "draw case"]:
     """Mean of the overlaps at 1 … ``k``, which rewards having the best classes at the top of the list.
 
-    Arguments, ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
@@ -138,5 +138,5 @@ def average_overlap(
     >>> average_overlap([[0.7, 0.2, 0.1]], [[[0.3, 0.6, 0.1]], [[0.6, 0.1, 0.3]]], 2).tolist()
     [[0.5], [0.75]]
     """
-    predicted, plausible = place_lists(predictions, plausibilities, k, ties, seed)
+    predicted, plausible = place_lists(predictions, plausibilities, k, break_ties, seed)
     return sum(count("overlap", predicted, plausible, j) / jnp.float32(j) for j in range(1, k + 1)) / jnp.float32(k)

@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics._inputs import Ties, as_array, check_plausibilities
+from plausibly.metrics._inputs import BreakTies, as_array, check_plausibilities
 from plausibly.metrics._lists import ranked
 
 N_LEVELS = 3
@@ -81,7 +81,7 @@ def risk_certainty(
     risks: Int[ArrayLike, " class"],
     of: Literal["class", "level"] = "class",
     *,
-    ties: Ties = "order",
+    break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
     """Share of the draws that agree on a case's risk level.
@@ -93,10 +93,10 @@ def risk_certainty(
     of
         The level of a draw is that of its most plausible class (``"class"``), or the level whose classes together are
         most plausible (``"level"``).
-    ties
+    break_ties
         Equal plausibilities of classes, or of levels, in their order (``"order"``) or in random order (``"random"``).
     seed
-        Of the random order.
+        Random seed of the random order.
 
     Returns
     -------
@@ -121,11 +121,11 @@ def risk_certainty(
         raise ArgumentError(f'of must be "class" or "level", but {of!r} was given: choose one of the two.')
     if of == "level":
         values = risk_plausibility(plausibilities, risks)
-        level = ranked(values, 1, ties, seed, 1)[..., 0]
+        level = ranked(values, 1, break_ties, seed, 1)[..., 0]
     else:
         plausibilities = check_plausibilities(plausibilities)
         risks = _check_risks(risks, plausibilities.shape[2])
-        level = jnp.asarray(risks)[ranked(plausibilities, 1, ties, seed, 1)[..., 0]]
+        level = jnp.asarray(risks)[ranked(plausibilities, 1, break_ties, seed, 1)[..., 0]]
     return jnp.max(jnp.mean(jax.nn.one_hot(level, N_LEVELS), axis=0), axis=-1)
 
 

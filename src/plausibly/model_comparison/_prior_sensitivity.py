@@ -160,7 +160,7 @@ def prior_sensitivity(
         )
     rows = []
     for choice, value, plan in plans:
-        for run, _ in plan.runs(progress=progress):
+        for run in plan.runs(progress=progress):
             rows += _rows(run, choice, value)
     table = pd.DataFrame(rows)
     keys = ["model", "classifier", "metric"]

@@ -31,7 +31,7 @@ from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.fingerprint import data_digest
-from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._seal import is_sealed, seal
 from plausibly.posterior._split_remainder import dirichlet
@@ -308,29 +308,29 @@ def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
 
 def top_classes(
     posterior: Posterior,
-    depth: int,
+    k: int,
     seed: int = 0,
     *,
     cases: str | Sequence[str] | None = None,
-    ties: Literal["order", "random"] = "order",
-) -> Int[np.ndarray, "draw case {depth}"]:
-    """Rank the ``depth`` most plausible classes of each case in every draw, best first.
+    break_ties: Literal["order", "random"] = "order",
+) -> Int[np.ndarray, "draw case {k}"]:
+    """Rank the ``k`` most plausible classes of each case in every draw, best first.
 
     They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
-    that a list is wrong with a probability below 1e-9. Lists of different depth from one seed agree as far as they go,
-    and the lists of a case do not depend on the other cases.
+    that a list is wrong with a probability below 1e-9. Lists of different lengths from one seed agree as far as they
+    go, and the lists of a case do not depend on the other cases.
 
     Parameters
     ----------
     posterior
         From :func:`build_posterior` or :func:`load`.
-    depth
+    k
         Length of the lists, at most the number of classes.
     seed
-        Of the split of the remainder and of random ties.
+        Random seed of the split of the remainder, and of random ties.
     cases
         Names of the cases, in the order wanted; all by default.
-    ties
+    break_ties
         Equal plausibilities, such as the zeros of classes without mass, in class order (``"order"``) or at random
         (``"random"``).
 
@@ -341,20 +341,20 @@ def top_classes(
     Raises
     ------
     ArgumentError
-        If ``depth`` or ``seed`` is out of range or a case is unknown.
+        If ``k`` or ``seed`` is out of range or a case is unknown.
 
     Examples
     --------
     >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
     >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
     >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
-    >>> top_classes(posterior, depth=2).tolist()
+    >>> top_classes(posterior, k=2).tolist()
     [[[0, 1]], [[1, 0]]]
     """
     check_posterior(posterior)
     n_classes = int(posterior.attrs["n_classes"])
-    depth = check_size("depth", depth, n_classes)
-    check_ties(ties)
+    k = check_size("k", k, n_classes)
+    check_break_ties(break_ties)
     positions, names = _positions(posterior, cases)
     slots = slots_of(posterior)
     return rank_slots(
@@ -362,10 +362,10 @@ def top_classes(
         slots,
         positions,
         stream_words(case_keys(seed, names)),
-        depth,
+        k,
         n_classes=n_classes,
         concentration=float(posterior.attrs["concentration"]),
-        ties=ties,
+        break_ties=break_ties,
     )
 
 

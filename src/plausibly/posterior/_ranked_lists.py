@@ -6,7 +6,7 @@ this order,
 1. the named classes of positive plausibility, merged with those pieces of the remainder that rank among them
    (:mod:`plausibly.posterior._split_remainder`);
 2. if the remainder has mass, further unnamed classes in random order: they are exchangeable, and below every named one;
-3. the classes of plausibility exactly zero, in class order or, with ``ties="random"``, at random.
+3. the classes of plausibility exactly zero, in class order or, with ``break_ties="random"``, at random.
 
 All randomness comes from a key per case, so that a list depends neither on the other cases nor on its length: the list
 of three begins with the list of one.
@@ -36,7 +36,7 @@ def rank_slots(
     *,
     n_classes: int,
     concentration: float,
-    ties: str = "order",
+    break_ties: str = "order",
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
 
@@ -56,7 +56,7 @@ def rank_slots(
         Number of all classes.
     concentration
         Of the Dirichlet that splits the remainder, for each class.
-    ties
+    break_ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
     """
     by_slot = plausibility.T  # Draws run fastest in all that follows, so that operations run over long rows.
@@ -71,9 +71,9 @@ def rank_slots(
             index = first[part, None] + np.arange(count)
             rest = np.where(has_remainder[part, None], by_slot[end[part] - 1], 0)
             bucket = _Bucket(slots.class_index[index], select(words, part), n_classes, rest)
-            values, classes = bucket.top_named(by_slot, index, depth, ties)
+            values, classes = bucket.top_named(by_slot, index, depth, break_ties)
             bucket.merge_pieces(values, classes, concentration)
-            bucket.fill(values, classes, ties)
+            bucket.fill(values, classes, break_ties)
             lists[:, part] = classes
     return lists.transpose(2, 1, 0)
 
@@ -88,13 +88,13 @@ class _Bucket:
         self.rest = rest
         self.n_unnamed = n_classes - named.shape[1]
 
-    def top_named(self, by_slot, index, depth, ties):
+    def top_named(self, by_slot, index, depth, break_ties):
         n_cases, count = index.shape
         n_draws = by_slot.shape[1]
         values = np.zeros((depth, n_cases, n_draws), np.float32)
         classes = np.full(values.shape, -1, np.int32)
         length = min(depth, count)
-        if ties == "random" and length:
+        if break_ties == "random" and length:
             bits = [_all_bits(self.words[Stream.TIES], number, n_draws) for number in range(count)]
             columns = np.stack([by_slot[index[:, number]] for number in range(count)], axis=-1)
             place = np.lexsort((np.stack(bits, axis=-1), -columns))[..., :length]
@@ -132,7 +132,7 @@ class _Bucket:
             _insert(own_values, own_classes, piece[now], name[now])
             values[at], classes[at] = own_values, own_classes
 
-    def fill(self, values, classes, ties):
+    def fill(self, values, classes, break_ties):
         """Fill the empty places with unnamed classes at random, then with those of plausibility zero."""
         depth, _, n_draws = values.shape
         for place in range(depth):
@@ -147,7 +147,7 @@ class _Bucket:
             excluded = np.concatenate([self.named[case], unnamed], axis=1)
             excluded[~from_rest] = _NOBODY
             excluded[~from_rest, : taken.shape[1]] = taken[~from_rest]
-            choices = np.where(from_rest, n_free, self.n_classes - place if ties == "random" else 1)
+            choices = np.where(from_rest, n_free, self.n_classes - place if break_ties == "random" else 1)
             nth = np.zeros(len(draw), np.int64)
             if choices.max() > 1:
                 bits = _all_bits(self.words[Stream.FILL], place, n_draws)

@@ -51,7 +51,7 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
     slots, draws, names = slots_of(excerpt), stacked_draws(excerpt), case_names(excerpt)
     classes = np.asarray(excerpt["constant_data"]["class_names"].values, dtype=str)
     # The same random numbers as in the evaluation, so that shares are those of its certainty.
-    top = top_classes(excerpt, 1, int(run.results.attrs["seed"]), ties=run.results.attrs["ties"])[..., 0]
+    top = top_classes(excerpt, 1, int(run.results.attrs["seed"]), break_ties=run.results.attrs["break_ties"])[..., 0]
     for at, name in enumerate(names):
         own = np.arange(slots.start[at], slots.start[at + 1])
         named = slots.class_index[own]

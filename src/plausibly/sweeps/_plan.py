@@ -1,31 +1,25 @@
 """A sweep of which everything is read and checked, and nothing computed."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jax.typing import ArrayLike
 
-from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly.aggregation import aggregate, find_model, settle, takes
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import METRICS, check_metrics, evaluate, metric_digests
-from plausibly.fingerprint import code_digest, data_digest, surroundings
+from plausibly.evaluation import METRICS, check_lengths, check_metrics, evaluate
 from plausibly.metrics import Metric
-from plausibly.metrics._inputs import check_size, check_ties
+from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
-from plausibly.posterior._shards import Shards, check_shard
 from plausibly.predictions import line_up, named_predictions
-from plausibly.sweeps._compute import InFolder, InMemory, compute
+from plausibly.sweeps._make import make_run
+from plausibly.sweeps._posteriors import Folder, posterior_of
 from plausibly.sweeps._runs import Run, Sweep, run_label
-
-DEPTHS = (1, 2, 3)
 
 Models = Mapping[str | Callable[..., None], Sequence[float] | None]
 
@@ -91,28 +85,22 @@ class Plan:
                 raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
         # No model of scores is settled without a threshold.
         annotations = observed.split(options["threshold"]) if isinstance(observed, Scores) else observed
-        if k is None:
-            k = [size for size in DEPTHS if size <= annotations.n_classes]
-        ks = [check_size("k", size, annotations.n_classes) for size in ([k] if np.ndim(k) == 0 else k)]
-        if not ks:
-            raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")
-        check_ties(break_ties)
-        if sizes is not None:
-            sizes = [check_size("sizes", n, annotations.n_classes) for n in ([sizes] if np.ndim(sizes) == 0 else sizes)]
-            if not sizes:
-                raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
+        check_break_ties(break_ties)
+        sizes = check_lengths("sizes", sizes, annotations.n_classes)
+        if not sizes:
+            raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
         if weights is not None and np.shape(weights) != (annotations.n_cases,):
             raise ArgumentError(
                 f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
                 f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
             )
         evaluated = {
-            "k": list(dict.fromkeys(ks)),
+            "k": check_lengths("k", k, annotations.n_classes),
             "sizes": sizes,
             "risks": None if risks is None else read_risks(risks, annotations.classes),
             "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
             "weights": weights,
-            "ties": break_ties,
+            "break_ties": break_ties,
         }
         return cls(
             annotations,
@@ -135,95 +123,32 @@ class Plan:
 
     def runs(
         self,
+        folder: Folder | None = None,
         *,
         progress: bool = True,
-        before: Callable[[int, str], None] = lambda number, label: None,
+        say: Callable[[str], None] = lambda text: None,
         scheduler: Any = None,
-    ) -> Iterator[tuple[Run, Posterior]]:
-        """Compute one run after the other; the posterior is the caller's to keep or drop.
-
-        Parameters
-        ----------
-        progress
-            Show bars.
-        before
-            Called with the number and the label of each run when it begins.
-        scheduler
-            As for :func:`plausibly.aggregate`.
-        """
-        for number, label in enumerate(self.labels):
-            before(number, label)
-            made = InMemory(self, number, progress, scheduler)
-            run = compute(self, number, made)
-            posterior = made.posterior
-            del made
-            release_memory()
-            yield run, posterior
-
-    def work_in(self, folder: Path, *, shard: int, fresh: bool = False, keep: bool = False) -> Shards:
-        """Open a folder for work in progress, in which runs are found again after an interruption.
+    ) -> Iterator[Run]:
+        """Compute one run after the other, and drop its draws.
 
         Parameters
         ----------
         folder
-            It is the caller's to remove when everything is done.
-        shard, fresh
+            Where posteriors are kept, and reused if they are there; nothing is kept without it.
+        progress
+            Show bars.
+        say
+            Function that is told which run begins, and which posterior is reused or replaced.
+        scheduler
             As for :func:`plausibly.aggregate`.
-        keep
-            Whether posteriors are to stay there.
-        """
-        check_shard(shard)
-        return Shards(folder, self.manifest() | {"shard": int(shard), "keep": keep}, fresh=fresh)
-
-    def runs_in(
-        self,
-        work: Shards,
-        *,
-        progress: bool = True,
-        before: Callable[[int, str], None] = lambda number, label: None,
-        scheduler: Any = None,
-    ) -> Iterator[tuple[Run, InFolder]]:
-        """Compute one run after the other in a folder, or find it there.
-
-        Parameters
-        ----------
-        work
-            From :meth:`work_in`.
-        progress, before, scheduler
-            As for :meth:`runs`.
         """
         for number, label in enumerate(self.labels):
-            before(number, label)
-            made = InFolder(self, number, progress, work, scheduler)
-            run = compute(self, number, made)
-            if not work.manifest["keep"]:
-                made.drop()
+            say(f"[{number + 1} of {len(self.labels)}] {label}")
+            with posterior_of(self, number, folder, say, progress, scheduler) as posterior:
+                run = make_run(self, number, posterior, progress, scheduler)
+            del posterior
             release_memory()
-            yield run, made
-
-    def manifest(self) -> dict[str, Any]:
-        """Everything that the runs depend on, in texts and numbers."""
-        options = self.options
-        weights = options["weights"]
-        programs = {name: model for model, name, _, _ in self.steps if not isinstance(model, str)}
-        return {
-            "work": "sweep",
-            "annotations": self.observed.digest(),
-            **{f"predictions of {name}": data_digest(values) for name, values in self.predictions.items()},
-            **{
-                label: json.dumps({key: value for key, value in arguments.items() if value is not None}, sort_keys=True)
-                for label, (_, _, _, arguments) in zip(self.labels, self.steps, strict=True)
-            },
-            **{f"program {name}": code_digest(model, f"the program {name}") for name, model in programs.items()},
-            "k": options["k"],
-            "sizes": options["sizes"],
-            "risks": None if options["risks"] is None else data_digest(np.asarray(options["risks"])),
-            **metric_digests(options["metrics"]),
-            "weights": None if weights is None else data_digest(np.asarray(weights)),
-            "break_ties": options["ties"],
-            "seed": int(self.seed),
-            "surroundings": surroundings(),
-        }
+            yield run
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
         """Join runs with what is the same for all of them."""
@@ -231,7 +156,7 @@ class Plan:
         if self.predictions:
             posterior = aggregate(self.annotations, "majority-vote", seed=self.seed, progress=False)
             options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
-            voted = evaluate(posterior, self.predictions, **options, seed=self.seed)
+            voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
         return Sweep(self.annotations, tuple(runs), voted)
 
 

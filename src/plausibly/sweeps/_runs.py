@@ -236,12 +236,12 @@ def run_label(model: str, reliability: float) -> str:
     return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
 
 
-def posterior_name(label: str) -> str:
-    """Name the file of a run's posterior.
+def posterior_name(label: str, *, in_shards: bool = False) -> str:
+    """Name the file, or the Zarr store, of a run's posterior.
 
     Examples
     --------
-    >>> posterior_name("prirn@10")
-    'posterior-prirn-10.nc'
+    >>> posterior_name("prirn@10"), posterior_name("prirn@10", in_shards=True)
+    ('posterior-prirn-10.nc', 'posterior-prirn-10.zarr')
     """
-    return f"posterior-{label.replace('@', '-')}.nc"
+    return f"posterior-{label.replace('@', '-')}.{'zarr' if in_shards else 'nc'}"

@@ -7,12 +7,16 @@ from typing import Any, Literal
 
 from jax.typing import ArrayLike
 
+from plausibly._progress import tell
 from plausibly.annotations import Annotations, Scores
+from plausibly.errors import FileError, reason
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
+from plausibly.posterior._shards import check_shard
 from plausibly.sweeps._plan import Models, Plan
-from plausibly.sweeps._runs import Sweep, posterior_name
+from plausibly.sweeps._posteriors import Folder
+from plausibly.sweeps._runs import Sweep
 
 
 def sweep(
@@ -49,9 +53,9 @@ def sweep(
     Parameters
     ----------
     annotations
-        N cases over K classes, or scores of N cases, which a threshold parts into two classes.
+        N cases over K classes, or scores of N cases, which a threshold divides into two classes.
     predictions
-        Scores of each classifier by its name, as for :func:`plausibly.evaluate`.
+        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
     models
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for a model's
         usual ones, or for a model that has none. A model is a name or a NumPyro program.
@@ -66,26 +70,25 @@ def sweep(
     weights
         How much each case counts, (case,), as for :func:`plausibly.evaluate`.
     break_ties
-        Equal scores, and equal plausibilities, in class order (``"order"``) or at random (``"random"``): what
-        :func:`plausibly.evaluate` calls ``ties``.
+        Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         As for :func:`plausibly.aggregate`; each goes to those of the models that have a use for it.
     seed
-        Of all random numbers; the same for all runs.
+        Random seed, the same for all runs.
     progress
-        Show bars.
+        Show bars, and say which posteriors are reused, on a terminal or in a notebook.
     out
-        A folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; made if it does not exist. Draws
-        stay in these files, and nothing is lost: after an interruption, the same call goes on with the shards and the
-        runs that are finished, which it keeps in a folder ``sweep.parts`` there. Annotations, predictions and all other
-        arguments have to be the same then; programs and metrics of your own are compared by their code.
+        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; made if it does not exist. Above one
+        shard of cases it is a Zarr store, ``posterior-prirn-30.zarr``, which is written in shards. Repeated, for
+        example after an interruption, the same call reuses the posteriors that are there. A file of other data,
+        arguments or versions is replaced; a store of others is refused.
     shard
-        Cases in a shard, as for :func:`plausibly.aggregate`.
+        Number of cases in a shard, as for :func:`plausibly.aggregate`.
     fresh
-        Start over, and forget what an interrupted call has finished.
+        Sample again, whatever is there.
     scheduler
-        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample the shards and evaluate
-        them, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled here.)
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample shards and evaluate
+        ranges of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled here.)
 
     Returns
     -------
@@ -121,13 +124,14 @@ def sweep(
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
-    if out is None:
-        return plan.sweep([run for run, _ in plan.runs(progress=progress, scheduler=scheduler)])
-    check_path(out)
-    work = plan.work_in(Path(out) / "sweep.parts", shard=shard, fresh=fresh, keep=True)
-    runs = []
-    for run, made in plan.runs_in(work, progress=progress, scheduler=scheduler):
-        made.give(Path(out) / posterior_name(run.label))
-        runs.append(run)
-    work.remove()
-    return plan.sweep(runs)
+    folder = None
+    if out is not None:
+        check_path(out)
+        check_shard(shard)
+        folder = Folder(Path(out), int(shard), fresh=fresh)
+        try:
+            folder.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
+    say = tell if progress else lambda text: None
+    return plan.sweep(list(plan.runs(folder, progress=progress, say=say, scheduler=scheduler)))

@@ -1,0 +1,177 @@
+"""Sums of metrics over the cases of a range, and over its draws.
+
+What is summed has one *row* each, for every classifier: counts of ranked lists (``plausibly.metrics._counts``), the
+plausibility that the lists cover, and the user's own metrics. Without weights counts are whole numbers, so that ranges
+and their order leave no trace.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.evaluation._ranges import Range
+from plausibly.metrics import Metric
+from plausibly.metrics._counts import count, scale
+from plausibly.metrics._user import map_draws
+from plausibly.posterior._split_remainder import dirichlet
+from plausibly.random_streams import Stream, generator
+
+_NUMBERS = 2**22  # plausibilities of single classes in memory at a time
+
+Weights = Float[np.ndarray, "case draw"]
+Sums = tuple[Float[np.ndarray, "group row draw"], Float[np.ndarray, "row case"]]
+
+
+def count_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
+    """List what is counted of ranked lists: metrics and lengths."""
+    rows = [("overlap", j) for j in range(1, max(ks) + 1)]
+    rows += [(metric, k) for k in ks for metric in ("accuracy", "set_accuracy", "kendall_tau", "spearman_footrule")]
+    return list(dict.fromkeys(rows))
+
+
+def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
+    """List everything that is summed: metrics and lengths; metrics of the user's own have the length 0."""
+    return [*count_rows(ks), *(("coverage", k) for k in ks), *((name, 0) for name in own)]
+
+
+def metric_sums(
+    sums: Float[np.ndarray, "classifier row n"], rows: Sequence[tuple[str, int]], metric: str, k: int
+) -> Float[np.ndarray, "classifier n"]:
+    """Turn the sums of all rows into those of a metric."""
+    if k and metric == "average_overlap":
+        return sum(metric_sums(sums, rows, "overlap", j) for j in range(1, k + 1)) / k
+    return sums[:, rows.index((metric, k))] / (scale(metric, k) if k else 1)
+
+
+def sum_counts(
+    cases: Range,
+    predicted: Int[np.ndarray, "place case"],
+    lists: Int[np.ndarray, "place case draw"],
+    rows: Sequence[tuple[str, int]],
+    weights: Sequence[Weights | None],
+) -> Sums:
+    """Sum the counts of one classifier: over cases by each of several weights, over draws by the first of them."""
+    pad = cases.size - len(cases)
+    predicted = np.pad(predicted, ((0, 0), (0, pad)), constant_values=-2)
+    plausible = np.pad(lists[: len(predicted)], ((0, 0), (0, pad), (0, 0)), constant_values=-1)
+    found = []
+    for group in weights:
+        if group is None:
+            by_draw, by_case = (np.asarray(sums, float) for sums in _sums(predicted, plausible, tuple(rows)))
+            # The padding shares no class with anything: for distances that is all they can be.
+            far = [scale(*row) if row[0] in ("kendall_tau", "spearman_footrule") else 0 for row in rows]
+            by_draw -= pad * np.array(far)[:, None]
+        else:
+            padded = np.pad(group, ((0, pad), (0, 0)))
+            by_draw, by_case = (np.asarray(sums) for sums in _weighted_sums(predicted, plausible, padded, tuple(rows)))
+        found.append((by_draw, by_case))
+    return np.stack([by_draw for by_draw, _ in found]), found[0][1][:, : len(cases)]
+
+
+@partial(jax.jit, static_argnames="rows")
+def _sums(predicted, plausible, rows):
+    counts = [count(metric, predicted[:, :, None], plausible, k) for metric, k in rows]
+    return jnp.stack([jnp.sum(c, axis=0) for c in counts]), jnp.stack([jnp.sum(c, axis=1) for c in counts])
+
+
+@partial(jax.jit, static_argnames="rows")
+def _weighted_sums(predicted, plausible, weights, rows):
+    counts = [weights * count(metric, predicted[:, :, None], plausible, k) for metric, k in rows]
+    return jnp.stack([jnp.sum(c, axis=0) for c in counts]), jnp.stack([jnp.sum(c, axis=1) for c in counts])
+
+
+def sum_coverage(
+    cases: Range,
+    predicted: Sequence[Int[np.ndarray, "place case"]],
+    ks: Sequence[int],
+    weights: Sequence[Weights | None],
+    *,
+    split: bool,
+) -> list[Sums]:
+    """Sum the plausibility of the classes that each classifier lists, with a row for each length of the list.
+
+    Unnamed classes get Dirichlet shares of the remainder in every draw: those that some classifier lists one each, all
+    others together what is left. At a point estimate, without ``split``, they get their expected shares.
+    """
+    if not predicted:
+        return []
+    slots, start = cases.slots, cases.slots.start
+    key = np.arange(len(cases), dtype=np.int64) * cases.n_classes
+    listed = np.stack(predicted) + key
+    named = np.flatnonzero(~slots.is_remainder)
+    named_key = key[slots.case[named]] + slots.class_index[named]
+    at = np.minimum(np.searchsorted(named_key, listed), len(named) - 1)
+    is_named = named_key[at] == listed
+    others = np.unique(listed[~is_named])
+    other_start = np.searchsorted(others, np.append(key, len(cases) * cases.n_classes))
+    table = np.concatenate([cases.draws, _shares(cases, other_start, split)])
+    row = np.where(is_named, named[at], start[-1] + np.searchsorted(others, listed))
+    found = []
+    for own in row:
+        by_draw, by_case = np.zeros((len(weights), len(ks), cases.n_draws)), np.zeros((len(ks), len(cases)))
+        covered = np.zeros((len(cases), cases.n_draws), np.float32)
+        for place in range(max(ks)):
+            covered += table[own[place]]
+            if place + 1 in ks:
+                at = ks.index(place + 1)
+                for number, group in enumerate(weights):
+                    values = covered if group is None else covered * group
+                    by_draw[number, at] = values.sum(axis=0, dtype=np.float64)
+                    if not number:
+                        by_case[at] = values.sum(axis=1)
+        found.append((by_draw, by_case))
+    return found
+
+
+def _shares(cases: Range, starts: Int[np.ndarray, " case+1"], split: bool) -> Float[np.ndarray, "other draw"]:
+    """Plausibilities of the listed classes that are not named, one case after the other."""
+    slots = cases.slots
+    out = np.zeros((starts[-1], cases.n_draws), np.float32)
+    for case in np.flatnonzero(np.diff(starts)):
+        end = slots.start[case + 1] - 1
+        rest, members = cases.draws[end], int(slots.n_classes[end])
+        if not slots.is_remainder[end] or not rest.any():
+            continue
+        own = slice(*starts[case : case + 2])
+        n = own.stop - own.start
+        if split:
+            concentration = cases.concentration * np.append(np.ones(n), members - n)
+            random = generator(cases.words[Stream.COVERAGE][case])
+            out[own] = rest * dirichlet(random, concentration, cases.n_draws)[:, :n].T
+        else:
+            out[own] = rest / members
+    return out
+
+
+def sum_own(
+    cases: Range,
+    metrics: Mapping[str, Metric],
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    weights: Sequence[Weights | None],
+) -> list[Sums]:
+    """Sum the user's own metrics of each classifier, on plausibilities of single classes, a few cases at a time."""
+    n, n_draws = len(cases), cases.n_draws
+    found = [
+        (np.zeros((len(weights), len(metrics), n_draws)), np.zeros((len(metrics), n))) for _ in range(len(predictions))
+    ]
+    if not metrics or not predictions:
+        return found
+    size = min(cases.size, max(1, _NUMBERS // (n_draws * cases.n_classes)))
+    for first in range(0, n, size):
+        some = np.arange(first, min(first + size, n))
+        padding = (0, size - len(some))
+        dense = jnp.asarray(np.pad(cases.dense(some), ((0, 0), padding, (0, 0)), mode="edge"))
+        for predicted, (by_draw, by_case) in zip(predictions, found, strict=True):
+            padded = np.pad(np.asarray(predicted[some], np.float32), (padding, (0, 0)), mode="edge")
+            for row, metric in enumerate(metrics.values()):
+                values = np.asarray(map_draws(metric.function, padded, dense), np.float64)[:, : len(some)]
+                for number, group in enumerate(weights):
+                    own = values if group is None else values * group[some].T
+                    by_draw[number, row] += own.sum(axis=1)
+                    if not number:
+                        by_case[row, some] = own.sum(axis=0)
+    return found

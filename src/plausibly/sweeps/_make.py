@@ -1,0 +1,91 @@
+"""What a run keeps of its posterior: results, convergence, and the draws of a few cases."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations, Slots
+from plausibly.diagnostics import diagnose
+from plausibly.diagnostics._verdict import worst
+from plausibly.evaluation import evaluate_by_level, summary
+from plausibly.metrics._lists import ranked_classes
+from plausibly.posterior import build_posterior, case_names, slots_of
+from plausibly.sweeps._runs import Run
+
+if TYPE_CHECKING:
+    from plausibly.sweeps._plan import Plan
+
+KEPT_CASES = 6  #: the least certain cases of each run, whose draws are kept
+KEPT_CHAINS = 3  #: the cases of each run whose chains are worst, whose draws are kept
+DEPTH = 3  #: of the lists of the least certain cases
+
+
+def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, scheduler: Any) -> Run:
+    """Evaluate and diagnose the posterior of a run."""
+    _, name, reliability, _ = plan.steps[number]
+    options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
+    results, levels = evaluate_by_level(posterior, plan.predictions, **options, by_level=bool(plan.predictions))
+    certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
+    order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
+    convergence = diagnose(posterior)
+    cases = case_names(posterior)
+    doubtful = [int(np.flatnonzero(cases == case)[0]) for case in worst(convergence, KEPT_CHAINS)]
+    return Run(
+        name,
+        reliability,
+        results,
+        convergence,
+        _excerpt(plan.annotations, posterior, order),
+        {str(key): np.asarray(value).item() for key, value in posterior.attrs.items()},
+        worst=_excerpt(plan.annotations, posterior, np.array(doubtful)) if doubtful else None,
+        choices=_choices(plan, order) if plan.predictions else None,
+        subgroups=_subgroups(levels) if levels else None,
+    )
+
+
+def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:
+    """Tabulate the subgroup of each risk level that some case may belong to."""
+    tables = []
+    for level, (n_cases, results) in enumerate(levels):
+        if n_cases:
+            table = summary(results)
+            table.insert(0, "cases", n_cases)
+            table.insert(0, "risk_level", level)
+            tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _choices(plan: "Plan", cases: np.ndarray) -> xr.DataArray:
+    lists = [
+        ranked_classes(scores[cases], min(DEPTH, plan.annotations.n_classes)) for scores in plan.predictions.values()
+    ]
+    return xr.DataArray(
+        plan.annotations.classes[np.array(lists)],
+        dims=("classifier", "case", "place"),
+        coords={"classifier": list(plan.predictions), "case": plan.annotations.cases[cases]},
+    )
+
+
+def _excerpt(annotations: Annotations, posterior: Posterior, positions: np.ndarray) -> Posterior:
+    """Keep the draws of a few cases, in the order given."""
+    slots = slots_of(posterior)
+    own = np.concatenate([np.arange(slots.start[at], slots.start[at + 1]) for at in positions])
+    size = slots.start[positions + 1] - slots.start[positions]
+    chosen = Slots(
+        case=np.repeat(np.arange(len(positions)), size).astype(np.int32),
+        class_index=slots.class_index[own],
+        n_classes=slots.n_classes[own],
+        start=np.concatenate([[0], np.cumsum(size)]),
+    )
+    return build_posterior(
+        posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").isel(slot=own).values,
+        annotations.select(case_names(posterior)[positions]),
+        chosen,
+        point=posterior["constant_data"]["point_plausibility"].values[own],
+        concentration=float(posterior.attrs["concentration"]),
+        attrs={"model": posterior.attrs["model"]},
+    )
