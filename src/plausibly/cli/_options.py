@@ -150,9 +150,7 @@ Lengths = Annotated[
 ]
 BreakTiesOption = Annotated[
     BreakTies,
-    typer.Option(
-        "--break-ties", help="Order of equal predictions, and of equal plausibilities."
-    ),
+    typer.Option("--break-ties", help="Order of equal predictions, and of equal plausibilities."),
 ]
 Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default 250.", rich_help_panel=_SAMPLING)]
 Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]
