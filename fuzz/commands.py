@@ -33,7 +33,7 @@ _OPTIONS = [
     "--seed",
     "--out",
     "--metric",
-    "--top",
+    "--k",
     "--strict",
     "--quiet",
     "--as",

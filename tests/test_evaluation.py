@@ -9,9 +9,7 @@ import xarray as xr
 from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
-from plausibly.evaluation import _accumulators as totals
-from plausibly.evaluation import _evaluate, evaluate, summary
-from plausibly.evaluation import _slices as slices
+from plausibly.evaluation import _ranges, _sums, evaluate, summary
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of
 
 FUNCTIONS = {
@@ -60,7 +58,7 @@ def scores():
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(_evaluate, "PAIRS", pairs)
+    monkeypatch.setattr(_ranges, "PAIRS", pairs)
     plausibilities = dense(full)
     results = evaluate(full, scores, k=(1, 3, 5))
     for k in (1, 3, 5):
@@ -73,16 +71,16 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
         np.testing.assert_allclose(results[f"annotation_certainty_{size}"], expected, rtol=1e-6)
 
 
-def test_slices_leave_no_trace(ragged, scores, monkeypatch):
-    options = {"risks": np.arange(N_CLASSES) % 3, "ties": "random", "seed": 5}
+def test_ranges_leave_no_trace(ragged, scores, monkeypatch):
+    options = {"risks": np.arange(N_CLASSES) % 3, "break_ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
-    sliced = evaluate(ragged, scores, **options)
+    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
+    in_ranges = evaluate(ragged, scores, **options)
     # Coverage adds up plausibilities, all else counts.
     covered = [name for name in whole if "coverage" in name]
-    assert whole.drop_vars(covered).identical(sliced.drop_vars(covered))
+    assert whole.drop_vars(covered).identical(in_ranges.drop_vars(covered))
     for name in covered:
-        np.testing.assert_allclose(whole[name], sliced[name], rtol=1e-6)
+        np.testing.assert_allclose(whole[name], in_ranges[name], rtol=1e-6)
 
 
 def test_with_remainders_results_agree_with_dense_draws(ragged, scores):
@@ -168,7 +166,7 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
 
 def test_equal_classifiers_stay_equal_under_random_ties(full):
     tied = np.zeros((N_CASES, N_CLASSES))
-    results = evaluate(full, {"A": tied, "B": tied.copy()}, ties="random")
+    results = evaluate(full, {"A": tied, "B": tied.copy()}, break_ties="random")
     assert (results["top1_accuracy"][0] == results["top1_accuracy"][1]).all()
     assert (results["top1_accuracy"] != evaluate(full, {"A": tied, "B": tied})["top1_accuracy"]).any()
 
@@ -206,7 +204,7 @@ def test_summary_without_classifiers_is_empty(full):
         ({"k": N_CLASSES + 1}, ArgumentError, "k must be a whole number between 1 and .* 12, but 13 was given"),
         ({"k": (1, 0)}, ArgumentError, "k must be .* but 0 was given"),
         ({"sizes": (1, 13)}, ArgumentError, "sizes must be a whole number between 1 and .* 12, but 13 was given"),
-        ({"ties": "best"}, ArgumentError, 'ties must be "order" or "random", but \'best\''),
+        ({"break_ties": "best"}, ArgumentError, 'break_ties must be "order" or "random", but \'best\''),
         ({"risks": [0, 1]}, AnnotationError, "2 risks for 12 classes"),
     ],
 )
@@ -221,7 +219,7 @@ def brier(predicted, plausibility):
 
 @pytest.mark.parametrize("numbers", [2**22, 40 * N_CLASSES * 4])
 def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores, numbers, monkeypatch):
-    monkeypatch.setattr(totals, "_NUMBERS", numbers)
+    monkeypatch.setattr(_sums, "_NUMBERS", numbers)
     results = evaluate(full, scores, k=1, metrics={"brier": metrics.Metric(brier, better="smaller"), "first": first})
     draws = dense(full)
     for name, function in (("brier", brier), ("first", first)):
@@ -267,7 +265,7 @@ def test_metrics_that_are_none_are_refused(full, scores, given, message):
 
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
-    monkeypatch.setattr(_evaluate, "PAIRS", pairs)
+    monkeypatch.setattr(_ranges, "PAIRS", pairs)
     weights = np.random.default_rng(3).random((40, N_CASES)) * (np.arange(N_CASES) != 4)
     weights[7] = 0
     results = evaluate(full, scores, k=(1, 3), weights=weights, metrics={"brier": brier})
@@ -343,7 +341,7 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
 
 
 def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
-    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
     in_memory = evaluate(ragged, scores, risks=np.arange(N_CLASSES) % 3)
@@ -354,19 +352,12 @@ def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
     assert not lazy["posterior"]["plausibility"].variable._in_memory
 
 
-def test_reading_slices_does_not_read_the_file_again_and_again(ragged, tmp_path, monkeypatch):
-    monkeypatch.setattr(_evaluate, "PAIRS", 4000 * 4)
-    path = tmp_path / "posterior.nc"
-    save(ragged, path)
-    read = []
-    original = slices.Source._parts
-    monkeypatch.setattr(
-        slices.Source, "_parts", lambda self, n, get: original(self, n, lambda own: read.append(own) or get(own))
-    )
-    evaluate(path, {})
-    covered = np.concatenate([np.arange(own.start, own.stop) for own in read])
-    assert covered.tolist() == list(range(len(slots_of(ragged))))
-    assert len(read) == 6
+def test_every_range_is_read_once(ragged, monkeypatch):
+    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
+    found = list(_ranges.Ranges(ragged, 0))
+    assert [len(cases) for cases in found] == [4, 4, 4, 4, 4, 3]
+    draws = ragged["posterior"]["plausibility"].values.reshape(4000, -1)
+    np.testing.assert_array_equal(np.concatenate([cases.draws for cases in found]), draws.T)
 
 
 def test_a_missing_file_is_one_sentence(scores, tmp_path):
@@ -414,3 +405,9 @@ def test_what_is_no_posterior_is_refused(scores):
 def test_bad_predictions_are_refused(full, scores):
     with pytest.raises(PredictionError, match="3 rows for 23 cases"):
         evaluate(full, {"A": scores["A"][:3]})
+
+
+def test_halves_are_those_in_single_precision(full):
+    halves = np.random.default_rng(5).random((N_CASES, N_CLASSES)).astype(np.float16)
+    one, two = (evaluate(full, {"A": scores}) for scores in (halves, halves.astype(np.float32)))
+    xr.testing.assert_identical(one, two)

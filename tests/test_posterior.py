@@ -222,7 +222,7 @@ def test_bad_requests_are_refused(posterior):
     with pytest.raises(ArgumentError, match="there is no case 'p9' in this posterior: its cases are 'p1'"):
         dense(posterior, cases=["p1", "p9"])
     for depth in (0, 6, 1.5, True):
-        with pytest.raises(ArgumentError, match=f"depth must be .* between 1 and .* 5, but {depth} was given"):
+        with pytest.raises(ArgumentError, match=f"k must be .* between 1 and .* 5, but {depth} was given"):
             top_classes(posterior, depth)
     for seed in (-1, 2**32, 0.5, None):
         with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
@@ -230,7 +230,7 @@ def test_bad_requests_are_refused(posterior):
         with pytest.raises(ArgumentError, match=f"seed must be a whole number from 0 to 4294967295, but {seed} was"):
             dense(posterior, seed=seed)
     with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'x\''):
-        top_classes(posterior, 1, ties="x")
+        top_classes(posterior, 1, break_ties="x")
 
 
 def test_bad_files_are_refused(posterior, tmp_path):

@@ -109,9 +109,9 @@ def test_lists_hold_distinct_classes():
 def test_a_short_list_is_the_beginning_of_a_long_one(ties):
     values = np.random.default_rng(0).dirichlet([1, 0.1, 0.1, 3], N)
     slots = one_case([0, 5, 6], 40)
-    long = rank(values, slots, 6, 40, 0.3, ties=ties)
+    long = rank(values, slots, 6, 40, 0.3, break_ties=ties)
     for depth in (1, 2, 3, 4):
-        np.testing.assert_array_equal(rank(values, slots, depth, 40, 0.3, ties=ties), long[..., :depth])
+        np.testing.assert_array_equal(rank(values, slots, depth, 40, 0.3, break_ties=ties), long[..., :depth])
 
 
 def test_without_mass_unnamed_classes_follow_in_class_order():
@@ -134,7 +134,7 @@ def test_ties_of_named_classes_in_class_order_or_at_random():
     slots = one_case([1, 2, 5], 6)
     values = np.tile([0.25, 0.25, 0.5, 0], (4000, 1))
     assert np.unique(rank(values, slots, 3, 6), axis=0).tolist() == [[[5, 1, 2]]]
-    random = rank(values, slots, 6, 6, ties="random")[:, 0]
+    random = rank(values, slots, 6, 6, break_ties="random")[:, 0]
     assert (random[:, 0] == 5).all()
     # Five standard deviations: a false alarm in two million seeds.
     assert abs((random[:, 1] == 1).mean() - 0.5) < 5 * np.sqrt(0.25 / 4000)

@@ -32,6 +32,34 @@ def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
     xr.testing.assert_equal(swept.runs[1].results, expected)
 
 
+def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_path):
+    models = {"prirn": (30, 10), "irn": None}
+    words = {"risks": [0, 1, 2], "draws": 20, "ties": "full", "seed": 3, "progress": False, "out": tmp_path / "made"}
+    sampled = []
+    aggregate = pb.aggregate
+    monkeypatch.setattr(
+        "plausibly.sweeps._posteriors.aggregate",
+        lambda data, model, **given: sampled.append(given.get("reliability")) or aggregate(data, model, **given),
+    )
+    for changed, computed in (
+        ({}, [30, 10, None]),
+        ({}, []),
+        ({"k": 1, "break_ties": "random"}, []),  # of the evaluation alone
+        ({"draws": 10}, [30, 10]),
+        ({"draws": 10, "fresh": True}, [30, 10, None]),
+        ({"seed": 4}, [30, 10, None]),
+        ({}, [30, 10, None]),
+    ):
+        sampled.clear()
+        found = pb.sweep(annotations, SCORES, models, **words | changed)
+        assert sampled == computed, changed
+    names = {"posterior-prirn-30.nc", "posterior-prirn-10.nc", "posterior-irn.nc"}
+    assert {path.name for path in words["out"].iterdir()} == names
+    pd.testing.assert_frame_equal(found.metrics, swept.metrics, check_exact=True)
+    pd.testing.assert_frame_equal(found.certainty, swept.certainty, check_exact=True)
+    pd.testing.assert_frame_equal(found.runs[0].subgroups, swept.runs[0].subgroups, check_exact=True)
+
+
 def test_metrics_stack_the_summaries(swept):
     table = swept.metrics
     assert list(table.columns) == (
@@ -83,7 +111,7 @@ def test_metrics_ties_and_weights_reach_the_evaluation(annotations):
     options = {"metrics": {"own": lambda a, b: a @ b}, "weights": np.arange(8.0), "sizes": 2}
     swept = pb.sweep(annotations, SCORES, {"irn": None}, k=1, break_ties="random", seed=5, progress=False, **options)
     posterior = pb.aggregate(annotations, "irn", seed=5, progress=False)
-    expected = pb.evaluate(posterior, SCORES, k=1, ties="random", seed=5, **options)
+    expected = pb.evaluate(posterior, SCORES, k=1, break_ties="random", seed=5, **options)
     xr.testing.assert_equal(swept.runs[0].results, expected)
     assert set(swept.metrics["metric"]) >= {"own", "top1_coverage"}
 
@@ -160,7 +188,7 @@ def test_lists_are_no_longer_than_there_are_classes():
         ({"k": ()}, ArgumentError, "k must name the length of a list"),
         ({"sizes": ()}, ArgumentError, "sizes must name one"),
         ({"sizes": (1, 4)}, ArgumentError, "sizes must be a whole number between 1 and the number of classes, 3"),
-        ({"break_ties": "best"}, ArgumentError, "ties must be"),
+        ({"break_ties": "best"}, ArgumentError, "break_ties must be"),
         ({"weights": np.ones((5, 8))}, ArgumentError, r"weights of a sweep must have the shape \(case,\), \(8,\)"),
         ({"metrics": {"own": 3}}, ArgumentError, "a metric must be a function"),
         ({"seed": -1}, ArgumentError, "seed must be a whole number"),
@@ -170,7 +198,7 @@ def test_lists_are_no_longer_than_there_are_classes():
     ],
 )
 def test_bad_arguments_are_found_before_anything_is_computed(annotations, monkeypatch, change, error, match):
-    monkeypatch.setattr("plausibly.sweeps._compute.aggregate", lambda *a, **k: pytest.fail("computed something"))
+    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", lambda *a, **k: pytest.fail("computed something"))
     arguments = {"predictions": SCORES, "models": {"prirn": (10,)}} | change
     with pytest.raises(error, match=match):
         pb.sweep(annotations, progress=False, **arguments)

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -101,16 +102,19 @@ def test_evaluate_prints_the_main_table_and_the_verdict(evaluated):
     assert "[1 of 3] prirn@10" in result.stderr
 
 
-def test_a_second_run_gives_the_same_bytes_and_spares_what_is_not_ours(evaluated, tmp_path):
+def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, tmp_path):
     _, out, words = evaluated
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
-    (tmp_path / "report.html").write_text("old")
-    assert plausibly(*words, "--out", tmp_path).exit_code == 0
-    names = sorted(path.name for path in out.iterdir())
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "notes.txt"])
-    for name in names:
-        assert (tmp_path / name).read_bytes() == (out / name).read_bytes(), name
+    again = tmp_path / "again"
+    shutil.copytree(out, again)
+    kept = {path.name: path.read_bytes() for path in again.iterdir()} | {"notes.txt": b"mine"}
+    (again / "notes.txt").write_bytes(b"mine")
+    (again / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
+    (again / "posterior-prirn-10.nc").write_bytes(kept["posterior-prirn-10.nc"][:1000])
+    result = plausibly(*words, "--out", again)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("reused") == 2
+    assert "posterior-prirn-10.nc is replaced" in result.stderr
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == kept
 
 
 def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, tmp_path):
@@ -128,6 +132,8 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
 
 def test_tables_as_parquet(data, evaluated, tmp_path):
     _, out, words = evaluated
+    for name in ("posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"):
+        shutil.copy(out / name, tmp_path)
     result = plausibly(*words, "--format", "parquet", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert "metrics.parquet, certainty.parquet" in result.output
@@ -145,8 +151,8 @@ def test_quiet_prints_one_line(data, tmp_path):
     assert result.stderr == ""
 
 
-def test_top_gives_the_lengths_of_the_lists(data, predictions, tmp_path):
-    words = ["--model", "irn", "--top", "2,5", "--out", tmp_path]
+def test_k_gives_the_lengths_of_the_lists(data, predictions, tmp_path):
+    words = ["--model", "irn", "--k", "2,5", "--out", tmp_path]
     assert plausibly("evaluate", data / "annotations.json", *predictions, *words).exit_code == 0
     names = pd.read_csv(tmp_path / "metrics.csv")["metric"]
     assert {name.split("_")[0] for name in names} == {"top2", "top5"}
@@ -157,9 +163,9 @@ def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path):
     assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
 
-def spoilt(path):
+def spoilt(posterior):
     """The convergence of a posterior as if two cases had failed."""
-    cases = pb.load(path)["observed_data"]["case"].values
+    cases = posterior["observed_data"]["case"].values
     columns = {"r_hat": 1.3, "ess_bulk": 9.0, "ess_tail": 9.0, "n_diverging": 2}
     variables = {name: ("case", np.full(len(cases), value)) for name, value in columns.items()}
     return xr.Dataset(variables | {"converged": ("case", np.arange(len(cases)) >= 2)}, {"case": cases})
@@ -167,7 +173,7 @@ def spoilt(path):
 
 @pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
 def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code):
-    monkeypatch.setattr("plausibly.sweeps._compute.diagnose", spoilt)
+    monkeypatch.setattr("plausibly.sweeps._make.diagnose", spoilt)
     words = ["--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.exit_code == code
@@ -191,8 +197,8 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
         (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
         (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A is there twice ('a' and 'b')"),
         (["--predictions", "A=nowhere.csv"], "nowhere.csv: the file does not exist; check the path"),
-        (["--top", "1,x"], "--top must be whole numbers parted by commas, but '1,x' was given"),
-        (["--top", "7"], "k must be a whole number between 1 and the number of classes, 6, but 7 was given"),
+        (["--k", "1,x"], "--k must be whole numbers separated by commas, but '1,x' was given"),
+        (["--k", "7"], "k must be a whole number between 1 and the number of classes, 6, but 7 was given"),
         (["--risks", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
         (["--classes", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
         (["--out", "/proc/results"], "/proc/results cannot be written"),
@@ -224,13 +230,11 @@ def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch)
             raise pb.PlausiblyError("out of luck: try again.")
         return aggregate(annotations, model, **arguments)
 
-    monkeypatch.setattr("plausibly.sweeps._compute.aggregate", failing)
+    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", failing)
     words = ["--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("metrics.csv", "certainty.csv", "posterior-prirn-10.nc", "evaluate.parts")
-    }
+    assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
     assert pd.read_csv(tmp_path / "certainty.csv")["reliability"].tolist() == [10] * 12
 
 
@@ -238,7 +242,7 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plausibly.sweeps._compute.aggregate", interrupted)
+    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", interrupted)
     result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "Stopped: interrupted; what was written before is kept."
@@ -303,6 +307,7 @@ def test_aggregate_refuses_to_infer(data, words, text):
     assert text in " ".join(result.output.split())
 
 
+@pytest.mark.slow
 def test_aggregate_with_chains(data, tmp_path):
     out = tmp_path / "posterior.nc"
     words = ["--model", "plackett-luce@3", "--draws", 250, "--warmup", 200, "--out", out]
@@ -333,9 +338,12 @@ def test_aggregate_refuses_what_it_has_no_use_for(data, words, sentence):
 def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     words = ["sweep", data / "annotations.json", *predictions, "--model", "prirn@1,30", "--model", "irn", "--draws", 20]
     out = tmp_path / "out"
-    result = plausibly(*words, "--metric", "top2_kendall_tau", "--top", "1,2", "--out", out)
+    result = plausibly(*words, "--metric", "top2_kendall_tau", "--k", "1,2", "--out", out)
     assert result.exit_code == 0, result.output
-    assert {path.name for path in out.iterdir()} == {"sweep.csv", "sweep.nc", "rankings.csv", "rankings.svg"}
+    posteriors = {"posterior-prirn-1.nc", "posterior-prirn-30.nc", "posterior-irn.nc"}
+    assert {path.name for path in out.iterdir()} == posteriors | {
+        *("sweep.csv", "sweep.nc", "rankings.csv", "rankings.svg")
+    }
     annotations = pb.read_annotations(data / "annotations.json")
     scores = {name: str(data / f"predictions-{name}.csv") for name in "AB"}
     swept = pb.sweep(annotations, scores, {"prirn": (1, 30), "irn": None}, k=(1, 2), draws=20, progress=False)
@@ -410,7 +418,8 @@ def test_simulate_refuses(tmp_path, words, sentence):
 
 
 def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(_demo, "CASES", 8)
+    for name, value in {"CASES": 8, "CLASSES": 6, "QUALITIES": [0.9, 0.6]}.items():
+        monkeypatch.setattr(_demo, name, value)
     monkeypatch.setattr(_demo, "MODELS", ("prirn@10,30", "majority-vote"))
     monkeypatch.setattr(_demo, "PUBLISHED", _demo.PUBLISHED[1:])
     monkeypatch.chdir(tmp_path)

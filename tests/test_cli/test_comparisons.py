@@ -129,7 +129,7 @@ def test_check_refuses(data, saved):
 
 
 def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
-    words = ["sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--top", "1"]
+    words = ["sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
     scores = ["--predictions", f"A={data / 'predictions-A.csv'}", "--concentration", "0.1"]
     result = plausibly(*words, *scores, "--out", tmp_path)
     assert result.exit_code == 0, result.output

@@ -28,7 +28,7 @@ def data(tmp_path_factory):
 
 def command(data, name, out, *words):
     more = ["--predictions", f"A={data / 'p.npy'}", "--model", "prirn@10", "--draws", 5, "--chains", 2, "--shard", 4]
-    words = [name, data / "a.json", *more, "--top", 1, "--out", out, *words]
+    words = [name, data / "a.json", *more, "--k", 1, "--out", out, *words]
     return CliRunner().invoke(app, [str(word) for word in words])
 
 

@@ -127,12 +127,12 @@ def test_the_treatment_of_ties_matters_as_much_as_it_should():
     plausibilities = np.tile([0.4, 0.4, 0.2], (2000, 1, 1))
     for scores, in_order in (([[1.0, 0.5, 0]], 1.0), ([[0.5, 1.0, 0]], 0.0)):
         assert float(metrics.top_k_accuracy(scores, plausibilities, 1).mean()) == in_order
-        random = metrics.top_k_accuracy(scores, plausibilities, 1, ties="random", seed=1)
+        random = metrics.top_k_accuracy(scores, plausibilities, 1, break_ties="random", seed=1)
         # Five standard deviations: a false alarm in two million seeds.
         assert abs(float(random.mean()) - 0.5) < 5 * np.sqrt(0.25 / 2000)
         # A list of two holds both of the tied classes.
         for ties in ("order", "random"):
-            assert float(metrics.top_k_accuracy(scores, plausibilities, 2, ties=ties).mean()) == 1
+            assert float(metrics.top_k_accuracy(scores, plausibilities, 2, break_ties=ties).mean()) == 1
 
 
 def test_metrics_agree_where_they_must():
@@ -155,8 +155,8 @@ def test_metrics_work_inside_jit(name):
 
 def test_random_ties_are_seeded_and_fair():
     predictions, plausibilities = np.zeros((4000, 4)), np.tile([0.1, 0.2, 0.6, 0.1], (1, 4000, 1))
-    hit = metrics.top_k_accuracy(predictions, plausibilities, 1, ties="random", seed=3)
-    again = metrics.top_k_accuracy(predictions, plausibilities, 1, ties="random", seed=3)
+    hit = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
+    again = metrics.top_k_accuracy(predictions, plausibilities, 1, break_ties="random", seed=3)
     np.testing.assert_array_equal(hit, again)
     # One in four; five standard deviations: a false alarm in two million seeds.
     assert abs(float(hit.mean()) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 4000)
@@ -165,7 +165,7 @@ def test_random_ties_are_seeded_and_fair():
 
 def test_ties_of_predictions_and_of_plausibilities_are_broken_independently():
     tied = np.zeros((4000, 2))
-    hit = metrics.top_k_accuracy(tied, tied[None], 1, ties="random")
+    hit = metrics.top_k_accuracy(tied, tied[None], 1, break_ties="random")
     assert abs(float(hit.mean()) - 0.5) < 5 * np.sqrt(0.25 / 4000)
 
 
@@ -200,5 +200,5 @@ def test_bad_arguments_are_refused_in_one_sentence(name, bad):
 
 
 def test_unknown_treatment_of_ties_is_refused():
-    with pytest.raises(ArgumentError, match='ties must be "order" or "random", but \'best\' was given'):
-        metrics.overlap(np.ones((1, 3)), np.ones((1, 1, 3)), 1, ties="best")
+    with pytest.raises(ArgumentError, match='break_ties must be "order" or "random", but \'best\' was given'):
+        metrics.overlap(np.ones((1, 3)), np.ones((1, 1, 3)), 1, break_ties="best")

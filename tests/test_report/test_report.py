@@ -260,7 +260,7 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     run = CliRunner()
     words = ["simulate", "--cases", "12", "--classes", "6", "--qualities", "0.9,0.5", "--out", str(tmp_path)]
     assert run.invoke(app, words).exit_code == 0
-    words = ["evaluate", str(tmp_path / "annotations.json"), "--model", "prirn@10,30", "--draws", "20", "--top", "1,3"]
+    words = ["evaluate", str(tmp_path / "annotations.json"), "--model", "prirn@10,30", "--draws", "20", "--k", "1,3"]
     words += [word for name in "AB" for word in ("--predictions", f"{name}={tmp_path}/predictions-{name}.csv")]
     words += ["--risks", str(tmp_path / "risks.txt"), "--out", str(tmp_path)]
     assert run.invoke(app, words).exit_code == 0
