@@ -81,9 +81,9 @@ def evaluate(folder: Path) -> Path:
     """Evaluate what is in that file into another."""
     import plausibly as pb
 
-    files = folder / "posterior.nc", folder / "results.nc"
-    pb.evaluate(files[0], {"A": folder / "scores.npy"}, out=files[1], shard=SHARD, progress=True)
-    return files[1]
+    results = pb.evaluate(folder / "posterior.nc", {"A": folder / "scores.npy"})
+    results.to_netcdf(folder / "results.nc", engine="h5netcdf")
+    return folder / "results.nc"
 
 
 def _cost(step: Callable, folder: str) -> Cost:

@@ -122,55 +122,15 @@ def asked():
         "risks": np.arange(K) % 3,
         "metrics": {"brier": pb.metrics.Metric(brier, better="smaller")},
         "weights": rng.random((2 * 20, N)),
-        "ties": "random",
+        "break_ties": "random",
         "seed": 3,
-        "shard": 4,
     }
 
 
-@pytest.fixture(scope="module")
-def evaluated(asked, whole, tmp_path_factory):
-    """What one process makes of it."""
-    path = tmp_path_factory.mktemp("evaluated") / "r.nc"
-    pb.evaluate(whole, **asked, out=path)
-    return path
-
-
-def test_an_evaluation_is_that_of_one_process(killing, by_value, client, asked, whole, evaluated, tmp_path):
-    found = pb.evaluate(whole, **asked, out=tmp_path / "r.nc", scheduler=client)
-    assert killing
-    assert not set(killing) & set(client.run(os.getpid).values())
-    assert (tmp_path / "r.nc").read_bytes() == evaluated.read_bytes()
-    assert os.listdir(tmp_path) == ["r.nc"]
-    xr.testing.assert_identical(xr.load_dataset(evaluated, engine="h5netcdf"), found)
-
-
-def test_an_evaluation_without_a_file(by_value, cluster, asked, whole, evaluated):
-    found = pb.evaluate(pb.load(whole), **asked, scheduler=cluster.scheduler_address)
-    xr.testing.assert_identical(found, xr.load_dataset(evaluated, engine="h5netcdf"))
+def test_an_evaluation_is_that_of_one_process(by_value, cluster, asked, whole, monkeypatch):
+    monkeypatch.setattr(_ranges, "CASES", 4)
+    found = pb.evaluate(whole, **asked, scheduler=cluster.scheduler_address)
     xr.testing.assert_identical(found, pb.evaluate(whole, **asked))
-
-
-def test_what_is_sent_belongs_to_the_shard(monkeypatch, annotations, asked, whole):
-    sent = []
-
-    def compute(self, part, write, numbers):
-        sent.append([len(cloudpickle.dumps(part(number))) for number in numbers])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Cluster, "compute", compute)
-    monkeypatch.setattr(Cluster, "__init__", lambda self, scheduler: None)
-    monkeypatch.setattr(Cluster, "__exit__", lambda self, *error: None)
-    few = pb.aggregate(annotations.select(np.arange(4)), **SETTINGS)
-    less = asked | {name: values[:, :4] for name, values in {"weights": asked["weights"]}.items()}
-    less |= {"predictions": {name: values[:4] for name, values in asked["predictions"].items()}}
-    for posterior, given in ((whole, asked), (few, less)):
-        with pytest.raises(KeyboardInterrupt):
-            pb.evaluate(posterior, **given, scheduler=True)
-    (first, *rest), (alone,) = sent
-    assert first == pytest.approx(alone, rel=0.01)
-    assert len(rest) == 7
-    assert max(rest) < 1.5 * alone
 
 
 def test_a_metric_is_unpickled_once(by_value):
@@ -205,16 +165,11 @@ def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     words = {"models": {"prirn": (30,)}, "k": 1, "draws": 20, "chains": 2, "shard": 4, "progress": False}
     words |= {"risks": np.arange(K) % 3, "weights": np.arange(1.0, N + 1)}
     here = pb.sweep(annotations, scores, out=tmp_path / "here", **words)
-    computed = []
-    with pytest.MonkeyPatch.context() as patch:
-        agreement = _ranges.annotator_agreement
-        patch.setattr(_ranges, "annotator_agreement", lambda some: computed.append(some.n_cases) or agreement(some))
-        there = pb.sweep(annotations, scores, out=tmp_path / "there", scheduler=cluster.scheduler_address, **words)
-    assert computed == [N]  # by majority vote
+    there = pb.sweep(annotations, scores, out=tmp_path / "there", scheduler=cluster.scheduler_address, **words)
     pd.testing.assert_frame_equal(there.metrics, here.metrics, check_exact=True)
     pd.testing.assert_frame_equal(there.runs[0].subgroups, here.runs[0].subgroups, check_exact=True)
-    one, two = ((tmp_path / where / "posterior-prirn-30.nc").read_bytes() for where in ("here", "there"))
-    assert one == two
+    one, two = (pb.load(tmp_path / where / "posterior-prirn-30.zarr") for where in ("here", "there"))
+    xr.testing.assert_equal(one["posterior"]["plausibility"], two["posterior"]["plausibility"])
 
 
 def test_a_sweep_of_scores_is_evaluated_by_the_cluster(cluster):

@@ -33,7 +33,7 @@ def command(tmp_path_factory):
         "model": ["prirn@10", "irn"],
         "draws": 5,
         "chains": 2,
-        "top": "1",
+        "k": "1",
         "shard": 4,
         "quiet": True,
     }

@@ -11,6 +11,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
+from plausibly.annotators import annotator_reliabilities
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, say
