@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.distances import BestMatches, BoxDistance, Boxes, find_distance
-from plausibly.errors import ArgumentError, DistanceError
 
 number = st.integers(0, 30).map(float)
 box = st.tuples(number, number, number, number).map(
@@ -75,17 +74,17 @@ def test_lift_of_a_function_is_that_of_the_array_form(a, b):
 
 def test_many_pairs_in_portions_are_those_one_by_one():
     rng = np.random.default_rng(0)
-    corners = rng.uniform(0, 50, (40, 12, 2))
+    corners = rng.uniform(0, 50, (15, 12, 2))
     labels = [
         [(*at, *(at + size)) for at, size in zip(row[:n], rng.uniform(1, 20, (n, 2)), strict=True)]
-        for row, n in zip(corners, rng.integers(0, 13, 40), strict=True)
+        for row, n in zip(corners, rng.integers(0, 13, 15), strict=True)
     ]
     distance = Boxes("giou")
     encoded = distance.encode(labels)
-    left, right = np.indices((40, 40)).reshape(2, -1)
-    found = distance.between(encoded, np.tile(left, 40), np.tile(right, 40))
+    left, right = np.indices((15, 15)).reshape(2, -1)
+    found = distance.between(encoded, np.tile(left, 99), np.tile(right, 99))
     one_by_one = [distance(labels[i], labels[j]) for i, j in zip(left, right, strict=True)]
-    np.testing.assert_allclose(found, np.tile(one_by_one, 40), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(found, np.tile(one_by_one, 99), rtol=1e-13, atol=1e-13)
 
 
 def test_labels_without_boxes():
@@ -105,32 +104,3 @@ def test_boxes_without_area():
         assert BoxDistance(measure)(point, point) == 0
         assert BoxDistance(measure)(point, other) == 1
         assert BoxDistance(measure)(line, line) == 0
-
-
-@pytest.mark.parametrize(
-    ("label", "message"),
-    [
-        ("a box", "a label of boxes is a list of corners, got 'a box'"),
-        ([(1, 2, 3)], "a label of boxes is a list of corners"),
-        ([(1, 2, 3, 4), (5, 6)], "a label of boxes is a list of corners"),
-        ([(0, 0, math.nan, 1)], "the corners of a box are finite numbers"),
-        ([(5, 0, 3, 1)], "the second corner of a box is right of and below the first"),
-    ],
-)
-def test_what_is_no_label_of_boxes(label, message):
-    with pytest.raises(DistanceError, match=message):
-        Boxes("iou")([(0, 0, 1, 1)], label)
-
-
-def test_arguments():
-    with pytest.raises(ArgumentError, match="the measure of boxes is"):
-        Boxes("area")
-    with pytest.raises(ArgumentError, match='combine must be "directional" or "pooled"'):
-        Boxes("iou", "mean")
-    with pytest.raises(DistanceError, match="a label of several objects is a list"):
-        BestMatches(lambda a, b: 0)(3, [3])
-
-
-def test_a_single_box_is_one():
-    with pytest.raises(DistanceError, match=r"a single box is compared, got 2 in .*; use Boxes"):
-        BoxDistance("iou")([(0, 0, 1, 1), (5, 5, 6, 6)], [(0, 0, 1, 1)])

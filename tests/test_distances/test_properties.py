@@ -6,7 +6,12 @@ import pytest
 from plausibly.datasets import simulate_labels
 from plausibly.distances import BY_TYPE, DISTANCES, PRESETS, find_distance
 
-EVERY = [(kind, name, preset) for kind, names in BY_TYPE.items() for name in names for preset in (None, *PRESETS)]
+EVERY = [
+    (kind, name, preset)
+    for kind, names in BY_TYPE.items()
+    for name in names
+    for preset in (None, *(one for one in PRESETS if name in PRESETS[one]))
+]
 OWN_DISTANCE = {"bleu"}  # smoothing takes short texts away from themselves
 
 
@@ -22,6 +27,7 @@ def test_symmetric_zero_to_itself_bounded_and_alike_one_by_one(labels, kind, nam
     distance = find_distance(name, preset)
     assert distance.name == name
     given = [label for label in labels[kind] if label != []]  # to which the greatest distance can be infinite
+    given = given[:7] if distance.slow else given
     encoded = distance.encode(given)
     left, right = np.indices((len(given), len(given)))
     found = distance.between(encoded, left, right)
@@ -37,7 +43,7 @@ def test_symmetric_zero_to_itself_bounded_and_alike_one_by_one(labels, kind, nam
     broadcast = distance.between(encoded, np.arange(4)[:, None], np.arange(5))
     np.testing.assert_array_equal(broadcast, found[:4, :5])
     if name not in ("ordinal", "partial_rankings"):  # these depend on all the labels
-        for i, j in ((0, 1), (3, 11), (12, 4)):
+        for i, j in ((0, 1), (3, 5), (6, 4)):
             assert distance(given[i], given[j]) == pytest.approx(found[i, j], abs=1e-12)
 
 

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.distances import SpanF1, find_distance
-from plausibly.errors import ArgumentError, DistanceError
 
 span = st.tuples(st.integers(0, 12), st.integers(1, 5), st.sampled_from("xy")).map(lambda s: (s[0], s[0] + s[1], s[2]))
 spans = st.lists(span, max_size=4)
@@ -46,22 +45,3 @@ def test_empty_labels():
     assert SpanF1()([], [(0, 1, "x")]) == 1
     assert SpanF1()([], []) == 0
     assert find_distance("span_f1", "braylan2022")([], []) == 1
-
-
-@pytest.mark.parametrize(
-    ("label", "message"),
-    [
-        ("span", "a label of spans is a list of them"),
-        ([(3,)], r"a span is \(start, end, tag\)"),
-        ([{"from": 3}], r"a span is \(start, end, tag\)"),
-        ([(3, 3, "x")], "a span ends after it starts"),
-    ],
-)
-def test_what_is_no_label_of_spans(label, message):
-    with pytest.raises(DistanceError, match=message):
-        SpanF1()([(0, 1, "x")], label)
-
-
-def test_rules():
-    with pytest.raises(ArgumentError, match='range must be "lenient" or "strict"'):
-        SpanF1("loose")

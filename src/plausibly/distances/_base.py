@@ -1,19 +1,19 @@
-"""What a distance is: a function of two labels that can also take many pairs at once."""
+"""What a distance is: a function of two labels that can also compare many pairs at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.errors import DistanceError
+from plausibly.errors import ArgumentError, DistanceError
 
-
-def show(value: object) -> str:
-    """Show a value as received, on one line and not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+Indices: TypeAlias = Int[np.ndarray, "*pair"]
+Distances: TypeAlias = Float[np.ndarray, "*pair"]
+Counts: TypeAlias = Int[np.ndarray, " label"] | None
 
 
 class LabelRefused(DistanceError):
@@ -30,6 +30,9 @@ class PairRefused(DistanceError):
     def __init__(self, reason: str, left: int, right: int):
         super().__init__(reason)
         self.left, self.right = left, right
+
+    def __reduce__(self):  # so that it can come from another process
+        return type(self), (str(self), self.left, self.right)
 
 
 class Distance(ABC):
@@ -48,26 +51,24 @@ class Distance(ABC):
     [1.0, 0.0]
     """
 
-    #: The greatest value possible.
+    #: Name in tables and figures.
+    name: str
+    #: Greatest possible value.
     bound: float = np.inf
-    #: Whether a pair takes so long that a bar should show how far the work is.
+    #: Whether a pair takes so long that a progress bar is useful.
     slow: bool = False
 
-    @property
     @abstractmethod
-    def name(self) -> str:
-        """What the distance is called in tables and figures."""
-
-    @abstractmethod
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> Any:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Any:
         """Turn labels into what :meth:`between` compares.
 
         Parameters
         ----------
         labels
-            Labels, as a rule distinct ones.
+            Labels, usually distinct ones.
         counts
-            How often each occurs; once if None. Only distances that depend on the whole data use it (ordinal).
+            Number of times that each occurs; once if None. Only distances that depend on the whole data use it
+            (ordinal).
 
         Raises
         ------
@@ -76,15 +77,13 @@ class Distance(ABC):
         """
 
     @abstractmethod
-    def between(
-        self, encoded: Any, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
+    def between(self, encoded: Any, left: Indices, right: Indices) -> Distances:
         """Compare labels by index.
 
         Parameters
         ----------
         encoded
-            From :meth:`encode`.
+            Labels, from :meth:`encode`.
         left, right
             Indices into the labels, of shapes that broadcast.
 
@@ -101,13 +100,47 @@ class Distance(ABC):
         return f"<distance {self.name}>"
 
 
-class FunctionDistance(Distance):
+def flat(between: Callable[[Any, Any, Indices, Indices], Distances]) -> Callable[..., Distances]:
+    """Let a method ``between`` that takes indices in one dimension take indices of any shapes that broadcast."""
+
+    @wraps(between)
+    def of_any_shape(self: Any, encoded: Any, left: Indices, right: Indices) -> Distances:
+        left, right = np.broadcast_arrays(left, right)
+        return between(self, encoded, left.ravel(), right.ravel()).reshape(left.shape)
+
+    return of_any_shape
+
+
+class PairwiseDistance(Distance):
+    """A distance that is computed pair by pair, by :meth:`compare`."""
+
+    slow = True
+
+    @abstractmethod
+    def compare(self, a: Any, b: Any) -> float:
+        """Compare two encoded labels."""
+
+    @flat
+    def between(self, encoded: Sequence[Any], left: Indices, right: Indices) -> Distances:
+        found = np.empty(left.size)
+        for place, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+            try:
+                found[place] = float(self.compare(encoded[a], encoded[b]))
+            except Exception as error:  # a user's function can fail in any way
+                reason = (str(error).splitlines() or [""])[0][:200]
+                raise PairRefused(
+                    f"the distance {self.name!r} failed ({type(error).__name__}: {reason})", a, b
+                ) from error
+        return found
+
+
+class FunctionDistance(PairwiseDistance):
     """A distance that is any function of two labels, called pair by pair.
 
     Parameters
     ----------
     function
-        Takes two labels and returns a number, zero or greater, the same in either order.
+        Function of two labels that returns a number, zero or greater, the same in either order.
 
     Examples
     --------
@@ -115,32 +148,72 @@ class FunctionDistance(Distance):
     4.0
     """
 
-    slow = True
-
     def __init__(self, function: Callable[[Any, Any], float]):
         self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
 
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+    def compare(self, a: Any, b: Any) -> float:
+        return self.function(a, b)
 
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> list[Any]:
-        """Return the labels as they are."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> list[Any]:
         return list(labels)
 
-    def between(
-        self, encoded: Sequence[Any], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Call the function pair by pair."""
-        left, right = np.broadcast_arrays(left, right)
-        found = np.empty(left.size)
-        for place, (a, b) in enumerate(zip(left.flat, right.flat, strict=True)):
-            try:
-                found[place] = float(self.function(encoded[a], encoded[b]))
-            except Exception as error:  # a user's function can fail in any way
-                reason = (str(error).splitlines() or [""])[0][:200]
-                raise PairRefused(
-                    f"the distance {self.name!r} failed ({type(error).__name__}: {reason})", int(a), int(b)
-                ) from error
-        return found.reshape(left.shape)
+
+def show(value: object) -> str:
+    """Show a value as received, on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def each_label(read: Callable[[Any], Any], labels: Sequence[Any]) -> list[Any]:
+    """Read labels one by one; of one that cannot be read, give its position."""
+    found = []
+    for position, label in enumerate(labels):
+        try:
+            found.append(read(label))
+        except (TypeError, ValueError) as error:
+            raise LabelRefused(str(error), position) from error
+    return found
+
+
+def as_list(label: Any, rule: str, such_as: str) -> list[Any]:
+    """Return the members of a label that is a list, a tuple or an array.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    if isinstance(label, str | bytes | Mapping | Set) or not hasattr(label, "__len__"):
+        raise ValueError(f"{rule}, got {show(label)}; write {such_as}")
+    return label.tolist() if isinstance(label, np.ndarray) else list(label)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse an argument that is not one of the choices.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not.
+    """
+    if value not in choices:
+        *others, last = (f'"{choice}"' for choice in choices)
+        raise ArgumentError(f"{name} must be {', '.join(others)} or {last}, but {value!r} was given: choose one.")
+
+
+def check_library(library: str, extra: str) -> None:
+    """Refuse to go on without an optional library, and name the command that installs it.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not installed.
+    """
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise ArgumentError(
+            f"this distance takes the library {library!r}, which is not installed: "
+            f"run pip install 'plausibly[{extra}]'."
+        ) from error

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from plausibly.distances._base import Distance, show
-from plausibly.distances._objects import BestMatches, Combine, each_label
-from plausibly.errors import ArgumentError
+from plausibly.distances._base import Counts, Distance, Distances, Indices, check_choice, each_label, show
+from plausibly.distances._objects import BestMatches, Combine
 
 Measure = Literal["iou", "giou", "l2"]
 
@@ -44,7 +43,7 @@ def boxes_of(label: Any) -> Float[np.ndarray, "box 4"]:
             f"a label of boxes is a list of corners, got {show(label)}; write [((left, top), (right, bottom)), …]"
         ) from None
     for box in boxes[~np.isfinite(boxes).all(axis=1)]:
-        raise ValueError(f"the corners of a box are finite numbers, got {box.tolist()}; mend or remove it")
+        raise ValueError(f"the corners of a box are finite numbers, got {box.tolist()}; correct or remove it")
     for box in boxes[(boxes[:, 2:] < boxes[:, :2]).any(axis=1)]:
         raise ValueError(
             f"the second corner of a box is right of and below the first, got {box.tolist()}; write the lesser "
@@ -63,9 +62,9 @@ class BoxDistance(Distance):
     Parameters
     ----------
     measure
-        One of the three.
+        Measure of overlap or distance.
     pixel
-        Added to widths and heights: 1 where coordinates number pixels and the last one belongs to the box.
+        Number added to widths and heights: 1 where coordinates number pixels and the last one belongs to the box.
 
     Raises
     ------
@@ -83,31 +82,19 @@ class BoxDistance(Distance):
     """
 
     def __init__(self, measure: Measure = "giou", *, pixel: float = 0.0):
-        if measure not in ("iou", "giou", "l2"):
-            raise ArgumentError(
-                f'the measure of boxes is "iou", "giou" or "l2", but {measure!r} was given: choose one.'
-            )
+        check_choice("the measure of boxes", measure, ("iou", "giou", "l2"))
         self.measure, self.pixel = measure, float(pixel)
         self.bound = {"iou": 1.0, "giou": 2.0, "l2": np.inf}[measure]
+        self.name = f"single_box_{measure}"
 
-    @property
-    def name(self) -> str:
-        """``"single_box_"`` and the measure."""
-        return f"single_box_{self.measure}"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, "5 label"]:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, "5 label"]:
         """Stack left, top, right, bottom and area."""
         corners = each_label(_single, labels)
         low, high = np.split(np.array(corners, np.float64).reshape(-1, 4).T.copy(), 2)
         high += self.pixel
         return np.vstack([low, high, np.prod(high - low, axis=0)])
 
-    def between(
-        self, encoded: Float[np.ndarray, "5 label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare boxes by index."""
+    def between(self, encoded: Float[np.ndarray, "5 label"], left: Indices, right: Indices) -> Distances:
         a_left, a_top, a_right, a_bottom, a_area = (row[left] for row in encoded)
         b_left, b_top, b_right, b_bottom, b_area = (row[right] for row in encoded)
         if self.measure == "l2":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, show
 
 
 class Nominal(Distance):
@@ -23,30 +23,17 @@ class Nominal(Distance):
     (0.0, 1.0)
     """
 
-    bound = 1.0
+    name, bound = "nominal", 1.0
 
-    @property
-    def name(self) -> str:
-        """``"nominal"``."""
-        return "nominal"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Int[np.ndarray, " label"]:
-        """Number the distinct labels."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Int[np.ndarray, " label"]:
         try:
             first: dict[Any, int] = {}
             return np.array([first.setdefault(label, len(first)) for label in labels], np.int64)
         except TypeError:  # lists, dicts
             distinct: list[Any] = []
-            for position, label in enumerate(labels):
-                _place(distinct, label, position)
-            return np.array([_place(distinct, label, 0) for label in labels], np.int64)
+            return np.array([_place(distinct, label, position) for position, label in enumerate(labels)], np.int64)
 
-    def between(
-        self, encoded: Int[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Int[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         return (encoded[left] != encoded[right]).astype(np.float64)
 
 
@@ -59,7 +46,7 @@ class Ordinal(Distance):
     Parameters
     ----------
     order
-        The categories from the least to the greatest; if None labels are compared as numbers.
+        Categories from the least to the greatest; if None labels are compared as numbers.
 
     References
     ----------
@@ -73,17 +60,12 @@ class Ordinal(Distance):
     [9.0, 49.0]
     """
 
+    name = "ordinal"
+
     def __init__(self, order: Iterable[Any] | None = None):
         self.order = None if order is None else list(order)
 
-    @property
-    def name(self) -> str:
-        """``"ordinal"``."""
-        return "ordinal"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, " label"]:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, " label"]:
         """Give every label the middle of its ranks."""
         if self.order is None:
             places = numbers_of(labels, "an ordinal label is a number, or one of the categories in order=[…]")
@@ -100,10 +82,7 @@ class Ordinal(Distance):
         each = np.bincount(level, weights=counts, minlength=len(levels))
         return (np.cumsum(each) - each / 2)[level]
 
-    def between(
-        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Float[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         return (encoded[left] - encoded[right]) ** 2
 
 
@@ -122,12 +101,12 @@ def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
         except (TypeError, ValueError):
             numbers[position] = np.nan
         if not np.isfinite(numbers[position]):
-            raise LabelRefused(f"{rule}, got {show(label)}; mend or remove it", position)
+            raise LabelRefused(f"{rule}, got {show(label)}; correct or remove it", position)
     return numbers
 
 
 def _place(distinct: list[Any], label: Any, position: int) -> int:
-    """Find a label that cannot be hashed, or add it."""
+    """Find a label that cannot be hashed among the distinct ones, or add it."""
     for place, other in enumerate(distinct):
         try:
             same = bool(np.all(label == other)) and type(label) is type(other)

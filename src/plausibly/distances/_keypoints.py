@@ -10,11 +10,21 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
-from plausibly.distances._base import Distance, LabelRefused, show
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    Indices,
+    LabelRefused,
+    as_list,
+    check_choice,
+    each_label,
+    show,
+)
 from plausibly.distances._boxes import BoxDistance
-from plausibly.distances._objects import BestMatches, Combine, each_label
+from plausibly.distances._objects import BestMatches, Combine
 from plausibly.errors import ArgumentError
 
 #: Standard deviations of the 17 points of COCO, relative to the object's size: published with its evaluation.
@@ -47,9 +57,7 @@ def poses_of(label: Any) -> list[Pose]:
     >>> pose.box, pose.area, pose.there.tolist()
     ((0.0, 0.0, 4.0, 2.0), 8.0, [True, True, False])
     """
-    if isinstance(label, str | bytes | Mapping) or not hasattr(label, "__len__"):
-        raise ValueError(f"a label of keypoints is a list of objects, got {show(label)}; write [[(x, y), …], …]")
-    return [_pose(one) for one in label]
+    return [_pose(one) for one in as_list(label, "a label of keypoints is a list of objects", "[[(x, y), …], …]")]
 
 
 def _pose(one: Any) -> Pose:
@@ -73,7 +81,7 @@ def _pose(one: Any) -> Pose:
                 raise ValueError
         except (TypeError, ValueError):
             raise ValueError(
-                f"an object's bbox is [left, top, width, height], got {show(given['bbox'])}; mend or remove it"
+                f"an object's bbox is [left, top, width, height], got {show(given['bbox'])}; correct or remove it"
             ) from None
         box = (left, top, left + width, top + height)
     elif there.any():
@@ -85,7 +93,7 @@ def _pose(one: Any) -> Pose:
     except (TypeError, ValueError):
         area = np.nan
     if not 0 <= area < np.inf:
-        raise ValueError(f"an object's area is a number, zero or greater, got {show(given.get('area'))}; mend it")
+        raise ValueError(f"an object's area is a number, zero or greater, got {show(given.get('area'))}; correct it")
     return Pose(array[:, :2], there, box, area)
 
 
@@ -141,7 +149,7 @@ class PoseDistance(Distance):
     True
     """
 
-    bound = 1.0
+    name, bound = "single_keypoint_oks", 1.0
 
     def __init__(self, sigmas: Sequence[float] | None = None):
         self.sigmas = None if sigmas is None else np.asarray(sigmas, np.float64)
@@ -150,12 +158,7 @@ class PoseDistance(Distance):
                 f"sigmas must be greater than zero, but {show(self.sigmas.tolist())} was given: write 0.1."
             )
 
-    @property
-    def name(self) -> str:
-        """``"single_keypoint_oks"``."""
-        return "single_keypoint_oks"
-
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> _Encoded:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> _Encoded:
         """Stack points, their presence and areas."""
         poses = each_label(_single, labels)
         n = len(poses[0].points) if poses else 1
@@ -178,10 +181,7 @@ class PoseDistance(Distance):
             sigmas,
         )
 
-    def between(
-        self, encoded: _Encoded, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare objects by index."""
+    def between(self, encoded: _Encoded, left: Indices, right: Indices) -> Distances:
         # An object of no extent, such as a single point, still has a size for a difference to be compared with.
         a_area, b_area = (np.maximum(encoded.area[side], np.finfo(float).eps) for side in (left, right))
         as_truth = [np.zeros(np.broadcast_shapes(left.shape, right.shape)) for _ in range(2)]
@@ -232,8 +232,7 @@ class Keypoints(BestMatches):
         empty: float = 0.0,
         cap: float = np.inf,
     ):
-        if measure not in ("oks", "iou"):
-            raise ArgumentError(f'the measure of keypoints is "oks" or "iou", but {measure!r} was given: choose one.')
+        check_choice("the measure of keypoints", measure, ("oks", "iou"))
         single = PoseDistance(sigmas) if measure == "oks" else BoxDistance("iou", pixel=pixel)
         super().__init__(single, combine, empty=empty, cap=cap, name=f"keypoint_{measure}")
 

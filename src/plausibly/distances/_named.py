@@ -123,8 +123,8 @@ def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset
         name = ALIASES.get(name, name)
         if name not in DISTANCES:
             near = get_close_matches(name, [*DISTANCES, *ALIASES], n=1)
-            mend = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(DISTANCES)}, or give a function."
-            raise ArgumentError(f"there is no distance {distance!r}: {mend}")
+            fix = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(DISTANCES)}, or give a function."
+            raise ArgumentError(f"there is no distance {distance!r}: {fix}")
         return PRESETS[preset].get(name, DISTANCES[name]) if preset else DISTANCES[name]
     if callable(distance):
         return FunctionDistance(distance)

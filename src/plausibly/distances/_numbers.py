@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from plausibly.distances._base import Distance, LabelRefused
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused
 from plausibly.distances._categories import numbers_of
 from plausibly.errors import ArgumentError
 
@@ -24,21 +24,12 @@ class Interval(Distance):
     9.0
     """
 
-    @property
-    def name(self) -> str:
-        """``"interval"``."""
-        return "interval"
+    name = "interval"
 
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, " label"]:
-        """Read numbers."""
-        return numbers_of(labels, "the label is to be a finite number")
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, " label"]:
+        return numbers_of(labels, "the label must be a finite number")
 
-    def between(
-        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Float[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         return (encoded[left] - encoded[right]) ** 2
 
 
@@ -55,17 +46,9 @@ class Ratio(Interval):
     (0.25, 0.0)
     """
 
-    bound = 1.0
+    name, bound = "ratio", 1.0
 
-    @property
-    def name(self) -> str:
-        """``"ratio"``."""
-        return "ratio"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, " label"]:
-        """Read numbers, none below zero."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, " label"]:
         numbers = super().encode(labels)
         for position in np.flatnonzero(numbers < 0):
             raise LabelRefused(
@@ -74,10 +57,7 @@ class Ratio(Interval):
             )
         return numbers
 
-    def between(
-        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Float[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         total = encoded[left] + encoded[right]
         return ((encoded[left] - encoded[right]) / np.where(total > 0, total, 1.0)) ** 2
 
@@ -88,7 +68,7 @@ class Circular(Interval):
     Parameters
     ----------
     period
-        How much is once around: 360 for degrees, 24 for hours of the day.
+        Length of the circle: 360 for degrees, 24 for hours of the day.
 
     Raises
     ------
@@ -105,22 +85,14 @@ class Circular(Interval):
     (0.0302, 1.0)
     """
 
-    bound = 1.0
+    name, bound = "circular", 1.0
 
     def __init__(self, period: float = 360.0):
         if not 0 < period < np.inf:
             raise ArgumentError(f"the period must be greater than zero, but {period!r} was given: write 360 or 24.")
         self.period = float(period)
 
-    @property
-    def name(self) -> str:
-        """``"circular"``."""
-        return "circular"
-
-    def between(
-        self, encoded: Float[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Float[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         # Of the remainder, because the sine of a multiple of π is not quite zero.
         turns = np.mod(encoded[left] - encoded[right], self.period) / self.period
         return np.sin(np.pi * turns) ** 2

@@ -5,22 +5,40 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
-from plausibly.distances._base import Distance, FunctionDistance, LabelRefused, PairRefused, show
-from plausibly.errors import ArgumentError
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    FunctionDistance,
+    Indices,
+    LabelRefused,
+    PairRefused,
+    as_list,
+    check_choice,
+    each_label,
+    flat,
+)
 
 Combine = Literal["directional", "pooled"]
 _AT_ONCE = 1 << 15  #: pairs of objects compared at once, so that intermediate arrays stay in a core's cache
 
 
 @dataclass(frozen=True)
-class Objects:
-    """Labels taken apart: label `i` has ``count[i]`` objects, of which the first is ``start[i]`` in `encoded`."""
+class Lists:
+    """Lists of different lengths, one after the other: list `i` has ``count[i]`` members, the first at ``start[i]``."""
 
     start: Int[np.ndarray, " label"]
     count: Int[np.ndarray, " label"]
-    encoded: Any
+    members: Any
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[Any]], encode: Callable[[list[Any]], Any]) -> "Lists":
+        """Join lists, and encode their members together."""
+        count = np.array([len(one) for one in lists], np.int64)
+        start = np.cumsum(count) - count
+        return cls(start, count, encode([member for one in lists for member in one]))
 
 
 class BestMatches(Distance):
@@ -33,7 +51,7 @@ class BestMatches(Distance):
     Parameters
     ----------
     single
-        A distance between two objects: of this package, or any function.
+        Distance between two objects: of this package, or any function.
     combine
         ``"directional"``: the mean of the two directions' means, as above; ``"pooled"``: one mean over the best
         matches of both directions, so that the label with more objects weighs more.
@@ -46,7 +64,7 @@ class BestMatches(Distance):
     cap
         Best matches count as no farther than this (of a similarity ``1 − D``: floored at ``1 − cap``).
     name
-        What it is called.
+        Name of the distance.
 
     Raises
     ------
@@ -76,49 +94,29 @@ class BestMatches(Distance):
         cap: float = np.inf,
         name: str | None = None,
     ):
-        if combine not in ("directional", "pooled"):
-            raise ArgumentError(f'combine must be "directional" or "pooled", but {combine!r} was given: choose one.')
+        check_choice("combine", combine, ("directional", "pooled"))
         self.single = single if isinstance(single, Distance) else FunctionDistance(single)
         self.combine, self.empty, self.cap = combine, float(empty), float(cap)
         self.greatest = min(self.single.bound, self.cap) if greatest is None else float(greatest)
         self.slow = self.single.slow
         self.bound = max(min(self.single.bound, self.cap), self.greatest, self.empty)
-        self._name = name or f"best matches of {self.single.name}"
-
-    @property
-    def name(self) -> str:
-        """Name given, or that of the single distance."""
-        return self._name
+        self.name = name or f"best matches of {self.single.name}"
 
     def objects(self, label: Any) -> Sequence[Any]:
         """Take a label apart; here it is a sequence already."""
-        if isinstance(label, str | bytes) or not hasattr(label, "__len__"):
-            raise ValueError(f"a label of several objects is a list of them, got {show(label)}; write [object, …]")
-        return label
+        return as_list(label, "a label of several objects is a list of them", "[object, …]")
 
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> Objects:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Lists:
         """Take labels apart and encode all their objects together."""
-        parts = []
-        for position, label in enumerate(labels):
-            try:
-                parts.append(self.objects(label))
-            except (TypeError, ValueError) as error:
-                raise LabelRefused(str(error), position) from error
-        count = np.array([len(part) for part in parts], np.int64)
-        start = np.cumsum(count) - count
+        parts = each_label(self.objects, labels)
         try:
-            encoded = self.single.encode([one for part in parts for one in part])
+            return Lists.of(parts, self.single.encode)
         except LabelRefused as error:
-            error.position = int(np.searchsorted(start, error.position, "right")) - 1
-            raise
-        return Objects(start, count, encoded)
+            owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+            raise LabelRefused(str(error), int(owner[error.position])) from error
 
-    def between(
-        self, encoded: Objects, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
-        left, right = np.broadcast_arrays(left, right)
-        shape, left, right = left.shape, left.ravel(), right.ravel()
+    @flat
+    def between(self, encoded: Lists, left: Indices, right: Indices) -> Distances:
         found = np.empty(left.size)
         for chosen, m, n in by_shape(encoded.count[left], encoded.count[right]):
             if not (m and n):
@@ -127,7 +125,7 @@ class BestMatches(Distance):
             ours = encoded.start[left[chosen]] + np.arange(m)[:, None, None]
             theirs = encoded.start[right[chosen]] + np.arange(n)[None, :, None]
             try:
-                each = self.single.between(encoded.encoded, ours, theirs)
+                each = self.single.between(encoded.members, ours, theirs)
             except PairRefused as error:
                 error.left, error.right = (
                     int(np.searchsorted(encoded.start, place, "right")) - 1 for place in (error.left, error.right)
@@ -140,7 +138,7 @@ class BestMatches(Distance):
                 found[chosen] = (rows.sum(axis=0) + columns.sum(axis=0)) / (m + n)
             else:
                 found[chosen] = (rows.mean(axis=0) + columns.mean(axis=0)) / 2
-        return found.reshape(shape)
+        return found
 
 
 class ObjectCount(Distance):
@@ -149,9 +147,9 @@ class ObjectCount(Distance):
     Parameters
     ----------
     objects
-        Takes a label apart.
+        Function that takes a label apart.
     name
-        What it is called.
+        Name of the distance.
 
     Examples
     --------
@@ -160,35 +158,13 @@ class ObjectCount(Distance):
     """
 
     def __init__(self, objects: Callable[[Any], Sequence[Any]], name: str):
-        self.objects, self._name = objects, name
+        self.objects, self.name = objects, name
 
-    @property
-    def name(self) -> str:
-        """Name given."""
-        return self._name
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Int[np.ndarray, " label"]:
-        """Count objects."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Int[np.ndarray, " label"]:
         return np.array([len(part) for part in each_label(self.objects, labels)], np.int64)
 
-    def between(
-        self, encoded: Int[np.ndarray, " label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    def between(self, encoded: Int[np.ndarray, " label"], left: Indices, right: Indices) -> Distances:
         return np.abs(encoded[left] - encoded[right]).astype(np.float64)
-
-
-def each_label(read: Callable[[Any], Any], labels: Sequence[Any]) -> list[Any]:
-    """Read labels one by one, and say which one it was if one cannot be read."""
-    found = []
-    for position, label in enumerate(labels):
-        try:
-            found.append(read(label))
-        except (TypeError, ValueError) as error:
-            raise LabelRefused(str(error), position) from error
-    return found
 
 
 def by_shape(

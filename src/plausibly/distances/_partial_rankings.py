@@ -4,10 +4,19 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from plausibly.distances._base import Distance, LabelRefused, show
-from plausibly.distances._objects import each_label
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    Indices,
+    LabelRefused,
+    as_list,
+    each_label,
+    flat,
+    show,
+)
 from plausibly.errors import ArgumentError
 
 
@@ -24,22 +33,23 @@ def blocks_of(label: Any) -> list[list[Any]]:
     >>> blocks_of([["wart"], ["corn", "nevus"]]), blocks_of(["wart", "corn"])
     ([['wart'], ['corn', 'nevus']], [['wart'], ['corn']])
     """
-    if isinstance(label, str | bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"a partial ranking is a list of blocks, got {show(label)}; write [[class, …], …]")
-    blocks = [list(one) if isinstance(one, list | tuple | set | frozenset | np.ndarray) else [one] for one in label]
+    parts = as_list(label, "a partial ranking is a list of blocks", "[[class, …], …]")
+    blocks = [list(one) if isinstance(one, list | tuple | set | frozenset | np.ndarray) else [one] for one in parts]
     named = [one for block in blocks for one in block]
     for one in named:
         if not isinstance(one, Hashable):
             raise ValueError(f"the classes of a ranking are text or numbers, got {show(one)}; write [[class, …], …]")
     if len(set(named)) < len(named) or not all(blocks):
-        raise ValueError(f"a partial ranking has no empty block and names no class twice, got {show(label)}; mend it")
+        raise ValueError(
+            f"a partial ranking has no empty block and names no class twice, got {show(label)}; correct it"
+        )
     return blocks
 
 
 class PartialRankings(Distance):
     r"""One minus the mean average overlap of two partial rankings, in [0, 1].
 
-    A block of `s` tied classes fills its `s` places with 1/s of each; the classes that nobody ranked fill the rest.
+    A block of `s` tied classes fills its `s` places with 1/s of each; the unranked classes fill the rest.
     With the shares of class `k` in the first `l` places, :math:`C_{lk}`, the average overlap to depth `L` is
     :math:`\sum_l \frac{1}{l L} \sum_k C_{lk} C'_{lk}`, and its mean form is divided by the geometric mean of the
     overlaps of either ranking with itself.
@@ -47,9 +57,9 @@ class PartialRankings(Distance):
     Parameters
     ----------
     depth
-        How many places `L` count; if None as many as the labels name at most.
+        Number `L` of places that count; if None as many as the labels name at most.
     classes
-        All classes; if None those that occur.
+        Names of all classes; if None those that occur.
 
     Raises
     ------
@@ -69,21 +79,14 @@ class PartialRankings(Distance):
     0.0
     """
 
-    bound = 1.0
+    name, bound = "partial_rankings", 1.0
 
     def __init__(self, depth: int | None = None, classes: Iterable[Any] | None = None):
         if depth is not None and depth < 1:
             raise ArgumentError(f"the depth must be at least 1, but {depth!r} was given: write 3.")
         self.depth, self.classes = depth, None if classes is None else list(classes)
 
-    @property
-    def name(self) -> str:
-        """``"partial_rankings"``."""
-        return "partial_rankings"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, "label feature"]:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, "label feature"]:
         """Turn every label into a vector of length one, such that the mean average overlap is an inner product."""
         rankings = each_label(blocks_of, labels)
         column: dict[Any, int] = {}
@@ -94,8 +97,8 @@ class PartialRankings(Distance):
                 column.setdefault(one, len(column))
         n_classes = len(column) if self.classes is None else len(self.classes)
         if not n_classes:
-            return np.ones((len(labels), 1))  # nobody ranks anything: all alike
-        never = n_classes - len(column)  # named by nobody, and so alike in all labels
+            return np.ones((len(labels), 1))  # no label ranks anything: all alike
+        never = n_classes - len(column)  # classes in no label, and so alike in all of them
         named = [sum(map(len, blocks)) for blocks in rankings]
         depth = max(1, min(self.depth or max(named, default=1), n_classes))
         shares = np.zeros((len(labels), depth, len(column) + 1))
@@ -115,15 +118,8 @@ class PartialRankings(Distance):
         features = first.reshape(len(labels), -1)
         return features / np.linalg.norm(features, axis=1, keepdims=True)
 
-    def between(
-        self,
-        encoded: Float[np.ndarray, "label feature"],
-        left: Int[np.ndarray, "*pair"],
-        right: Int[np.ndarray, "*pair"],
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
-        left, right = np.broadcast_arrays(left, right)
-        shape, left, right = left.shape, left.ravel(), right.ravel()
+    @flat
+    def between(self, encoded: Float[np.ndarray, "label feature"], left: Indices, right: Indices) -> Distances:
         found = np.empty(left.size)
         step = max(1, (1 << 20) // encoded.shape[1])
         for begin in range(0, len(found), step):
@@ -131,4 +127,4 @@ class PartialRankings(Distance):
             found[part] = np.einsum("if,if->i", encoded[left[part]], encoded[right[part]])
         # Rounding makes the overlap of a ranking with itself a little more or less than one.
         distances = np.where(left == right, 0.0, np.clip(1 - found, 0.0, 1.0))
-        return np.where(distances < 8e-15, 0.0, distances).reshape(shape)
+        return np.where(distances < 8e-15, 0.0, distances)

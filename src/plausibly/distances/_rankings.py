@@ -1,27 +1,27 @@
 """Ranked lists: labels that name some things, best first."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, show
-from plausibly.distances._objects import by_shape, each_label
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    Indices,
+    as_list,
+    check_choice,
+    each_label,
+    flat,
+    show,
+)
+from plausibly.distances._objects import Lists, by_shape
 from plausibly.errors import ArgumentError
 
 Coefficient = Literal["kendall", "spearman"]
 _AT_ONCE = 1 << 18
-
-
-@dataclass(frozen=True)
-class _Lists:
-    """Lists one after the other, their members as numbers."""
-
-    start: Int[np.ndarray, " label"]
-    count: Int[np.ndarray, " label"]
-    member: Int[np.ndarray, " place"]
 
 
 def ranked_list(label: Any) -> list[Any]:
@@ -37,9 +37,7 @@ def ranked_list(label: Any) -> list[Any]:
     >>> ranked_list(("wart", "corn"))
     ['wart', 'corn']
     """
-    if isinstance(label, str | bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"a ranked list is a list, got {show(label)}; write [best, second, …]")
-    members = label.tolist() if isinstance(label, np.ndarray) else list(label)
+    members = as_list(label, "a ranked list is a list", "[best, second, …]")
     seen = set()
     for member in members:
         if not isinstance(member, Hashable):
@@ -63,9 +61,9 @@ class RankedLists(Distance):
     coefficient
         ``"kendall"`` or ``"spearman"``.
     top
-        Compare only so many members from the top; all if None.
+        Number of members from the top to compare; all if None.
     padding
-        How many members that neither list names are added, tied at `m` in both: long lists of which only the tops are
+        Number of members added that neither list names, tied at `m` in both: long lists of which only the tops are
         given agree on all that they leave out.
 
     Raises
@@ -88,42 +86,31 @@ class RankedLists(Distance):
     bound = 2.0
 
     def __init__(self, coefficient: Coefficient = "kendall", *, top: int | None = None, padding: int = 0):
-        if coefficient not in ("kendall", "spearman"):
-            raise ArgumentError(
-                f'the coefficient must be "kendall" or "spearman", but {coefficient!r} was given: choose one.'
-            )
+        check_choice("the coefficient", coefficient, ("kendall", "spearman"))
         if top is not None and top < 1:
             raise ArgumentError(f"top must be at least 1, but {top!r} was given: write 5, or None for whole lists.")
         if padding < 0:
             raise ArgumentError(f"padding must be 0 or more, but {padding!r} was given: write 0 or 50.")
         self.coefficient, self.top, self.padding = coefficient, top, int(padding)
+        self.name = coefficient if top is None else f"{coefficient}_at_{top}"
 
-    @property
-    def name(self) -> str:
-        """The coefficient, and how much of the lists it sees."""
-        return self.coefficient if self.top is None else f"{self.coefficient}_at_{self.top}"
-
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> _Lists:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Lists:
         """Number everything that is named."""
-        lists = [members[: self.top] for members in each_label(ranked_list, labels)]
         numbers: dict[Any, int] = {}
-        member = [numbers.setdefault(one, len(numbers)) for members in lists for one in members]
-        count = np.array([len(members) for members in lists], np.int64)
-        return _Lists(np.cumsum(count) - count, count, np.array(member, np.int32))
+        lists = [members[: self.top] for members in each_label(ranked_list, labels)]
+        return Lists.of(
+            lists, lambda named: np.array([numbers.setdefault(one, len(numbers)) for one in named], np.int32)
+        )
 
-    def between(
-        self, encoded: _Lists, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
-        left, right = np.broadcast_arrays(left, right)
-        shape, left, right = left.shape, left.ravel(), right.ravel()
+    @flat
+    def between(self, encoded: Lists, left: Indices, right: Indices) -> Distances:
         found = np.empty(left.size)
         for chosen, m, n in by_shape(encoded.count[left], encoded.count[right], _AT_ONCE):
             if not (m and n):
                 found[chosen] = 2.0 if m or n else 0.0
                 continue
-            ours = encoded.member[encoded.start[left[chosen]] + np.arange(m)[:, None]]
-            theirs = encoded.member[encoded.start[right[chosen]] + np.arange(n)[:, None]]
+            ours = encoded.members[encoded.start[left[chosen]] + np.arange(m)[:, None]]
+            theirs = encoded.members[encoded.start[right[chosen]] + np.arange(n)[:, None]]
             place = np.full(ours.shape, n, np.int32)  # of our members in their list
             for position in range(n):
                 np.putmask(place, ours == theirs[position], position)
@@ -131,7 +118,7 @@ class RankedLists(Distance):
             correlation = correlate(place, m, n, self.padding)
             same = (place == np.arange(m)[:, None]).all(axis=0) if m == n else np.zeros(len(chosen), bool)
             found[chosen] = np.where(same, 0.0, 1 - correlation)
-        return found.reshape(shape)
+        return found
 
 
 def _tau(place: Int[np.ndarray, "member pair"], m: int, n: int, padding: int) -> Float[np.ndarray, " pair"]:

@@ -5,15 +5,22 @@ A span is ``(start, end, tag)``, the end excluded, in tokens or characters; or a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, show
-from plausibly.distances._objects import by_shape, each_label
-from plausibly.errors import ArgumentError
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    Indices,
+    as_list,
+    check_choice,
+    each_label,
+    flat,
+    show,
+)
+from plausibly.distances._objects import Lists, by_shape
 
 Rule = Literal["lenient", "strict"]
 
@@ -39,10 +46,8 @@ def spans_of(label: Any) -> list[Span]:
     >>> spans_of([(0, 2, "PER"), {"start": 4, "end": 5, "label": "LOC"}])
     [Span(start=0, end=2, tag='PER'), Span(start=4, end=5, tag='LOC')]
     """
-    if isinstance(label, str | bytes | Mapping) or not hasattr(label, "__len__"):
-        raise ValueError(f"a label of spans is a list of them, got {show(label)}; write [(start, end, tag), …]")
     found = []
-    for one in label:
+    for one in as_list(label, "a label of spans is a list of them", "[(start, end, tag), …]"):
         try:
             if isinstance(one, Mapping):
                 span = Span(one["start"], one["end"], one.get("tag", one.get("label")))
@@ -57,17 +62,6 @@ def spans_of(label: Any) -> list[Span]:
             raise ValueError(f"a span ends after it starts, got {show(one)}; the end is excluded, so add 1 to it")
         found.append(span)
     return found
-
-
-@dataclass(frozen=True)
-class _Stretches:
-    """Stretches of all labels, one after the other."""
-
-    start: Int[np.ndarray, " label"]
-    count: Int[np.ndarray, " label"]
-    low: Float[np.ndarray, " stretch"]
-    high: Float[np.ndarray, " stretch"]
-    tag: Int[np.ndarray, " stretch"]
 
 
 class SpanF1(Distance):
@@ -101,75 +95,55 @@ class SpanF1(Distance):
     (0.5, 1.0)
     """
 
-    bound = 1.0
-
     def __init__(self, range: Rule = "lenient", tag: Rule = "strict", *, empty: float = 0.0):
         for name, rule in (("range", range), ("tag", tag)):
-            if rule not in ("lenient", "strict"):
-                raise ArgumentError(f'{name} must be "lenient" or "strict", but {rule!r} was given: choose one.')
+            check_choice(name, rule, ("lenient", "strict"))
         self.range, self.tag, self.empty = range, tag, float(empty)
         self.bound = max(1.0, self.empty)
+        self.name = f"span_f1_{range}_range_{tag}_tag"
 
-    @property
-    def name(self) -> str:
-        """``"span_f1"`` and the two rules."""
-        return f"span_f1_{self.range}_range_{self.tag}_tag"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> tuple[_Stretches, _Stretches]:
-        """Stack spans, and the stretches that they cover."""
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> tuple[Lists, Lists]:
+        """Stack spans, and the stretches that they cover: columns start, end and tag."""
         spans = each_label(spans_of, labels)
         tags: dict[Any, int] = {}
         coded = [
             [(low, high, tags.setdefault(tag, len(tags)) if self.tag == "strict" else 0) for low, high, tag in label]
             for label in spans
         ]
-        whole = _stack(coded)
         # Under a strict range spans count once each: the same one twice in a label does not match twice.
         covers = [sorted(set(label)) for label in coded] if self.range == "strict" else [_merged(one) for one in coded]
-        return whole, _stack(covers)
+        return Lists.of(coded, _columns), Lists.of(covers, _columns)
 
-    def between(
-        self,
-        encoded: tuple[_Stretches, _Stretches],
-        left: Int[np.ndarray, "*pair"],
-        right: Int[np.ndarray, "*pair"],
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    @flat
+    def between(self, encoded: tuple[Lists, Lists], left: Indices, right: Indices) -> Distances:
         whole, covers = encoded
-        left, right = np.broadcast_arrays(left, right)
-        shape, left, right = left.shape, left.ravel(), right.ravel()
         ours = self._covered(whole, covers, left, right)
         theirs = self._covered(whole, covers, right, left)
         total = ours + theirs
         f1 = 2 * ours * theirs / np.where(total > 0, total, 1.0)
         neither = (whole.count[left] == 0) & (whole.count[right] == 0)
-        return np.where(neither, self.empty, 1 - f1).reshape(shape)
+        return np.where(neither, self.empty, 1 - f1)
 
-    def _covered(self, whole: _Stretches, covers: _Stretches, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Mean over the spans of the left labels of what the right ones cover."""
+    def _covered(self, whole: Lists, covers: Lists, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Mean over the spans of the left labels of the share that the right ones cover."""
         found = np.zeros(len(left))
         for chosen, m, n in by_shape(whole.count[left], covers.count[right]):
             if not (m and n):
                 continue
-            a = whole.start[left[chosen]] + np.arange(m)[:, None, None]
-            b = covers.start[right[chosen]] + np.arange(n)[None, :, None]
-            same_tag = whole.tag[a] == covers.tag[b]
+            a = whole.members[:, whole.start[left[chosen]] + np.arange(m)[:, None, None]]
+            b = covers.members[:, covers.start[right[chosen]] + np.arange(n)[None, :, None]]
+            same_tag = a[2] == b[2]
             if self.range == "strict":
-                same = (whole.low[a] == covers.low[b]) & (whole.high[a] == covers.high[b]) & same_tag
-                found[chosen] = same.any(axis=1).mean(axis=0)
+                found[chosen] = ((a[0] == b[0]) & (a[1] == b[1]) & same_tag).any(axis=1).mean(axis=0)
             else:
-                shared = np.minimum(whole.high[a], covers.high[b]) - np.maximum(whole.low[a], covers.low[b])
-                share = np.maximum(shared, 0) * same_tag / (whole.high[a] - whole.low[a])
+                shared = np.minimum(a[1], b[1]) - np.maximum(a[0], b[0])
+                share = np.maximum(shared, 0) * same_tag / (a[1] - a[0])
                 found[chosen] = share.sum(axis=1).mean(axis=0)
         return found
 
 
-def _stack(labels: list[list[tuple[float, float, int]]]) -> _Stretches:
-    count = np.array([len(label) for label in labels], np.int64)
-    flat = np.array([one for label in labels for one in label], np.float64).reshape(-1, 3)
-    return _Stretches(np.cumsum(count) - count, count, *flat[:, :2].T.copy(), flat[:, 2].astype(np.int64))
+def _columns(spans: list[tuple[float, float, int]]) -> np.ndarray:
+    return np.array(spans, np.float64).reshape(-1, 3).T.copy()
 
 
 def _merged(spans: list[tuple[float, float, int]]) -> list[tuple[float, float, int]]:

@@ -1,23 +1,30 @@
 """Text: labels that are sentences, compared token by token.
 
-A label is text, which is parted at blanks, or a list of tokens.
+A label is text, which is split at blanks, or a list of tokens.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, show
-from plausibly.distances._extras import needed
-from plausibly.distances._objects import each_label
+from plausibly.distances._base import (
+    Counts,
+    Distance,
+    Distances,
+    Indices,
+    PairwiseDistance,
+    as_list,
+    check_library,
+    each_label,
+    flat,
+)
 
 _FIRST_CHARACTER = 0xE000  # characters that stand for tokens begin after those that encode halves of others
 
 
 def tokens_of(label: Any) -> list[str]:
-    """Part text into tokens.
+    """Split text into tokens.
 
     Raises
     ------
@@ -31,23 +38,21 @@ def tokens_of(label: Any) -> list[str]:
     """
     if isinstance(label, str):
         return label.split()
-    if isinstance(label, bytes | dict | set) or not hasattr(label, "__len__"):
-        raise ValueError(f"the label is to be text, got {show(label)}; write a string or a list of tokens")
-    return [str(token) for token in label]
+    return [str(token) for token in as_list(label, "the label must be text", "a string or a list of tokens")]
 
 
 class Levenshtein(Distance):
-    """How many tokens have to be put in, taken out or exchanged to turn one text into the other.
+    """Number of tokens to insert, delete or replace to turn one text into the other.
 
     Parameters
     ----------
     normalised
-        Divide by the number of tokens of the longer text.
+        Whether to divide by the number of tokens of the longer text.
 
     Raises
     ------
     ArgumentError
-        When it is used without the library that it takes: ``pip install 'plausibly[text]'``.
+        When it is used without the library that it needs: ``pip install 'plausibly[text]'``.
 
     Examples
     --------
@@ -58,15 +63,11 @@ class Levenshtein(Distance):
     def __init__(self, normalised: bool = False):
         self.normalised = normalised
         self.bound = 1.0 if normalised else np.inf
+        self.name = "levenshtein_normalised" if normalised else "levenshtein"
 
-    @property
-    def name(self) -> str:
-        """``"levenshtein"``."""
-        return "levenshtein_normalised" if self.normalised else "levenshtein"
-
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> np.ndarray:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> np.ndarray:
         """Write every token as one character."""
-        needed("rapidfuzz", "text")
+        check_library("rapidfuzz", "text")
         characters: dict[str, str] = {}
         texts = [
             "".join(characters.setdefault(token, chr(_FIRST_CHARACTER + len(characters))) for token in tokens)
@@ -74,44 +75,28 @@ class Levenshtein(Distance):
         ]
         return np.array(texts, dtype=object)
 
-    def between(
-        self, encoded: np.ndarray, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
+    @flat
+    def between(self, encoded: np.ndarray, left: Indices, right: Indices) -> Distances:
         from rapidfuzz import process
         from rapidfuzz.distance import Levenshtein as Library
 
-        left, right = np.broadcast_arrays(left, right)
         scorer = Library.normalized_distance if self.normalised else Library.distance
-        ours, theirs = encoded[left.ravel()].tolist(), encoded[right.ravel()].tolist()
-        return process.cpdist(ours, theirs, scorer=scorer, dtype=np.float64).reshape(left.shape)
+        return process.cpdist(encoded[left].tolist(), encoded[right].tolist(), scorer=scorer, dtype=np.float64)
 
 
-class _Translation(Distance):
-    """One minus a score of translations that nltk computes pair by pair."""
+class _Translation(PairwiseDistance):
+    """One minus a measure of translations that nltk computes pair by pair."""
 
     bound = 1.0
-    slow = True
 
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> list[list[str]]:
-        """Part texts into tokens."""
-        needed("nltk", "text")
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> list[list[str]]:
+        check_library("nltk", "text")
         return each_label(tokens_of, labels)
 
-    def between(
-        self, encoded: list[list[str]], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index, pair by pair."""
-        left, right = np.broadcast_arrays(left, right)
-        pairs = zip(left.flat, right.flat, strict=True)
-        return np.array([self._distance(encoded[a], encoded[b]) for a, b in pairs]).reshape(left.shape)
+    def compare(self, a: list[str], b: list[str]) -> float:
+        return 1 - self.similarity(a, b) if a and b else float(bool(a or b))
 
-    def _distance(self, a: list[str], b: list[str]) -> float:
-        if not (a and b):
-            return float(bool(a or b))
-        return 1 - self._score(a, b)
-
-    def _score(self, a: list[str], b: list[str]) -> float:
+    def similarity(self, a: list[str], b: list[str]) -> float:
         raise NotImplementedError
 
 
@@ -124,7 +109,7 @@ class Bleu(_Translation):
     Raises
     ------
     ArgumentError
-        When it is used without the library that it takes: ``pip install 'plausibly[text]'``.
+        When it is used without the library that it needs: ``pip install 'plausibly[text]'``.
 
     References
     ----------
@@ -137,12 +122,9 @@ class Bleu(_Translation):
     True
     """
 
-    @property
-    def name(self) -> str:
-        """``"bleu"``."""
-        return "bleu"
+    name = "bleu"
 
-    def _score(self, a: list[str], b: list[str]) -> float:
+    def similarity(self, a: list[str], b: list[str]) -> float:
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
         smooth = SmoothingFunction().method4
@@ -156,7 +138,7 @@ class Gleu(_Translation):
     Raises
     ------
     ArgumentError
-        When it is used without the library that it takes: ``pip install 'plausibly[text]'``.
+        When it is used without the library that it needs: ``pip install 'plausibly[text]'``.
 
     References
     ----------
@@ -168,12 +150,9 @@ class Gleu(_Translation):
     0.6667
     """
 
-    @property
-    def name(self) -> str:
-        """``"gleu"``."""
-        return "gleu"
+    name = "gleu"
 
-    def _score(self, a: list[str], b: list[str]) -> float:
+    def similarity(self, a: list[str], b: list[str]) -> float:
         from nltk.translate.gleu_score import sentence_gleu
 
         return float(sentence_gleu([a], b))

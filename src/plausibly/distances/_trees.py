@@ -9,20 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-from jaxtyping import Float, Int
-
-from plausibly.distances._base import Distance, show
-from plausibly.distances._extras import needed
-from plausibly.distances._objects import each_label
-from plausibly.errors import ArgumentError
+from plausibly.distances._base import Counts, PairwiseDistance, check_choice, check_library, each_label, show
 
 Scale = Literal["plain", "norm", "diff"]
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A node with its name and what stands below it."""
+    """A node with its name and its children."""
 
     name: str
     children: list["Tree"] = field(default_factory=list)
@@ -96,8 +90,8 @@ def _parsed(text: str) -> Tree:
     return root
 
 
-class TreeEdit(Distance):
-    """Tree edit distance: how many nodes have to be put in, taken out or renamed.
+class TreeEdit(PairwiseDistance):
+    """Tree edit distance: number of nodes to insert, delete or rename.
 
     Parameters
     ----------
@@ -108,7 +102,7 @@ class TreeEdit(Distance):
     Raises
     ------
     ArgumentError
-        If there is no such scale; or when it is used without the library that it takes:
+        If there is no such scale; or when it is used without the library that it needs:
         ``pip install 'plausibly[trees]'``.
 
     References
@@ -122,32 +116,16 @@ class TreeEdit(Distance):
     (1.0, 0.2, 0.0)
     """
 
-    slow = True
-
     def __init__(self, scale: Scale = "plain"):
-        if scale not in ("plain", "norm", "diff"):
-            raise ArgumentError(f'the scale must be "plain", "norm" or "diff", but {scale!r} was given: choose one.')
+        check_choice("the scale", scale, ("plain", "norm", "diff"))
         self.scale = scale
+        self.name = "tree_edit" if scale == "plain" else f"tree_edit_{scale}"
 
-    @property
-    def name(self) -> str:
-        """``"tree_edit"`` and the scale."""
-        return "tree_edit" if self.scale == "plain" else f"tree_edit_{self.scale}"
-
-    def encode(self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None) -> list[Tree]:
-        """Read trees."""
-        needed("apted", "trees")
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> list[Tree]:
+        check_library("apted", "trees")
         return each_label(tree_of, labels)
 
-    def between(
-        self, encoded: list[Tree], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index, pair by pair."""
-        left, right = np.broadcast_arrays(left, right)
-        pairs = zip(left.flat, right.flat, strict=True)
-        return np.array([self._distance(encoded[a], encoded[b]) for a, b in pairs], np.float64).reshape(left.shape)
-
-    def _distance(self, a: Tree, b: Tree) -> float:
+    def compare(self, a: Tree, b: Tree) -> float:
         from apted import APTED
 
         edits = 0 if a == b else APTED(a, b).compute_edit_distance()

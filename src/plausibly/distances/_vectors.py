@@ -1,43 +1,16 @@
-"""Vectors: labels of several values, as many in each."""
+"""Vectors: labels of several values, the same number in each."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.distances._base import Distance, LabelRefused, show
+from plausibly.distances._base import Counts, Distance, Distances, Indices, LabelRefused, as_list, each_label, show
 from plausibly.distances._categories import Nominal
 
 
-class _Vectors(Distance):
-    def _rows(self, labels: Sequence[Any]) -> list[list[Any]]:
-        """Read labels as lists of one length."""
-        rows: list[list[Any]] = []
-        for position, label in enumerate(labels):
-            if isinstance(label, str | bytes) or not hasattr(label, "__len__"):
-                raise LabelRefused(f"a label is to be a list of values, got {show(label)}; write [value, …]", position)
-            rows.append(list(label))
-            if len(rows[-1]) != len(rows[0]):
-                raise LabelRefused(
-                    f"labels that are vectors have equally many values, got {len(rows[-1])} beside {len(rows[0])}; "
-                    "fill or remove the label",
-                    position,
-                )
-            if not rows[0]:
-                raise LabelRefused("a vector has at least one value, got none; fill or remove the label", position)
-        return rows
-
-    @abstractmethod
-    def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
-
-    def _mean(self, encoded, left, right):
-        total = sum(self._difference(column[left], column[right]) for column in encoded)
-        return total / len(encoded)
-
-
-class ShareUnequal(_Vectors):
+class ShareUnequal(Distance):
     """Share of the places at which two vectors differ.
 
     Examples
@@ -46,31 +19,17 @@ class ShareUnequal(_Vectors):
     0.5
     """
 
-    bound = 1.0
+    name, bound = "share_unequal", 1.0
 
-    @property
-    def name(self) -> str:
-        """``"share_unequal"``."""
-        return "share_unequal"
-
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Int[np.ndarray, "place label"]:
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Int[np.ndarray, "place label"]:
         """Number the distinct values at each place."""
-        columns = zip(*self._rows(labels), strict=True)
-        return np.array([Nominal().encode(column) for column in columns])
+        return np.array([Nominal().encode(column) for column in zip(*_rows(labels), strict=True)])
 
-    def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return (a != b).astype(np.float64)
-
-    def between(
-        self, encoded: Int[np.ndarray, "place label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
-        return self._mean(encoded, left, right)
+    def between(self, encoded: Int[np.ndarray, "place label"], left: Indices, right: Indices) -> Distances:
+        return sum((column[left] != column[right]).astype(np.float64) for column in encoded) / len(encoded)
 
 
-class RootMeanSquare(_Vectors):
+class RootMeanSquare(Distance):
     """Root mean squared difference of two vectors of numbers.
 
     Examples
@@ -79,31 +38,35 @@ class RootMeanSquare(_Vectors):
     2.23606797749979
     """
 
-    @property
-    def name(self) -> str:
-        """``"rmse"``."""
-        return "rmse"
+    name = "rmse"
 
-    def encode(
-        self, labels: Sequence[Any], counts: Int[np.ndarray, " label"] | None = None
-    ) -> Float[np.ndarray, "place label"]:
-        """Read numbers."""
-        found = []
-        for position, row in enumerate(self._rows(labels)):
-            try:
-                found.append(np.array(row, np.float64))
-                finite = bool(np.isfinite(found[-1]).all())
-            except (TypeError, ValueError):
-                finite = False
-            if not finite:
-                raise LabelRefused(f"the values of a vector are finite numbers, got {show(row)}; mend it", position)
-        return np.array(found).T.copy()
+    def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, "place label"]:
+        return np.array(each_label(_numbers, _rows(labels))).T.copy()
 
-    def _difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return (a - b) ** 2
+    def between(self, encoded: Float[np.ndarray, "place label"], left: Indices, right: Indices) -> Distances:
+        return np.sqrt(sum((column[left] - column[right]) ** 2 for column in encoded) / len(encoded))
 
-    def between(
-        self, encoded: Float[np.ndarray, "place label"], left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Compare labels by index."""
-        return np.sqrt(self._mean(encoded, left, right))
+
+def _rows(labels: Sequence[Any]) -> list[list[Any]]:
+    """Read labels as lists of one length."""
+    rows = each_label(lambda label: as_list(label, "a label must be a list of values", "[value, …]"), labels)
+    for position, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise LabelRefused(
+                f"labels that are vectors have equally many values, got {len(row)} beside {len(rows[0])}; "
+                "fill or remove the label",
+                position,
+            )
+        if not row:
+            raise LabelRefused("a vector has at least one value, got none; fill or remove the label", position)
+    return rows
+
+
+def _numbers(row: list[Any]) -> Float[np.ndarray, " place"]:
+    try:
+        numbers = np.array(row, np.float64)
+        if np.isfinite(numbers).all():
+            return numbers
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"the values of a vector are finite numbers, got {show(row)}; correct it")
