@@ -1,34 +1,106 @@
-"""Resampling of cases, or of groups of them."""
+"""The bootstrap: cases, or groups of them, drawn with replacement, and intervals of what is computed from them."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from numbers import Integral
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from scipy.sparse import csr_array
 
+from plausibly._progress import Progress
 from plausibly.errors import ArgumentError
 
-_NUMBERS = 2**22  # Counts in memory at once.
+REPLICATES, CI_PROB = 1000, 0.94
+_NUMBERS = 2**22  # counts in memory at once
+_SLOW = 100_000_000  # groups drawn that take seconds
+
+
+def group_counts(
+    n_groups: int, replicates: int, seed: int
+) -> Iterator[tuple[slice, Float[np.ndarray, "replicate group"]]]:
+    """Draw as many groups as there are, with replacement, and count them; some replicates at a time.
+
+    The first replicates do not depend on how many follow.
+
+    Examples
+    --------
+    >>> [(part, counts.sum(1).tolist()) for part, counts in group_counts(3, 2, seed=0)]
+    [(slice(0, 2, None), [3.0, 3.0])]
+    """
+    random = np.random.default_rng(seed)
+    step = max(1, _NUMBERS // n_groups)
+    for first in range(0, replicates, step):
+        n = min(step, replicates - first)
+        drawn = random.integers(n_groups, size=(n, n_groups)) + n_groups * np.arange(n)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=n_groups * n).reshape(n, n_groups)
+        yield slice(first, first + n), counts.astype(float)
+
+
+def resampled_sums(
+    statistics: Float[np.ndarray, "case statistic"] | csr_array,
+    group: Int[np.ndarray, " case"],
+    replicates: int,
+    seed: int,
+    progress: bool = False,
+) -> Float[np.ndarray, "replicate statistic"]:
+    """Sum statistics over groups drawn with replacement.
+
+    Parameters
+    ----------
+    statistics
+        Numbers to sum over cases.
+    group
+        Group of each case, counted from 0.
+    replicates
+        Number of bootstrap replicates, at least 1.
+    seed
+        Random seed.
+    progress
+        Whether to show a progress bar if this takes seconds.
+
+    Raises
+    ------
+    ArgumentError
+        If there is a single group, or ``replicates`` or ``seed`` is out of range.
+
+    Examples
+    --------
+    >>> ones = np.ones((4, 1))
+    >>> sums = resampled_sums(ones, np.array([0, 0, 1, 2]), 500, 0)
+    >>> sorted(set(sums.ravel().tolist())), bool(abs(sums.mean() - 4) < 0.2)
+    ([3.0, 4.0, 5.0, 6.0], True)
+    """
+    check_replicates(replicates)
+    if not isinstance(seed, Integral) or seed < 0:
+        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: choose one.")
+    if group.max() < 1:
+        raise ArgumentError("a bootstrap draws groups, but there is only 1: name more groups, or none for cases.")
+    return _sums(statistics, group, replicates, seed, progress)
 
 
 def resampled_means(
     values: Float[np.ndarray, "row case"],
     weight: Float[np.ndarray, " case"],
     groups: Sequence[Hashable] | None,
-    resamples: int,
+    replicates: int,
     seed: int,
-) -> Float[np.ndarray, "row resample"]:
+) -> Float[np.ndarray, "row replicate"]:
     """Weighted means over cases that are drawn with replacement, the same cases for all rows.
 
     Parameters
     ----------
     values, weight
-        Of each case.
+        Value and weight of each case.
     groups
-        Cases of one value are drawn together; by default each case on its own.
-    resamples
-        How many means.
+        Group of each case; cases of one group are drawn together. By default each case is its own group.
+    replicates
+        Number of bootstrap replicates.
     seed
-        Of the draws.
+        Random seed.
+
+    Returns
+    -------
+    NaN where no case with a weight was drawn.
 
     Raises
     ------
@@ -51,32 +123,64 @@ def resampled_means(
             )
         numbers: dict[Hashable, int] = {}
         group = np.array([numbers.setdefault(value, len(numbers)) for value in groups])
-    n = int(group.max()) + 1
-    sums = np.stack([np.bincount(group, weight * row, minlength=n) for row in values]) if len(values) else values
-    mass = np.bincount(group, weight, minlength=n)
-    out = np.empty((len(values), resamples))
-    for part, counts in group_counts(n, resamples, seed):
-        with np.errstate(invalid="ignore"):  # A sample in which no case has weight has no mean.
-            out[:, part] = (sums @ counts.T) / (counts @ mass) if len(values) else 0
-    return out
+    sums = _sums(np.vstack([weight * values, weight]).T, group, replicates, seed)
+    with np.errstate(invalid="ignore"):
+        return sums[:, :-1].T / sums[:, -1]
 
 
-def group_counts(
-    n_groups: int, resamples: int, seed: int
-) -> Iterator[tuple[slice, Float[np.ndarray, "resample group"]]]:
-    """How often each group is drawn in each resample, of as many groups as there are, some resamples at a time.
+def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper end of the central interval of replicates or draws.
 
-    The first resamples do not depend on how many follow.
+    Raises
+    ------
+    ArgumentError
+        If ``ci_prob`` is not between 0 and 1.
+    """
+    check_probability("ci_prob", ci_prob)
+    return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
+
+
+def quantile(values: Float[np.ndarray, "replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:
+    """Quantile along the first axis, by linear interpolation, of numbers that may be infinite.
 
     Examples
     --------
-    >>> [(part, counts.sum(1).tolist()) for part, counts in group_counts(3, 2, seed=0)]
-    [(slice(0, 2, None), [3.0, 3.0])]
+    >>> quantile(np.array([1.0, 2.0, 3.0, np.inf]), 0.5), quantile(np.array([1.0, np.inf, np.inf]), 0.9)
+    (np.float64(2.5), np.float64(inf))
     """
-    random = np.random.default_rng(seed)
-    step = max(1, _NUMBERS // n_groups)
-    for first in range(0, resamples, step):
-        n = min(step, resamples - first)
-        drawn = random.integers(n_groups, size=(n, n_groups)) + n_groups * np.arange(n)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=n_groups * n).reshape(n, n_groups)
-        yield slice(first, first + n), counts.astype(float)
+    ordered = np.sort(values, axis=0)
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    lower, upper = ordered[low], ordered[min(low + 1, len(ordered) - 1)]
+    weight = place - low
+    same = (lower == upper) | (weight == 0)
+    with np.errstate(invalid="ignore"):  # infinity less infinity, where the two are the same
+        return np.where(same, lower, lower + weight * (upper - lower))[()]
+
+
+def check_replicates(replicates: object, least: int = 1) -> None:
+    """Refuse a number of replicates that is not whole or too small."""
+    if not isinstance(replicates, Integral) or replicates < least:
+        raise ArgumentError(
+            f"replicates must be a whole number of at least {least}, but {replicates!r} was given: give 1000."
+        )
+
+
+def check_probability(name: str, value: float) -> None:
+    """Refuse a probability that is not strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example {CI_PROB}.")
+
+
+def _sums(statistics, group, replicates, seed, progress=False) -> Float[np.ndarray, "replicate statistic"]:
+    n_groups = int(group.max()) + 1
+    belongs = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group)))
+    sums = belongs @ statistics
+    out = np.empty((replicates, np.shape(statistics)[1]))
+    with Progress(progress and replicates * n_groups > _SLOW) as bars:
+        advance = bars.task("Bootstrapping", replicates, "replicates")
+        for part, counts in group_counts(n_groups, replicates, seed):
+            # Dense times sparse would be turned into the reverse of this anyway.
+            out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
+            advance(len(counts))
+    return out

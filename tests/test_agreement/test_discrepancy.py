@@ -157,7 +157,7 @@ def test_annotators_taken_out_are_models_of_the_others():
 
 def test_annotators_who_never_meet_two_others_have_no_ratio():
     rows = [("p", "a", 1), ("p", "b", 0), ("q", "b", 1), ("q", "c", 1), ("q", "d", 0)]
-    table = discrepancy_ratio(rows, [("p", 1), ("q", 1)]).annotators(prob=0.9)
+    table = discrepancy_ratio(rows, [("p", 1), ("q", 1)]).annotators(ci_prob=0.9)
     assert table["n_cases"].to_dict() == {"a": 0, "b": 1, "c": 1, "d": 1}
     assert table.loc["a", ["ratio", "lower", "upper"]].isna().all()
     assert table.loc["b", "ratio"] == pytest.approx(0.5)
@@ -195,7 +195,7 @@ def test_bootstrap_draws_groups():
     )
     table["patient"] = table["case"] // 6
     said = list(enumerate(rng.integers(0, 2, 60).tolist()))
-    result = discrepancy_ratio(table, {"A": said}, group="patient")
+    result = discrepancy_ratio(table, {"A": said}, groups="patient")
     drawn = result.replicates(300, seed=3, progress=False)
     assert drawn.shape == (300, 1)
     pd.testing.assert_frame_equal(drawn, result.replicates(300, seed=3, progress=False))
@@ -204,7 +204,7 @@ def test_bootstrap_draws_groups():
     chosen = np.random.default_rng(3).integers(0, 10, (300, 10))
     mu, alpha = (sums[name].to_numpy()[chosen].sum(1) for name in ("model_discrepancy A", "annotator_discrepancy"))
     np.testing.assert_allclose(drawn["A"], mu / alpha)
-    by_mapping = discrepancy_ratio(table, {"A": said}, group={str(i): i // 6 for i in range(60)})
+    by_mapping = discrepancy_ratio(table, {"A": said}, groups={str(i): i // 6 for i in range(60)})
     pd.testing.assert_frame_equal(drawn, by_mapping.replicates(300, seed=3, progress=False))
 
 
@@ -461,14 +461,14 @@ def test_faults_are_named(fault):
 def test_a_case_belongs_to_one_group():
     labels = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
     with pytest.raises(AnnotationError, match="case 'p' has two values in column 'patient', 'x' and 'y'"):
-        discrepancy_ratio(labels, {"A": {"p": 1}}, group="patient")
+        discrepancy_ratio(labels, {"A": {"p": 1}}, groups="patient")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda r: r.interval(), "a bootstrap draws groups anew, but there is only 1"),
-        (lambda r: r.interval(prob=95), "prob must lie between 0 and 1, but 95 was given"),
+        (lambda r: r.interval(ci_prob=95), "prob must lie between 0 and 1, but 95 was given"),
         (lambda r: r.replicates(0), "replicates must be a whole number of at least 1, but 0"),
         (lambda r: r.replicates(9, seed=-1), "seed must be a whole number of at least 0, but -1"),
         (lambda r: r.non_inferiority(margin=-1), "margin must be a number greater than -1"),

@@ -227,7 +227,7 @@ def fitted():
 
 def test_rasch_recovers_abilities(fitted):
     result, ability, difficulty, *_ = fitted
-    table = result.annotators(prob=0.99)
+    table = result.annotators(ci_prob=0.99)
     assert ((table["ability_lower"] < ability) & (ability < table["ability_upper"])).all()
     assert np.corrcoef(table["ability"], ability)[0, 1] > 0.98
     mean = result.posterior["posterior"]["difficulty"].mean(("chain", "draw")).values

@@ -44,7 +44,7 @@ def test_positive_is_the_label_that_high_scores_stand_for(data):
 
 def test_cross_fitting_chooses_on_other_groups(data):
     labels, scores = data
-    curve = threshold_curve(labels, scores, group="patient", positive="ill")
+    curve = threshold_curve(labels, scores, groups="patient", positive="ill")
     fitted = curve.cross_fitted(folds=5, seed=1)
     assert fitted.ratio >= curve.ratio.min()
     assert fitted.ratio == curve.cross_fitted(folds=5, seed=1).ratio

@@ -38,7 +38,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     names = ["annotators.csv", "cases.csv", "discrepancy.csv", "discrepancy.png", "strata.csv"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
-    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, group="patient", strata="kind")
+    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, groups="patient", strata="kind")
     written = pd.read_csv(tmp_path / "out" / "discrepancy.csv", index_col="model")
     frame = expected.to_frame(replicates=200, seed=3, progress=False)
     pd.testing.assert_frame_equal(written[frame.columns], frame)

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from plausibly.agreement.chance._agreement import Agreement, agreement
+from plausibly.agreement.chance._agreement import agreement
+from plausibly.agreement.chance._result import Agreement
 from plausibly.distances import BY_TYPE, Distance, find_distance
 from plausibly.errors import ArgumentError, DistanceError
 from plausibly.labels._container import Labels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Candidate = str | Distance | Callable[[Any, Any], float]
 
@@ -40,7 +37,7 @@ class DistanceChoice:
         """One row per distance, best first.
 
         Columns ``distance``, ``ks_superiority``, ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected``
-        (mean distances), ``warnings`` (sentences, parted by semicolons).
+        (mean distances), ``warnings`` (sentences, separated by semicolons).
         """
         return pd.DataFrame(
             [
@@ -57,18 +54,6 @@ class DistanceChoice:
                 for name, found in self.results.items()
             ]
         )
-
-    def plot(self) -> "Figure":
-        """Draw the histograms of all distances, best first."""
-        from plausibly.plots import agreement_histograms
-
-        return agreement_histograms(self.results)
-
-    def heatmap(self, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the measures of all distances as a heat map (:func:`plausibly.plots.agreement_heatmap`)."""
-        from plausibly.plots import agreement_heatmap
-
-        return agreement_heatmap(self.results, ax=ax)
 
     def __repr__(self) -> str:
         return f"DistanceChoice(best {self.best!r} of {', '.join(self.results)})"
@@ -87,15 +72,16 @@ def choose_distance(
     labels
         As for :func:`agreement`.
     candidates
-        Names or functions; or, by names of your own, such; or a type of label, for all distances of the package:
-        ``"boxes"``, ``"spans"``, … (:data:`plausibly.distances.BY_TYPE`). A single function is a candidate, too.
+        Names or functions, in a list or a mapping from names of your own; a single function; or a type of label
+        (``"boxes"``, ``"spans"``, …) for all its distances (:data:`plausibly.distances.BY_TYPE`).
     **arguments
         Further arguments of :func:`agreement`.
 
     Returns
     -------
     DistanceChoice
-        ``.table``, ``.best``, ``.results``, ``.plot()``, ``.heatmap()``.
+        ``.table``, ``.best``, ``.results``; draw it with :func:`plausibly.plots.agreement_histograms` and
+        :func:`plausibly.plots.agreement_heatmap`.
 
     Raises
     ------

@@ -1,16 +1,17 @@
-"""Kappas: agreement beyond chance without confidences or competence, to set beside weighted reliability."""
+"""Kappas: agreement beyond chance without confidences or competence, to compare with weighted reliability."""
 
 from typing import Any
 
 import numpy as np
 
+from plausibly.agreement._checks import check_single_labels, check_two_annotators
 from plausibly.annotations._names import _show, some
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
 
 
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
-    """Agreement of two annotators beyond chance, each with label frequencies of her own.
+    """Agreement of two annotators beyond chance, each with their own label frequencies.
 
     Parameters
     ----------
@@ -21,7 +22,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
 
     Returns
     -------
-    1 for perfect agreement, also where a single label is in use and the formula would divide nothing by nothing.
+    1 for perfect agreement, also where a single label is in use and the formula would give 0/0.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
             raise ArgumentError(f"name two of the annotators, {some(known)}, but {_show(name)} was given.")
     if str(first) == str(second):
         raise ArgumentError(f"two different annotators are needed, but {_show(first)} was given twice.")
-    _refuse_repeats(labels)
+    check_single_labels(labels)
     names, code = labels.coded
     said = np.full((2, len(labels.cases)), -1)
     for row, name in enumerate((first, second)):
@@ -72,7 +73,7 @@ def fleiss_kappa(labels: Any) -> float:
 
     Returns
     -------
-    1 for perfect agreement, also where a single label is in use and the formula would divide nothing by nothing.
+    1 for perfect agreement, also where a single label is in use and the formula would give 0/0.
 
     Raises
     ------
@@ -89,11 +90,10 @@ def fleiss_kappa(labels: Any) -> float:
     0.25
     """
     labels = Labels.of(labels)
-    _refuse_repeats(labels)
+    check_single_labels(labels)
     names, code = labels.coded
     n = np.diff(labels.start)
-    if (n < 2).all():
-        raise AnnotationError("no case has labels of two annotators, so that nobody can agree; give more labels")
+    check_two_annotators(labels, n)
     kept = n[labels.case] >= 2
     cells, counts = np.unique(labels.case[kept] * len(names) + code[kept], return_counts=True)
     pairs = np.bincount(cells // len(names), counts * (counts - 1), len(n))
@@ -104,8 +104,3 @@ def fleiss_kappa(labels: Any) -> float:
 
 def _kappa(observed: float, expected: float) -> float:
     return 1.0 if observed == 1 else (observed - expected) / (1 - expected)
-
-
-def _refuse_repeats(labels: Labels) -> None:
-    for label in 1 + np.flatnonzero((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)):
-        raise AnnotationError(f"{labels.where(label)}: a second label of the same case; kappa takes one, so keep one")

@@ -30,11 +30,13 @@ def noise_dial(
     kind
         Type of the labels (:func:`plausibly.datasets.simulate_labels`).
     distances
-        Which to measure by; if None all of the package for this type of label.
+        Distances to measure by; if None all of the package for this type of label.
     noise
         Settings of the dial, from 0 (annotators agree on everything) to 1 (labels have nothing to do with the case).
-    n_cases, n_annotators, seed
-        Of the simulation; one seed for all settings.
+    n_cases, n_annotators
+        Size of the simulated data.
+    seed
+        Random seed, the same for all settings.
     **arguments
         Further arguments of :func:`agreement`.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement.chance._distinct_labels import Distinct
+from plausibly.agreement._distinct_labels import Distinct
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
 
@@ -35,11 +35,11 @@ class Across:
     key
         Distinct keys in increasing order, or those of the sample.
     count
-        How many pairs of labels have a key.
+        Number of pairs of labels that have each key.
     resampled
-        From how often each case is drawn, the numbers of pairs with those keys.
+        Function that takes how often each case is drawn and returns the numbers of pairs with those keys.
     n_all
-        How many pairs there are, sampled or not.
+        Number of pairs that there are, sampled or not.
     sampled
         Whether the pairs are a sample.
     """
@@ -131,19 +131,17 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
     return Across(keys, count, resampled, int(count.sum()), sampled=False)
 
 
-def across_sample(labels: Labels, distinct: Distinct, n_all: int, size: int, seed: int, *, own_case: bool) -> Across:
+def across_sample(labels: Labels, distinct: Distinct, size: int, seed: int, *, own_case: bool) -> Across:
     """Draw pairs of labels on different cases, with replacement.
 
     Parameters
     ----------
     labels, distinct
         Labels, and which of them are equal.
-    n_all
-        How many pairs there are.
     size
-        How many to draw.
+        Number of pairs to draw.
     seed
-        Of the random numbers.
+        Random seed.
     own_case
         Whether pairs on one case are drawn, too.
     """
@@ -160,7 +158,7 @@ def across_sample(labels: Labels, distinct: Distinct, n_all: int, size: int, see
         same = labels.case[left] == labels.case[right]
         return np.where(same, drawn[labels.case[left]], drawn[labels.case[left]] * drawn[labels.case[right]])
 
-    return Across(low * base + high, np.ones(size), resampled, n_all, sampled=True)
+    return Across(low * base + high, np.ones(size), resampled, n_across(labels, own_case=own_case), sampled=True)
 
 
 def n_across(labels: Labels, *, own_case: bool) -> int:
@@ -171,8 +169,7 @@ def n_across(labels: Labels, *, own_case: bool) -> int:
     >>> n_across(Labels.of({"p": {"ann": 1, "bob": 1}, "q": {"ann": 1}}), own_case=False)
     2
     """
-    sizes = np.bincount(labels.case, minlength=len(labels.cases)).tolist()
-    n = len(labels)
+    n, sizes = len(labels), np.diff(labels.start).tolist()
     return n * (n - 1) // 2 - (0 if own_case else sum(size * (size - 1) // 2 for size in sizes))
 
 

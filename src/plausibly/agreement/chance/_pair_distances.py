@@ -4,21 +4,22 @@ import multiprocessing
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
-from plausibly.agreement.chance._distinct_labels import Distinct
+from plausibly.agreement._distinct_labels import Distinct
 from plausibly.distances import BestMatches, Distance, FunctionDistance, LabelRefused, PairRefused
 from plausibly.errors import ArgumentError, DistanceError
 from plausibly.labels._container import Labels
 
 _BLOCK, _SLOW_BLOCK = 1 << 17, 256
 _MANY = 3_000_000  #: pairs that take seconds by any distance
-_CHECKED = 50  #: pairs of which a user's function is asked both ways
+_CHECKED = 50  #: pairs for which a user's function is called in both orders
+_PARTS = 8  #: parts of the work that each process gets, one after the other
 
 
 def distances_of(
@@ -37,13 +38,13 @@ def distances_of(
     labels, distinct
         Labels, and which of them are equal.
     key
-        Pairs, as ``lesser · D + greater``.
+        Pairs as numbers, ``lesser · D + greater``.
     distance
-        What to compute.
+        Distance to compute.
     processes
-        How many processes share the work.
+        Number of processes that share the work.
     progress
-        Whether to show a bar, if the distance is a slow one.
+        Whether to show a progress bar, if this takes long.
 
     Raises
     ------
@@ -61,26 +62,23 @@ def distances_of(
     try:
         if isinstance(distance, FunctionDistance):
             _check_symmetry(labels, distinct, distance, encoded, left, right)
-        blocks = _blocks(distance, encoded, left, right, processes)
-        found = np.empty(len(key))
-        done = 0
-        with Progress(progress and (distance.slow or len(key) > _MANY)) as bars, closing(blocks):
+        found, done = np.empty(len(key)), 0
+        with Progress(progress and (distance.slow or len(key) > _MANY)) as bars:
             advance = bars.task("Comparing labels", len(key), "pairs")
-            for block in blocks:
+            for block in _blocks(distance, encoded, left, right, processes):
                 found[done : done + len(block)] = block
                 done += len(block)
                 advance(len(block))
     except PairRefused as error:
-        raise DistanceError(f"{error} on {_pair(labels, distinct, error.left, error.right)}; mend the distance") from (
-            error.__cause__
-        )
+        pair = _pair(labels, distinct, error.left, error.right)
+        raise DistanceError(f"{error} on {pair}; correct the distance") from error.__cause__
     if isinstance(distance, BestMatches) and np.isposinf(found).any() and np.isfinite(found).any():
         # Labels without objects, where the distance of single objects has no bound: as far as any two labels are.
         found[np.isposinf(found)] = found[np.isfinite(found)].max()
     for place in np.flatnonzero(~(np.isfinite(found) & (found >= 0)))[:1]:
         raise DistanceError(
             f"a distance is a finite number, zero or greater, but {distance.name!r} gave {found[place]:g} on "
-            f"{_pair(labels, distinct, left[place], right[place])}; mend the distance"
+            f"{_pair(labels, distinct, left[place], right[place])}; correct the distance"
         )
     return found
 
@@ -89,48 +87,26 @@ def _blocks(
     distance: Distance, encoded: Any, left: np.ndarray, right: np.ndarray, processes: int
 ) -> Iterator[np.ndarray]:
     size = _SLOW_BLOCK if distance.slow else _BLOCK
-    parts = [slice(begin, begin + size) for begin in range(0, len(left), size)]
-    if processes == 1 or len(parts) < 2:
-        for part in parts:
-            yield distance.between(encoded, left[part], right[part])
+    if processes == 1 or len(left) <= size:
+        for begin in range(0, len(left), size):
+            yield distance.between(encoded, left[begin : begin + size], right[begin : begin + size])
         return
     try:
-        content = pickle.dumps((distance, encoded))
+        pickle.dumps(distance)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ArgumentError(
             f"the distance {distance.name!r} cannot be handed to other processes: define it with def in a module, or "
             "pass processes=1."
         ) from error
+    parts = np.array_split(np.arange(len(left)), min(_PARTS * processes, -(-len(left) // size)))
     # Not forked: JAX has threads, which a forked process lacks.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(content,)) as pool:
-        yield from pool.map(_part, ((left[part], right[part]) for part in parts))
-
-
-_WORK: list[Any] = []  # of a worker process: the distance and the encoded labels
-
-
-def _start(content: bytes) -> None:
-    _WORK[:] = pickle.loads(content)
-
-
-def _part(pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    distance, encoded = _WORK
-    try:
-        return distance.between(encoded, *pairs)
-    except PairRefused as error:
-        raise _Sent(str(error), error.left, error.right) from None
-
-
-class _Sent(PairRefused):
-    """An error that survives the way between processes."""
-
-    def __reduce__(self):
-        return type(self), (str(self), self.left, self.right)
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        pairs = ([side[part] for part in parts] for side in (left, right))
+        yield from pool.map(distance.between, repeat(encoded), *pairs)
 
 
 def _check_symmetry(labels, distinct, distance, encoded, left, right) -> None:
-    """Ask a user's function about some pairs in both orders."""
+    """Call a user's function on some pairs in both orders."""
     different = np.flatnonzero(left != right)
     some = different[np.linspace(0, len(different) - 1, min(_CHECKED, len(different))).astype(int)]
     there, back = distance.between(encoded, left[some], right[some]), distance.between(encoded, right[some], left[some])

@@ -16,7 +16,7 @@ def pathologies(
     """Say in sentences what is wrong with a distance, or with the data.
 
     * Labels on different cases do not differ at all.
-    * A tenth or more of the expected distances are zero: then no distance is small enough to be no chance.
+    * A tenth or more of the expected distances are zero: then no distance is too small for chance.
     * A quarter or more of the observed distances are as great as distances get: the distance does not tell apart
       labels that are somewhat and wholly different. (Not said of a distance with two values.)
     * The distribution of expected distances has several modes: the cases are a mixture, such as of texts of different

@@ -1,6 +1,6 @@
 """Other ways to compare a model with annotators, each with a bias that the discrepancy ratio does not have.
 
-They are here so that the bias can be seen: see the notebook ``discrepancy.ipynb``.
+They are here to show the bias: see the notebook ``discrepancy.ipynb``.
 """
 
 from typing import Any
@@ -9,12 +9,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
-from plausibly.agreement.discrepancy._annotator_disagreement import Opinions, discrepancy_to_model
+from plausibly.agreement._checks import check_single_labels, check_two_annotators
+from plausibly.agreement._majority import agreement_with_others, count_votes, share_of_top
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
+from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model
 from plausibly.agreement.discrepancy._result import ratio_of
-from plausibly.agreement.reliability._majority import agreement_with_others, count_votes, share_of_top
-from plausibly.errors import AnnotationError
+from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import Predictions, read_models
 
@@ -22,7 +23,7 @@ from plausibly.labels._predictions import Predictions, read_models
 def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal") -> dict[str, float]:
     """Δ with means taken within each annotator first, and then over annotators.
 
-    Biased where annotators choose their cases: whoever skips the hard ones has a small discrepancy to the others, and
+    Biased where annotators choose their cases: one who skips the hard ones has a small discrepancy to the others, and
     weighs as much as one who did them all. The discrepancy ratio takes means within cases first.
 
     Parameters
@@ -46,12 +47,12 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
     {'A': 0.4}
     """
     labels = Labels.of(labels)
-    models = predictions_of(predictions, labels)
+    models = _read_predictions(predictions, labels)
     result = discrepancy_ratio(labels, models, delta, progress=False)
-    opinions, chosen = result.opinions, find_delta(delta)
-    counts = result.included[opinions.case]
-    case, annotator = opinions.case[counts], opinions.annotator[counts]
-    others = opinions.n_annotators[case] - 1
+    sets, chosen = result.label_sets, find_delta(delta)
+    compare = chosen.compare(comparable(labels, models, chosen), len(labels))
+    counts = result.included[sets.case]
+    annotator, others = sets.annotator[counts], sets.n_annotators[sets.case[counts]] - 1
     n = np.bincount(annotator, minlength=len(labels.annotators))
     who = n > 0
 
@@ -59,10 +60,11 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
         return float(np.mean(np.bincount(annotator, values, len(n))[who] / n[who]))
 
     alpha = first_by_annotator(result.to_others[counts] / others)
-    by_model = {}
+    by_model, offset = {}, len(labels)
     for name, model in models.items():
-        mu = first_by_annotator(_to_opinions(labels, opinions, model, chosen)[counts])
-        by_model[name] = round(float(ratio_of(mu, alpha)), 12)
+        to_sets = discrepancy_to_model(model.case, offset, labels, sets, compare, Progress(show=False))
+        by_model[name] = round(float(ratio_of(first_by_annotator(to_sets[counts]), alpha)), 12)
+        offset += len(model.case)
     return by_model
 
 
@@ -70,12 +72,12 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
     """Disagreement of a model with the consensus of all, over that of annotators with the consensus of the others.
 
     Biased by the number of annotators: the consensus of many is less noisy than that of few, so that the ratio moves
-    with their number even if model and annotators stay as they are. The discrepancy ratio compares single opinions.
+    with their number even if model and annotators stay as they are. The discrepancy ratio compares single annotators.
 
     Parameters
     ----------
     labels, predictions
-        See :func:`discrepancy_ratio`; one label by annotator and case.
+        See :func:`discrepancy_ratio`; an annotator labels a case once.
     delta
         ``"nominal"``, whose consensus is the most frequent label (of several, each counts in part), or ``"squared"``,
         whose consensus is the mean.
@@ -100,32 +102,27 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
     >>> others_consensus_ratio(labels, {"A": {"p": 3, "q": 2}}, "squared")
     {'A': 0.25}
     """
-    labels = Labels.of(labels)
-    counts = _single(labels)
-    models = predictions_of(predictions, labels)
-    chosen = find_delta(delta)
-    values = comparable(labels, models, chosen)
-    own = values[: len(labels)]
-    case, n = labels.case, np.diff(labels.start)
-    offset, by_model = len(labels), {}
+    if delta not in ("nominal", "squared"):
+        raise ArgumentError(f'delta must be "nominal" or "squared", but {delta!r} was given: choose one.')
+    labels, counts, own, predicted = _single_labels(labels, predictions, find_delta(delta))
+    case, n, by_model = labels.case, np.diff(labels.start), {}
     if delta == "squared":
         total = np.bincount(case, own, len(n))
         distance = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
         consensus = total / np.maximum(n, 1)
     else:
-        votes = count_votes(case, own.astype(int), len(n), int(values.max()) + 1)
-        distance = 1 - np.nan_to_num(agreement_with_others(case, own.astype(int), *votes.shape))
+        n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
+        votes = count_votes(case, own, len(n), n_classes)
+        distance = 1 - np.nan_to_num(agreement_with_others(case, own, *votes.shape))
     alpha = _mean_of_means(distance[counts[case]], case[counts[case]], len(n))
-    for name, model in models.items():
-        said = values[offset : offset + len(model.case)]
+    for name, (model_case, said) in predicted.items():
         if delta == "squared":
-            distance = (said - consensus[model.case]) ** 2
+            distance = (said - consensus[model_case]) ** 2
         else:
-            distance = 1 - share_of_top(votes)[model.case, said.astype(int)]
-        kept = counts[model.case]
-        mu = _mean_of_means(distance[kept], model.case[kept], len(n))
+            distance = 1 - share_of_top(votes)[model_case, said]
+        kept = counts[model_case]
+        mu = _mean_of_means(distance[kept], model_case[kept], len(n))
         by_model[name] = round(float(ratio_of(mu, alpha)), 12)
-        offset += len(model.case)
     return by_model
 
 
@@ -139,7 +136,7 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     Parameters
     ----------
     labels, predictions
-        See :func:`discrepancy_ratio`; one label by annotator and case, and by model and case.
+        See :func:`discrepancy_ratio`; an annotator, or a model, labels a case once.
 
     Returns
     -------
@@ -161,12 +158,9 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
     >>> {name: round(value, 3) for name, value in relative_f1(labels, {"A": {"p": 1, "q": 0}}).items()}
     {'A': 1.667}
     """
-    labels = Labels.of(labels)
-    counts = _single(labels)
-    models = predictions_of(predictions, labels)
-    values = comparable(labels, models, Delta("nominal")).astype(int)
-    n_classes = int(values.max()) + 1
-    own, case, annotator = values[: len(labels)], labels.case, labels.annotator
+    labels, counts, own, predicted = _single_labels(labels, predictions, Delta("nominal"))
+    n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
+    case, annotator = labels.case, labels.annotator
     votes = count_votes(case, own, len(counts), n_classes)
     kept = counts[case]
     by_annotator = []
@@ -175,55 +169,29 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
         others = votes[case[mine]].copy()
         others[np.arange(len(others)), own[mine]] -= 1
         by_annotator.append(_macro_f1(own[mine], share_of_top(others)))
-    offset, by_model = len(labels), {}
-    for name, model in models.items():
-        said = values[offset : offset + len(model.case)]
-        kept = counts[model.case]
-        score = _macro_f1(said[kept], share_of_top(votes[model.case[kept]]))
-        by_model[name] = float(ratio_of(score, np.mean(by_annotator)))
-        offset += len(model.case)
+    by_model = {}
+    for name, (model_case, said) in predicted.items():
+        kept = counts[model_case]
+        f1 = _macro_f1(said[kept], share_of_top(votes[model_case[kept]]))
+        by_model[name] = float(ratio_of(f1, np.mean(by_annotator)))
     return by_model
 
 
-def predictions_of(predictions: Any, labels: Labels) -> dict[str, Predictions]:
+def _read_predictions(predictions: Any, labels: Labels) -> dict[str, Predictions]:
     """Read predictions, of every case that two annotators labelled."""
-    return read_models(predictions, labels, Opinions.of(labels).n_annotators >= 2)
+    return read_models(predictions, labels, LabelSets.of(labels).n_annotators >= 2)
 
 
-def _to_opinions(labels: Labels, opinions: Opinions, model: Predictions, delta: Delta) -> np.ndarray:
-    """Mean disagreement of a model with every opinion: that with a case of which it is the only one."""
-    alone = Labels(
-        cases=np.arange(len(opinions.case)).astype(str),
-        annotators=labels.annotators,
-        case=opinions.of_label,
-        annotator=labels.annotator,
-        values=labels.values,
-        columns={},
-        rows=labels.rows,
-    )
-    at = np.searchsorted(model.case, opinions.case)
-    said = np.searchsorted(model.case, opinions.case, "right") - at
-    own = np.repeat(np.arange(len(opinions.case)), said)
-    place = np.repeat(at, said) + np.arange(len(own)) - np.repeat(np.cumsum(said) - said, said)
-    spread = Predictions(own, model.values[place])
-    compare = delta.compare(comparable(alone, {"model": spread}, delta))
-    found = discrepancy_to_model(own, len(labels), alone, Opinions.of(alone), compare, Progress(show=False))
-    return np.nan_to_num(found)
-
-
-def _single(labels: Labels) -> np.ndarray:
-    """Refuse repeated labels; return for every case whether two annotators labelled it."""
-    opinions = Opinions.of(labels)
-    if (opinions.size > 1).any():
-        twice = int(np.flatnonzero(opinions.size > 1)[0])
-        label = int(np.flatnonzero(opinions.of_label == twice)[1])
-        raise AnnotationError(
-            f"{labels.where(label)}: a second label of the same case; a consensus takes one, keep one"
-        )
-    counts = opinions.n_annotators >= 2
-    if not counts.any():
-        raise AnnotationError("no case has labels of two annotators, so that nobody can be compared; give more labels")
-    return counts
+def _single_labels(labels: Any, predictions: Any, delta: Delta) -> tuple:
+    """Read labels of single values; return them, which cases count, and the annotators' and each model's values."""
+    labels = Labels.of(labels)
+    check_single_labels(labels)
+    check_two_annotators(labels, np.diff(labels.start))
+    models = _read_predictions(predictions, labels)
+    values = comparable(labels, models, delta)
+    parts = np.split(values, np.cumsum([len(labels), *(len(model.case) for model in models.values())])[:-1])
+    predicted = {name: (model.case, part) for (name, model), part in zip(models.items(), parts[1:], strict=True)}
+    return labels, np.diff(labels.start) >= 2, parts[0], predicted
 
 
 def _mean_of_means(values: np.ndarray, case: np.ndarray, n_cases: int) -> float:

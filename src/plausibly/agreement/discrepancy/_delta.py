@@ -1,4 +1,4 @@
-"""Disagreements δ between two labels, and how to evaluate one for many pairs."""
+"""Disagreements δ between two labels, for many pairs at once."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -8,9 +8,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement.chance._distinct_labels import different
+from plausibly.agreement._distinct_labels import different
 from plausibly.annotations._names import _show
-from plausibly.distances import BY_TYPE, DISTANCES, Distance, LabelRefused, find_distance
+from plausibly.distances import (
+    BY_TYPE,
+    DISTANCES,
+    Distance,
+    FunctionDistance,
+    LabelRefused,
+    PairRefused,
+    find_distance,
+)
 from plausibly.errors import AnnotationError, ArgumentError, DistanceError
 from plausibly.labels._cells import literal
 from plausibly.labels._table import to_objects
@@ -34,33 +42,31 @@ _OF_PARTS = tuple(
 
 @dataclass(frozen=True)
 class Delta:
-    """A disagreement: by one of :data:`NAMES`, or a function of two labels.
+    """A disagreement: a formula, or a distance between two labels.
 
     Parameters
     ----------
     name
-        How it is called.
-    function
-        Of two labels, for those that have no formula for arrays; taken to be symmetric.
+        Name of the disagreement: of a formula ``"nominal"``, ``"squared"``, ``"absolute"`` or ``"hinge"``.
+    distance
+        Distance of two labels, for those that have no formula; taken to be symmetric.
     tolerance
-        Of ``"hinge"``.
+        λ of ``"hinge"``.
     """
 
     name: str
-    function: Callable[[Any, Any], float] | None = None
+    distance: Distance | None = None
     tolerance: float = 0.0
 
     @property
     def is_numeric(self) -> bool:
         """Whether labels have to be numbers."""
-        return self.function is None and self.name in NUMERIC
+        return self.distance is None and self.name in NUMERIC
 
     @property
     def pairs_of_seconds(self) -> int:
-        """How many pairs take seconds: by a formula, by arrays of labels' parts, or by a call for each."""
-        if self.function is None:
-            return 20_000_000
-        return 500_000 if isinstance(self.function, Distance) and not self.function.slow else 20_000
+        """Number of pairs that take seconds: by a formula, by arrays of labels' parts, or by a call for each."""
+        return 20_000_000 if self.distance is None else 20_000 if self.distance.slow else 500_000
 
     def compare(self, values: np.ndarray, n_labels: int | None = None) -> Compare:
         """Return a function that gives the disagreements of pairs of these labels, by their indices.
@@ -70,7 +76,7 @@ class Delta:
         values
             Labels: codes for ``"nominal"``, float64 for numeric ones, else objects.
         n_labels
-            How many of them, from the first on, are the annotators'; all if None. A distance that depends on how
+            Number of those, from the first on, that are the annotators'; all if None. A distance that depends on how
             frequent labels are (ordinal) counts those only, so that no model alters the annotators' disagreement.
 
         Raises
@@ -78,19 +84,13 @@ class Delta:
         LabelRefused
             If a distance cannot take a label; with its index.
         """
-        if isinstance(self.function, Distance):
-            return _by_arrays(self.function, values, len(values) if n_labels is None else n_labels)
-        if self.function is not None:
-            return _by_function(self.function, values)
+        if self.distance is not None:
+            return _by_distance(self.distance, values, len(values) if n_labels is None else n_labels)
         if self.name == "nominal":
             return lambda left, right: (values[left] != values[right]).astype(np.float64)
         if self.name == "squared":
             return lambda left, right: (values[left] - values[right]) ** 2
-        if self.name == "absolute":
-            return lambda left, right: np.abs(values[left] - values[right])
-        if self.name == "hinge":
-            return lambda left, right: np.maximum(np.abs(values[left] - values[right]) - self.tolerance, 0.0)
-        return _by_function(jaccard, to_objects(map(_to_set, values.tolist())))
+        return lambda left, right: np.maximum(np.abs(values[left] - values[right]) - self.tolerance, 0.0)
 
 
 def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None = None) -> Delta:
@@ -99,9 +99,9 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     Parameters
     ----------
     delta
-        One of :data:`NAMES`, a name in ``plausibly.distances``, or a function.
+        Name in :data:`NAMES` or in ``plausibly.distances``, or a function.
     tolerance
-        λ of ``"hinge"``, at least 0: how far apart two numbers may be without disagreeing.
+        λ of ``"hinge"``, at least 0: distance of two numbers up to which they do not disagree.
 
     Raises
     ------
@@ -115,16 +115,21 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     """
     if tolerance is not None and not (isinstance(delta, str) and delta == "hinge"):
         raise ArgumentError(f"only hinge has a tolerance, but {tolerance!r} was given with {delta!r}: leave it out.")
-    if callable(delta):
-        own = getattr(delta, "__name__", getattr(delta, "name", None))
-        return Delta(own if isinstance(own, str) else type(delta).__name__, delta)
     if isinstance(delta, str) and delta in NAMES:
         if delta == "hinge" and (tolerance is None or not 0 <= tolerance < np.inf):
             raise ArgumentError(
                 f"hinge needs a tolerance of at least 0, but {tolerance!r} was given: pass for example tolerance=1."
             )
-        return Delta(delta, tolerance=tolerance or 0.0)
-    return Delta(str(delta), _distance(delta))
+        return Delta(delta, FunctionDistance(jaccard) if delta == "jaccard" else None, tolerance or 0.0)
+    try:
+        distance = find_distance(delta)
+    except ArgumentError:
+        near = get_close_matches(str(delta), [*NAMES, *DISTANCES], n=1)
+        fix = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(NAMES)}, or pass a function."
+        raise ArgumentError(
+            f"there is no disagreement {_show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
+        ) from None
+    return Delta(delta if isinstance(delta, str) else distance.name, distance)
 
 
 def jaccard(first: Collection, second: Collection) -> float:
@@ -151,20 +156,11 @@ def _to_set(label: Any) -> frozenset:
         ) from None
 
 
-def _distance(name: Any) -> Distance:
-    """Look a name up among the distances of the package."""
-    try:
-        return find_distance(name)
-    except ArgumentError:
-        near = get_close_matches(str(name), [*NAMES, *DISTANCES], n=1)
-        mend = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(NAMES)}, or pass a function."
-        others = "those of plausibly.distances serve, too"
-        raise ArgumentError(f"there is no disagreement {_show(name)}: {mend} ({others})") from None
-
-
-def _by_arrays(distance: Distance, values: np.ndarray, n_labels: int) -> Compare:
-    """Compare many labels at once, each pair of different labels once in a call."""
-    if isinstance(distance, _OF_PARTS):
+def _by_distance(distance: Distance, values: np.ndarray, n_labels: int) -> Compare:
+    """Compare each pair of different labels once in a call."""
+    if isinstance(distance, FunctionDistance) and distance.function is jaccard:
+        values = to_objects(map(_to_set, values.tolist()))
+    elif isinstance(distance, _OF_PARTS):
         values = to_objects(literal(value) if isinstance(value, str) else value for value in values.tolist())
     first, code = different(values)
     distinct = values[first].tolist()
@@ -172,58 +168,30 @@ def _by_arrays(distance: Distance, values: np.ndarray, n_labels: int) -> Compare
         encoded = distance.encode(distinct, np.bincount(code[:n_labels], minlength=len(distinct)))
     except LabelRefused as error:
         raise LabelRefused(str(error), int(first[error.position])) from error
+    known: dict[int, float] = {}  # of a slow distance, from earlier calls
+
+    def between(keys: np.ndarray) -> np.ndarray:
+        a, b = np.divmod(keys, len(distinct))
+        try:
+            found = distance.between(encoded, a, b)
+        except PairRefused as error:
+            pair = f"{_show(distinct[error.left])} and {_show(distinct[error.right])}"
+            raise DistanceError(f"{error} on {pair}; correct the function") from error.__cause__
+        for bad in np.flatnonzero(~((found >= 0) & (found < np.inf)))[:1]:
+            raise ArgumentError(
+                f"a disagreement is a finite number of at least 0, but that of {_show(distinct[a[bad]])} and "
+                f"{_show(distinct[b[bad]])} is {found[bad]:g}: correct the function."
+            )
+        return found
 
     def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        # Annotators' and models' labels keep their order within a pair.
         keys, place = np.unique(code[left] * len(distinct) + code[right], return_inverse=True)
-        found = np.empty(len(keys))
-        for part in range(0, len(keys), _PART):
-            a, b = np.divmod(keys[part : part + _PART], len(distinct))
-            found[part : part + _PART] = distance.between(encoded, a, b)
-        for bad in np.flatnonzero(~((found >= 0) & (found < np.inf))):
-            a, b = divmod(int(keys[bad]), len(distinct))
-            _checked(float(found[bad]), distinct[a], distinct[b])
-        return found[place]
+        if distance.slow:
+            new = np.array([key for key in keys.tolist() if key not in known], np.int64)
+            known.update(zip(new.tolist(), between(new).tolist(), strict=True))
+            return np.array([known[key] for key in keys.tolist()])[place]
+        parts = [between(keys[begin : begin + _PART]) for begin in range(0, len(keys), _PART)]
+        return np.concatenate([*parts, np.empty(0)])[place]
 
     return compare
-
-
-def _by_function(function: Callable[[Any, Any], float], values: np.ndarray) -> Compare:
-    """Call a function once for every pair of different labels that occurs."""
-    first, code = different(values)
-    distinct = values[first].tolist()
-    known: dict[int, float] = {}
-
-    def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        # Model labels come before annotators' ones only in pairs of the two; the order within a pair is kept.
-        keys, place = np.unique(code[left] * len(distinct) + code[right], return_inverse=True)
-        for key in keys.tolist():
-            if key not in known:
-                a, b = (distinct[number] for number in divmod(key, len(distinct)))
-                known[key] = _checked(_called(function, a, b), a, b)
-        return np.array([known[key] for key in keys.tolist()])[place]
-
-    return compare
-
-
-def _called(function: Callable[[Any, Any], float], a: Any, b: Any) -> float:
-    try:
-        return function(a, b)
-    except Exception as error:  # a user's function can fail in any way
-        reason = (str(error).splitlines() or [""])[0][:200]
-        raise DistanceError(
-            f"the disagreement of {_show(a)} and {_show(b)} failed ({type(error).__name__}: {reason}); mend the "
-            "function"
-        ) from error
-
-
-def _checked(value: Any, a: Any, b: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not 0 <= number < float("inf"):
-        raise ArgumentError(
-            f"a disagreement is a finite number of at least 0, but that of {_show(a)} and {_show(b)} is "
-            f"{_show(value)}: mend the function."
-        )
-    return number

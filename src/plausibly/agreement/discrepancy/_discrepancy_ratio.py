@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from plausibly._progress import Progress
-from plausibly.agreement.discrepancy._annotator_disagreement import (
-    Opinions,
+from plausibly.agreement._checks import check_two_annotators
+from plausibly.agreement.discrepancy._delta import Delta, find_delta
+from plausibly.agreement.discrepancy._label_sets import (
+    LabelSets,
     discrepancy_to_model,
     discrepancy_to_others,
+    mean_by_case,
 )
-from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances import LabelRefused
 from plausibly.errors import AnnotationError, DistanceError
@@ -25,7 +27,7 @@ def discrepancy_ratio(
     labels: Any,
     predictions: Any,
     delta: str | Callable[[Any, Any], float] = "nominal",
-    group: str | Mapping[str, Any] | None = None,
+    groups: str | Mapping[str, Any] | None = None,
     *,
     strata: str | Mapping[str, Any] | None = None,
     tolerance: float | None = None,
@@ -46,12 +48,12 @@ def discrepancy_ratio(
     Parameters
     ----------
     labels
-        A long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. An annotator may
+        Long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. An annotator may
         label a case several times. Rows without a label are left out and counted.
     predictions
-        A table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of columns, a list of rows), or
-        a mapping from the names of models to such tables or to mappings ``{case: label}``. A model may say several
-        things of a case, too.
+        Table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of columns, a list of rows), or a
+        mapping from the names of models to such tables or to mappings ``{case: label}``. A model may predict several
+        labels of a case.
     delta
         Disagreement δ of two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``, ``"hinge"``
         (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one less the share of common members, of lists or of text
@@ -60,22 +62,22 @@ def discrepancy_ratio(
         parts (boxes, spans, ranked lists), those that are text are read as JSON or Python literals, as the cells of
         :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes its classes
         and depth from all labels, the models' too, unless ``PartialRankings(depth, classes)`` gives them.
-    group
-        What the bootstrap draws anew, such as patients with several cases: the name of a column of the labels, or a
+    groups
+        Groups that the bootstrap draws, such as patients with several cases: the name of a column of the labels, or a
         mapping from case to group. By default each case is a group.
     strata
-        Kinds of case, such as their diagnosis, for Δ by stratum and its mean: a column or a mapping, as for ``group``.
+        Kinds of case, such as their diagnosis, for Δ by stratum and its mean: a column or a mapping, as for ``groups``.
     tolerance
-        Of ``"hinge"``.
+        Tolerance λ of ``"hinge"``.
     progress
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     Discrepancy
         With ``ratio``, ``model_discrepancy`` and ``annotator_discrepancy`` and what follows from them. Cases of fewer
-        than two annotators count for nothing, and are named in ``excluded``. Annotators who agree perfectly leave a
-        Δ of 1 to a model that agrees with them as perfectly, and of infinity to any other.
+        than two annotators do not count, and are named in ``excluded``. Where annotators agree perfectly, Δ is 1 for a
+        model that agrees with them perfectly, too, and infinite for any other.
 
     Raises
     ------
@@ -102,17 +104,13 @@ def discrepancy_ratio(
     (0.333, {'A': 0.5, 'B': 2.5})
     """
     chosen = find_delta(delta, tolerance)
-    labels = Labels.of(labels, columns=column_names(group, strata))
-    opinions = Opinions.of(labels)
-    counts = opinions.n_annotators >= 2
-    if not counts.any():
-        raise AnnotationError(
-            f"no case has labels of two annotators ({len(labels.cases):,} cases, {len(labels.annotators):,} annotators "
-            "in all), so that nobody can be compared; give more labels"
-        )
+    labels = Labels.of(labels, columns=column_names(groups, strata))
+    sets = LabelSets.of(labels)
+    check_two_annotators(labels, sets.n_annotators)
+    counts = sets.n_annotators >= 2
     models = read_models(predictions, labels, counts)
     joined = comparable(labels, models, chosen)
-    groups, strata_found = by_case(group, labels, "group"), by_case(strata, labels, "stratum")
+    group, stratum = by_case(groups, labels, "group")[1], by_case(strata, labels, "stratum")
     sizes = np.diff(labels.start).astype(np.int64)
     slow = int((sizes * (sizes - 1) // 2).sum()) > chosen.pairs_of_seconds
     with Progress(progress and slow) as bars, np.errstate(over="ignore", invalid="ignore"):
@@ -120,10 +118,11 @@ def discrepancy_ratio(
             compare = chosen.compare(joined, len(labels))
         except LabelRefused as error:
             raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
-        to_others = discrepancy_to_others(labels, joined[: len(labels)], opinions, chosen, compare, bars)
+        to_others = discrepancy_to_others(labels, joined[: len(labels)], sets, chosen, compare, bars)
         to_models, offset = {}, len(labels)
         for name, model in models.items():
-            to_models[name] = discrepancy_to_model(model.case, offset, labels, opinions, compare, bars)
+            to_sets = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
+            to_models[name] = mean_by_case(to_sets, sets)
             offset += len(model.case)
     for found in (to_others, *(values[counts] for values in to_models.values())):
         if not np.isfinite(found).all():
@@ -132,13 +131,13 @@ def discrepancy_ratio(
             )
     return Discrepancy(
         labels=labels,
-        opinions=opinions,
+        label_sets=sets,
         delta=chosen.name,
         to_others=to_others,
         to_models=to_models,
         single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
-        group=groups[1],
-        strata=None if strata is None else strata_found,
+        groups=group,
+        strata=None if strata is None else stratum,
     )
 
 
@@ -156,7 +155,7 @@ def comparable(labels: Labels, models: Mapping[str, Predictions], delta: Delta) 
             _ = labels.numbers  # of which one fails, and says where
         return np.concatenate([labels.numbers, *(part.astype(np.float64) for part in parts[1:])])
     joined = np.concatenate(parts) if labels.is_numeric else to_objects(value for part in parts for value in part)
-    if delta.function is None and delta.name == "nominal":
+    if delta.distance is None and delta.name == "nominal":
         if labels.is_numeric:
             return np.unique(joined, return_inverse=True)[1]
         names, code = labels.coded

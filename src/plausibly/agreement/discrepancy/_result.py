@@ -10,45 +10,44 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from plausibly.agreement.discrepancy._annotator_disagreement import Opinions
-from plausibly.agreement.discrepancy._bootstrap import quantile, resampled_sums
+from plausibly.agreement.discrepancy._label_sets import LabelSets
+from plausibly.agreement.discrepancy._taken_out import taken_out
+from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, interval, quantile, resampled_sums
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
-
-REPLICATES, PROB = 1000, 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Discrepancy:
     """Discrepancies of models and annotators, by case, and their ratios.
 
-    What is a number for a single model is a :class:`pandas.Series` by model where the models were named.
+    Numbers of a single model are floats; where models were named they are :class:`pandas.Series` by model.
 
     Parameters
     ----------
-    labels, opinions
-        Of the annotators.
+    labels, label_sets
+        Labels of the annotators, and their sets by annotator and case.
     delta
         Name of the disagreement.
     to_others
-        For every opinion its discrepancies to the other opinions of its case, summed.
+        Sum of every set's discrepancies to the other sets of its case.
     to_models
-        For every model its mean discrepancy to the annotators of each case; NaN where there is none.
+        Mean discrepancy of every model to the annotators of each case; NaN where there is none.
     single
         Whether there is one model, without a name.
-    group
+    groups
         Group of every case, −1 without labels.
     strata
-        Names of the strata, and that of every case.
+        Names of the strata, and the stratum of every case.
     """
 
     labels: Labels
-    opinions: Opinions
+    label_sets: LabelSets
     delta: str
-    to_others: Float[np.ndarray, " opinion"]
+    to_others: Float[np.ndarray, " set"]
     to_models: Mapping[str, Float[np.ndarray, " case"]]
     single: bool
-    group: Int[np.ndarray, " case"]
+    groups: Int[np.ndarray, " case"]
     strata: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
 
     def __repr__(self) -> str:
@@ -65,12 +64,12 @@ class Discrepancy:
 
     @cached_property
     def included(self) -> Bool[np.ndarray, " case"]:
-        """Whether a case counts: two annotators at least."""
-        return self.opinions.n_annotators >= 2
+        """Whether each case counts: those of at least two annotators do."""
+        return self.label_sets.n_annotators >= 2
 
     @property
     def n_cases(self) -> int:
-        """How many cases count."""
+        """Number of cases that count."""
         return int(self.included.sum())
 
     @property
@@ -80,11 +79,21 @@ class Discrepancy:
 
     @cached_property
     def _by_case(self) -> Float[np.ndarray, "case statistic"]:
-        """Of the cases that count: the annotators' discrepancy and every model's."""
-        n = self.opinions.n_annotators
-        total = np.bincount(self.opinions.case, self.to_others, len(n))
+        """The annotators' discrepancy and every model's, of the cases that count."""
+        n = self.label_sets.n_annotators
+        total = np.bincount(self.label_sets.case, self.to_others, len(n))
         annotators = total[self.included] / (n * (n - 1))[self.included]
         return np.column_stack([annotators, *(model[self.included] for model in self.to_models.values())])
+
+    @cached_property
+    def _group(self) -> Int[np.ndarray, " case"]:
+        """Group of the cases that count, counted from 0."""
+        return np.unique(self.groups[self.included], return_inverse=True)[1]
+
+    @property
+    def several_groups(self) -> bool:
+        """Whether there are groups to draw from, and so intervals."""
+        return bool(self._group.max() > 0)
 
     @cached_property
     def _ratios(self) -> np.ndarray:
@@ -108,50 +117,51 @@ class Discrepancy:
 
     @property
     def mean_per_class(self) -> Any:
-        """Mean of Δ over the strata, each of which counts alike.
+        """Mean of Δ over the strata, with equal weights.
 
         Raises
         ------
         ArgumentError
             If the cases have no strata.
         """
-        return self._shaped(_mean_over_strata(self._strata_sums(), len(self.to_models) + 2))
+        return self._shaped(self._mean_over_strata(self._strata_statistics().sum(axis=0)))
 
     def replicates(
         self, replicates: int = REPLICATES, seed: int = 0, *, mean_per_class: bool = False, progress: bool = True
     ) -> pd.DataFrame:
-        """Δ in bootstrap replicates, in which groups are drawn anew; a row each, a column for each model.
+        """Δ in bootstrap replicates, for each of which groups are drawn with replacement.
 
         All models see the same groups, so that differences between columns are those of models.
 
         Parameters
         ----------
         replicates
-            How many.
+            Number of bootstrap replicates.
         seed
-            Of the draws.
+            Random seed.
         mean_per_class
-            Whether to give the mean of Δ over strata instead.
+            Whether to return the mean of Δ over strata instead.
         progress
-            Whether to show a bar.
+            Whether to show a progress bar.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each replicate, a column for each model.
 
         Raises
         ------
         ArgumentError
             If there is a single group.
         """
-        group = np.unique(self.group[self.included], return_inverse=True)[1]
         statistics = self._strata_statistics() if mean_per_class else self._by_case
-        sums = resampled_sums(statistics, group, replicates, seed, progress)
-        if mean_per_class:
-            values = _mean_over_strata(sums, len(self.to_models) + 2)
-        else:
-            values = ratio_of(sums[:, 1:], sums[:, :1])
+        sums = resampled_sums(statistics, self._group, replicates, seed, progress)
+        values = self._mean_over_strata(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
         return pd.DataFrame(values, columns=pd.Index(self.models, name="model"))
 
     def interval(
         self,
-        prob: float = PROB,
+        ci_prob: float = CI_PROB,
         replicates: int = REPLICATES,
         seed: int = 0,
         *,
@@ -162,8 +172,8 @@ class Discrepancy:
 
         Parameters
         ----------
-        prob
-            Its confidence, between 0 and 1.
+        ci_prob
+            Confidence of the interval, between 0 and 1.
         replicates, seed, mean_per_class, progress
             See :meth:`replicates`.
 
@@ -174,20 +184,18 @@ class Discrepancy:
         Raises
         ------
         ArgumentError
-            If there is a single group, or ``prob`` is out of range.
+            If there is a single group, or ``ci_prob`` is out of range.
         """
-        check_share("prob", prob)
+        check_probability("ci_prob", ci_prob)
         drawn = self.replicates(replicates, seed, mean_per_class=mean_per_class, progress=progress)
-        ends = pd.DataFrame(
-            {name: quantile(drawn.values, q) for name, q in (("lower", (1 - prob) / 2), ("upper", (1 + prob) / 2))},
-            index=drawn.columns,
-        )
+        lower, upper = interval(drawn.values, ci_prob)
+        ends = pd.DataFrame({"lower": lower, "upper": upper}, index=drawn.columns)
         return tuple(ends.iloc[0].tolist()) if self.single else ends
 
     def non_inferiority(
         self, margin: float = 0.0, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
     ) -> pd.DataFrame:
-        """Test whether a model is no farther from the annotators than they are from each other, but for a margin.
+        """Test whether a model is no farther from the annotators than they are from each other, within a margin.
 
         The null hypothesis is Δ ≥ 1 + ``margin``; it is rejected, and the model found not inferior, if the upper end
         of the one-sided confidence interval of Δ lies below that.
@@ -195,7 +203,7 @@ class Discrepancy:
         Parameters
         ----------
         margin
-            How far above 1 Δ may be, greater than −1; below 0 the test is one of superiority.
+            Distance above 1 that Δ may have, greater than −1; below 0 the test is one of superiority.
         level
             Probability of a false rejection.
         replicates, seed
@@ -212,7 +220,7 @@ class Discrepancy:
         ArgumentError
             If there is a single group, or ``margin`` or ``level`` is out of range.
         """
-        check_share("level", level)
+        check_probability("level", level)
         if not -1 < margin < np.inf:
             raise ArgumentError(f"margin must be a number greater than -1, but {margin!r} was given: give 0.1.")
         drawn = self.replicates(replicates, seed)
@@ -227,15 +235,14 @@ class Discrepancy:
             index=drawn.columns,
         )
 
-    def annotators(self, prob: float | None = None, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
+    def annotators(self, ci_prob: float | None = None, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
         """Δ of every annotator, taken out and treated as a model of the others.
 
-        Cases count in which an annotator has two others beside her, since otherwise the others have no discrepancy of
-        their own.
+        Cases count in which there are two others, since otherwise the others have no discrepancy of their own.
 
         Parameters
         ----------
-        prob
+        ci_prob
             Confidence of an interval to add, as columns ``lower`` and ``upper``; None for none.
         replicates, seed
             See :meth:`replicates`.
@@ -244,46 +251,32 @@ class Discrepancy:
         -------
         pandas.DataFrame
             By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among them) and
-            ``n_cases``. Where that is 0, nothing can be said and the other columns are NaN.
+            ``n_cases``. Where that is 0, the other columns are NaN.
 
         Raises
         ------
         ArgumentError
-            If an interval is asked for and there is a single group, or ``prob`` is out of range.
+            If an interval is asked for and there is a single group, or ``ci_prob`` is out of range.
         """
-        opinions = self.opinions
-        n = opinions.n_annotators[opinions.case]
-        total = np.bincount(opinions.case, self.to_others, len(self.labels.cases))
-        counts = n >= 3
-        case, annotator, n = opinions.case[counts], opinions.annotator[counts], n[counts]
-        own = self.to_others[counts] / (n - 1)
-        # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
-        left = total[case] - 2 * self.to_others[counts]
-        others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
         people = len(self.labels.annotators)
-        columns = annotator[:, None] + people * np.arange(3)
-        values = np.column_stack([own, others, np.ones(len(own))])
-        shape = (len(self.labels.cases), 3 * people)
-        sums = csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
-        mean = sums.sum(axis=0).reshape(3, people)
-        n_cases = mean[2].astype(int)
+        sums = taken_out(self.label_sets, self.to_others, people)
+        own, others, n_cases = sums.sum(axis=0).reshape(3, people)
         with np.errstate(invalid="ignore"):
-            table = {"discrepancy": mean[0] / mean[2], "others_discrepancy": mean[1] / mean[2], "n_cases": n_cases}
-        ratio = np.where(n_cases > 0, ratio_of(mean[0], mean[1]), np.nan)
-        frame = pd.DataFrame({"ratio": ratio} | table, index=pd.Index(self.labels.annotators, name="annotator"))
-        if prob is not None:
-            check_share("prob", prob)
-            group = np.unique(self.group[self.included], return_inverse=True)[1]
-            drawn = resampled_sums(sums[np.flatnonzero(self.included)], group, replicates, seed, progress=True)
-            drawn = drawn.reshape(replicates, 3, people)
-            ratios, there = ratio_of(drawn[:, 0], drawn[:, 1]), drawn[:, 2] > 0
-            for place, (name, q) in enumerate((("lower", (1 - prob) / 2), ("upper", (1 + prob) / 2)), start=1):
-                # Replicates without a case of hers say nothing of an annotator.
-                ends = [
-                    quantile(own[kept], q) if kept.any() else np.nan
-                    for own, kept in zip(ratios.T, there.T, strict=True)
-                ]
-                frame.insert(place, name, ends)
+            table = {"discrepancy": own / n_cases, "others_discrepancy": others / n_cases}
+        ratio = np.where(n_cases > 0, ratio_of(own, others), np.nan)
+        table = {"ratio": ratio, **table, "n_cases": n_cases.astype(int)}
+        frame = pd.DataFrame(table, index=pd.Index(self.labels.annotators, name="annotator"))
+        if ci_prob is not None:
+            check_probability("ci_prob", ci_prob)
+            drawn = resampled_sums(sums[np.flatnonzero(self.included)], self._group, replicates, seed, progress=True)
+            own, others, n_cases = drawn.reshape(replicates, 3, people).transpose(1, 2, 0)
+            # Replicates without a case of theirs say nothing of an annotator.
+            ends = [
+                interval(ratios[there], ci_prob) if there.any() else (np.nan, np.nan)
+                for ratios, there in zip(ratio_of(own, others), n_cases > 0, strict=True)
+            ]
+            frame.insert(1, "lower", [lower for lower, _ in ends])
+            frame.insert(2, "upper", [upper for _, upper in ends])
         return frame
 
     def by_stratum(self) -> pd.DataFrame:
@@ -294,10 +287,9 @@ class Discrepancy:
         ArgumentError
             If the cases have no strata.
         """
-        sums = self._strata_sums().reshape(-1, len(self.to_models) + 2)
-        names = self._strata_names()
+        sums = self._strata_statistics().sum(axis=0).reshape(-1, len(self.to_models) + 2)
         rows = []
-        for name, (n, annotators, *models) in zip(names, sums, strict=True):
+        for name, (n, annotators, *models) in zip(self._strata_names(), sums, strict=True):
             for model, value in zip(self.models, models, strict=True):
                 row = {"stratum": name, "model": model, "ratio": float(ratio_of(value, annotators))}
                 row |= {"model_discrepancy": value / n, "annotator_discrepancy": annotators / n}
@@ -310,7 +302,7 @@ class Discrepancy:
         Only cases that count have a row; ``excluded`` names the others.
         """
         frame = pd.DataFrame(
-            {"n_annotators": self.opinions.n_annotators[self.included], "annotator_discrepancy": self._by_case[:, 0]},
+            {"n_annotators": self.label_sets.n_annotators[self.included], "annotator_discrepancy": self._by_case[:, 0]},
             index=pd.Index(self.labels.cases[self.included], name="case"),
         )
         for place, name in enumerate(self.models, start=1):
@@ -318,13 +310,13 @@ class Discrepancy:
         return frame
 
     def to_frame(
-        self, prob: float | None = PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
+        self, ci_prob: float | None = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> pd.DataFrame:
-        """Δ with its interval, μ and α, and how many cases count, by model.
+        """Δ with its interval, μ and α, and the number of cases that count, by model.
 
         Parameters
         ----------
-        prob
+        ci_prob
             Confidence of the interval; None leaves it out, as it is left out where there is a single group.
         replicates, seed, progress
             See :meth:`replicates`.
@@ -339,11 +331,11 @@ class Discrepancy:
             },
             index=pd.Index(self.models, name="model"),
         )
-        if prob is not None and len(np.unique(self.group[self.included])) > 1:
-            check_share("prob", prob)
-            drawn = self.replicates(replicates, seed, progress=progress).values
-            frame.insert(1, "lower", quantile(drawn, (1 - prob) / 2))
-            frame.insert(2, "upper", quantile(drawn, (1 + prob) / 2))
+        if ci_prob is not None and self.several_groups:
+            check_probability("ci_prob", ci_prob)
+            lower, upper = interval(self.replicates(replicates, seed, progress=progress).values, ci_prob)
+            frame.insert(1, "lower", lower)
+            frame.insert(2, "upper", upper)
         return frame
 
     def _strata_names(self) -> np.ndarray:
@@ -353,7 +345,7 @@ class Discrepancy:
         return names[np.unique(code[self.included])]
 
     def _strata_statistics(self) -> csr_array:
-        """Of every case, in the columns of its stratum: 1, the annotators' discrepancy, and every model's."""
+        """In the columns of the case's stratum: 1, the annotators' discrepancy, and every model's."""
         names = self._strata_names()
         assert self.strata is not None
         code = np.unique(self.strata[1][self.included], return_inverse=True)[1]
@@ -363,8 +355,12 @@ class Discrepancy:
         rows = np.repeat(np.arange(self.n_cases), width)
         return csr_array((values.ravel(), (rows, columns.ravel())), shape=(self.n_cases, width * len(names)))
 
-    def _strata_sums(self) -> np.ndarray:
-        return self._strata_statistics().sum(axis=0)
+    def _mean_over_strata(self, sums: np.ndarray) -> np.ndarray:
+        """Average Δ over the strata that a replicate has."""
+        by_stratum = sums.reshape(*sums.shape[:-1], -1, len(self.to_models) + 2)
+        there = by_stratum[..., :1] > 0
+        ratios = ratio_of(by_stratum[..., 2:], by_stratum[..., 1:2])
+        return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)
 
     def _shaped(self, values: np.ndarray) -> Any:
         return float(values[0]) if self.single else pd.Series(values, index=pd.Index(self.models, name="model"))
@@ -381,23 +377,3 @@ def ratio_of(model: Any, annotators: Any) -> np.ndarray:
     model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
     alike = np.where(model > 0, np.inf, 1.0)
     return np.divide(model, annotators, out=alike, where=annotators > 0)
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse a probability that is not strictly between 0 and 1.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not.
-    """
-    if not 0 < value < 1:
-        raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example 0.95.")
-
-
-def _mean_over_strata(sums: np.ndarray, width: int) -> np.ndarray:
-    """Average Δ over the strata that a replicate has."""
-    by_stratum = sums.reshape(*sums.shape[:-1], -1, width)
-    there = by_stratum[..., :1] > 0
-    ratios = ratio_of(by_stratum[..., 2:], by_stratum[..., 1:2])
-    return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)

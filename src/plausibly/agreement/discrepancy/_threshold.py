@@ -1,7 +1,7 @@
 """The discrepancy ratio of a score that is cut at a threshold, and the threshold chosen on other data."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,9 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly._progress import Progress
-from plausibly.agreement.discrepancy._annotator_disagreement import Opinions, discrepancy_to_others
+from plausibly.agreement._checks import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
+from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_others, mean_by_case
 from plausibly.agreement.discrepancy._result import Discrepancy, ratio_of
 from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
@@ -28,18 +29,18 @@ class ThresholdCurve:
     Parameters
     ----------
     thresholds
-        In increasing order; the first, −∞, calls every case positive, the last, the greatest score, none.
+        Thresholds in increasing order; at the first, −∞, every case is positive, at the last, the greatest score, none.
     ratio
-        Δ at each.
+        Δ at each threshold.
     scores
-        Of every case that counts.
+        Score of every case that counts.
     discrepancies
-        Of every case that counts: the annotators' discrepancy, and the model's if it calls the case negative and if
-        it calls it positive.
+        Three discrepancies of every case that counts: the annotators', the model's if it calls the case negative, and
+        the model's if it calls it positive.
     comparison
-        The annotators and their groups, without a model.
+        Result for the annotators and their groups, without a model.
     positive
-        The label that a high score stands for.
+        Label that a high score stands for.
     """
 
     thresholds: Float[np.ndarray, " threshold"]
@@ -51,7 +52,7 @@ class ThresholdCurve:
 
     @property
     def best(self) -> float:
-        """The threshold of the least Δ, halfway to the next score that would change anything."""
+        """Threshold of the least Δ, halfway to the next score that would change anything."""
         return _best(self.thresholds, self.ratio)
 
     def to_frame(self) -> pd.DataFrame:
@@ -59,31 +60,31 @@ class ThresholdCurve:
         return pd.DataFrame({"threshold": self.thresholds, "ratio": self.ratio})
 
     def at(self, threshold: float) -> Discrepancy:
-        """Δ of the score cut at a threshold, with intervals and all: choose it on other data than these.
+        """Δ of the score cut at a threshold, with its intervals; choose the threshold on other data.
 
         Parameters
         ----------
         threshold
-            Such as ``best`` of the curve of another set.
+            Threshold, such as ``best`` of the curve of other data.
         """
         return self._cut(self.scores > threshold)
 
     def cross_fitted(self, folds: int = 5, seed: int = 0) -> Discrepancy:
-        """Δ with every case's threshold chosen on the other folds, whose groups are others.
+        """Δ with every case's threshold chosen on the other folds, which hold other groups.
 
         Parameters
         ----------
         folds
-            How many parts to divide the groups into, from 2 to their number.
+            Number of folds to divide the groups into, from 2 to the number of groups.
         seed
-            Of the division.
+            Random seed of the division.
 
         Raises
         ------
         ArgumentError
             If there are fewer groups than folds.
         """
-        group = np.unique(self.comparison.group[self.comparison.included], return_inverse=True)[1]
+        group = self.comparison._group
         n_groups = int(group.max()) + 1
         if not 2 <= folds <= n_groups:
             raise ArgumentError(
@@ -99,41 +100,31 @@ class ThresholdCurve:
     def _cut(self, positive: np.ndarray) -> Discrepancy:
         whole = np.full(len(self.comparison.labels.cases), np.nan)
         whole[self.comparison.included] = np.where(positive, self.discrepancies[:, 2], self.discrepancies[:, 1])
-        given = self.comparison
-        return Discrepancy(
-            labels=given.labels,
-            opinions=given.opinions,
-            delta=given.delta,
-            to_others=given.to_others,
-            to_models={"model": whole},
-            single=True,
-            group=given.group,
-            strata=None,
-        )
+        return replace(self.comparison, to_models={"model": whole}, single=True)
 
 
 def threshold_curve(
-    labels: Any, scores: Any, group: Any = None, *, positive: Any = None, progress: bool = True
+    labels: Any, scores: Any, groups: Any = None, *, positive: Any = None, progress: bool = True
 ) -> ThresholdCurve:
     """Compute Δ of a score at every threshold, for labels of two kinds.
 
     Parameters
     ----------
     labels
-        See :func:`discrepancy_ratio`; two different labels.
+        Labels of two kinds, see :func:`discrepancy_ratio`.
     scores
-        A table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; the higher, the more positive.
-    group
-        What belongs together in folds and bootstraps, see :func:`discrepancy_ratio`.
+        Table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; the higher, the more positive.
+    groups
+        Groups of cases that stay together in folds and bootstraps, see :func:`discrepancy_ratio`.
     positive
-        The label that a high score stands for; by default the greater of the two.
+        Label that a high score stands for; by default the greater of the two.
     progress
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     ThresholdCurve
-        The Δ of its best threshold is too good, as it was chosen on the same data: use
+        The Δ of its best threshold is optimistic, as it was chosen on the same data: use
         :meth:`ThresholdCurve.cross_fitted`, or :meth:`ThresholdCurve.at` with other data.
 
     Raises
@@ -154,12 +145,12 @@ def threshold_curve(
     >>> curve.ratio.tolist(), round(curve.best, 6)
     ([1.5, 0.5, 0.5, 1.5], 0.2)
     """
-    labels = Labels.of(labels, columns=column_names(group))
-    opinions = Opinions.of(labels)
+    labels = Labels.of(labels, columns=column_names(groups))
+    sets = LabelSets.of(labels)
     names, code = labels.coded
     if len(names) != 2:
         raise AnnotationError(
-            f"a threshold parts two labels, but there are {len(names)} ({', '.join(map(_show, names[:3].tolist()))}"
+            f"a threshold divides two labels, but there are {len(names)} ({', '.join(map(_show, names[:3].tolist()))}"
             f"{', …' if len(names) > 3 else ''}); give labels of two kinds"
         )
     if positive is None:
@@ -167,19 +158,15 @@ def threshold_curve(
     elif positive not in names.tolist():
         raise ArgumentError(f"positive must be one of the labels {names.tolist()}, but {positive!r} was given.")
     is_positive = code == names.tolist().index(positive)
-    counts = opinions.n_annotators >= 2
-    if not counts.any():
-        raise AnnotationError("no case has labels of two annotators, so that nobody can be compared; give more labels")
+    check_two_annotators(labels, sets.n_annotators)
+    counts = sets.n_annotators >= 2
     found = _scores(scores, labels, counts)
     delta = find_delta("nominal")
     with Progress(progress and len(labels) > _MANY) as bars:
-        to_others = discrepancy_to_others(labels, code, opinions, delta, delta.compare(code), bars)
-    share = np.bincount(opinions.of_label, is_positive) / opinions.size
-    to_negative = np.bincount(opinions.case, share, len(counts)) / np.maximum(opinions.n_annotators, 1)
-    comparison = Discrepancy(
-        labels, opinions, "nominal", to_others, {}, False, by_case(group, labels, "group")[1], None
-    )
-    discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative[counts], 1 - to_negative[counts]])
+        to_others = discrepancy_to_others(labels, code, sets, delta, delta.compare(code), bars)
+    to_negative = mean_by_case(np.bincount(sets.of_label, is_positive) / sets.size, sets)[counts]
+    comparison = Discrepancy(labels, sets, "nominal", to_others, {}, False, by_case(groups, labels, "group")[1], None)
+    discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative, 1 - to_negative])
     return ThresholdCurve(*_curve(found[counts], discrepancies), found[counts], discrepancies, comparison, positive)
 
 

@@ -1,4 +1,4 @@
-"""How often an annotator is right: known, learnt elsewhere, or judged by what the others say."""
+"""How often an annotator is right: known, given, or judged by the labels of the others."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement.reliability._majority import agreement_with_others
 from plausibly.annotations._names import _show, some
 from plausibly.annotations.io._columns import is_frame
 from plausibly.errors import AnnotationError, ArgumentError
@@ -30,20 +29,14 @@ def read_truth(
     PredictionError
         If the table of truths cannot be read, or names unknown cases.
     """
-    nobody = np.zeros(len(labels.cases), bool)
-    found = read_models({"truth": truth}, labels, nobody)["truth"]
+    found = read_models({"truth": truth}, labels, needed=np.zeros(len(labels.cases), bool))["truth"]
     known = {name: number for number, name in enumerate(names.tolist())}
     true = np.full(len(labels.cases), -1)
     for case, value in zip(found.case, found.values.tolist(), strict=True):
         if true[case] >= 0:
             raise AnnotationError(f"case {str(labels.cases[case])!r} has more than one true label; keep one")
-        true[case] = known.get(value, len(known))  # a label that nobody gave is nobody's
+        true[case] = known.get(value, len(known))  # a label that no annotator gave
     return np.where(true[labels.case] >= 0, (true[labels.case] == code).astype(float), np.nan)
-
-
-def correct_by_majority(labels: Labels, code: Int[np.ndarray, " label"], n_classes: int) -> Float[np.ndarray, " label"]:
-    """Say of every label to what part it agrees with the majority of the others; NaN where there are none."""
-    return agreement_with_others(labels.case, code, len(labels.cases), n_classes)
 
 
 def mean_by_annotator(labels: Labels, correct: Float[np.ndarray, " label"]) -> Float[np.ndarray, " label"]:
@@ -52,7 +45,7 @@ def mean_by_annotator(labels: Labels, correct: Float[np.ndarray, " label"]) -> F
     Raises
     ------
     AnnotationError
-        If nothing is known of an annotator.
+        If no label of an annotator can be judged.
     """
     judged = ~np.isnan(correct)
     n = np.bincount(labels.annotator[judged], minlength=len(labels.annotators))
@@ -60,7 +53,7 @@ def mean_by_annotator(labels: Labels, correct: Float[np.ndarray, " label"]) -> F
     unknown = labels.annotators[present & (n == 0)]
     if len(unknown):
         raise AnnotationError(
-            f"nothing tells how often annotator {some(unknown)} is right, since no label of theirs can be judged; "
+            f"it is unknown how often annotator {some(unknown)} is right, since no label of theirs can be judged; "
             "leave them out, or give accuracies by annotator as competence"
         )
     total = np.bincount(labels.annotator[judged], correct[judged], len(labels.annotators))
@@ -78,7 +71,7 @@ def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " labe
         If ``competence`` is none of these.
     """
     if isinstance(competence, Real) and not isinstance(competence, bool):
-        return np.full(len(labels), _checked(competence, "of everyone"))
+        return np.full(len(labels), _checked(competence, "of all annotators"))
     if isinstance(competence, Mapping) and "accuracy" not in competence:
         by_annotator = {str(name): _checked(value, f"of {name!r}") for name, value in competence.items()}
         return _look_up(labels, by_annotator, labels.annotators[labels.annotator].tolist(), "annotator")

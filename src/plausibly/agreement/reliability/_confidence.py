@@ -1,4 +1,4 @@
-"""How sure an annotator was of a label, and how much of that chance would have given."""
+"""Confidence of an annotator in a label, and its correction for chance."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -22,19 +22,19 @@ def read_confidence(
     Parameters
     ----------
     labels
-        With the column of that name.
+        Labels, with the column of that name.
     confidence
         Name of a column, a number for all labels, or None: the column ``confidence`` if there is one, else 1.
     scale
-        How cells become confidences: a mapping from each level, a pair (least, greatest) for linear, or None if they
-        are confidences.
+        Mapping from each level to its confidence, pair (least, greatest) of a linear scale, or None if the cells are
+        confidences.
 
     Raises
     ------
     AnnotationError
         If a cell is missing, not on the scale, or no number from 0 to 1.
     ArgumentError
-        If the scale is none, or there is nothing to apply it to.
+        If the scale is not one of these, or there is no column to apply it to.
     """
     column = COLUMN if confidence is None and COLUMN in labels.columns else confidence
     if column is None or isinstance(column, Real):
@@ -49,9 +49,9 @@ def read_confidence(
     values = labels.floats(str(column))
     low, high = (0.0, 1.0) if scale is None else _ends(scale)
     for label in np.flatnonzero((values < low) | (values > high)):
-        mend = "give scale=, how it becomes a confidence" if scale is None else "correct it, or the scale"
+        fix = "give scale=, how it becomes a confidence" if scale is None else "correct it, or the scale"
         raise AnnotationError(
-            f"{labels.where(label)}: the {column} is {values[label]:g}, outside {low:g} to {high:g}; {mend}"
+            f"{labels.where(label)}: the {column} is {values[label]:g}, outside {low:g} to {high:g}; {fix}"
         )
     return (values - low) / (high - low)
 
@@ -64,11 +64,11 @@ def chance_of(
     Parameters
     ----------
     code, names
-        Of every label, and what the codes stand for.
+        Code of every label, and the labels that the codes stand for.
     chance
         ``"uniform"``, ``"empirical"`` (the share of the label among all), or a probability by label.
     n_classes
-        How many labels there could be, for ``"uniform"``; by default those in use.
+        Number of possible labels, for ``"uniform"``; by default those in use.
 
     Raises
     ------

@@ -15,7 +15,7 @@ def majority_accuracy(accuracies: Iterable[float]) -> float:
     Parameters
     ----------
     accuracies
-        Of every annotator, from 0 to 1. Where their number is even, a tie is decided by a coin.
+        Accuracy of every annotator, from 0 to 1. Where their number is even, a coin decides ties.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
     reliability
         ϱ, from 0 to 1.
     annotators
-        How many decide by majority, at least 1.
+        Number of annotators who decide by majority, at least 1.
 
     Raises
     ------
@@ -102,11 +102,11 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     Parameters
     ----------
     actual
-        The accuracy required, from 0 to 1.
+        Required accuracy, from 0 to 1.
     measured
         Accuracy of the model against the labels, at least ``actual``.
     annotators
-        How many decide by majority.
+        Number of annotators who decide by majority.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def required_reliability(actual: float, measured: float = 1.0, annotators: int =
     Raises
     ------
     ArgumentError
-        If ``actual`` is above ``measured``, which no labels can make good, or an argument is out of range.
+        If ``actual`` is above ``measured``, which no labels can achieve, or an argument is out of range.
 
     Examples
     --------

@@ -42,13 +42,15 @@ def sample_rasch(
     Parameters
     ----------
     annotator, case, correct
-        Who answered what, and whether rightly.
+        Annotator and case of every answer, and whether it is right.
     annotators, cases
         Names of all; of one without answers, the prior is sampled.
-    draws, chains, warmup, seed
-        Of the sampler; draws of each chain.
+    draws, chains, warmup
+        Draws of each chain, chains and warm-up steps.
+    seed
+        Random seed.
     progress
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def sample_rasch(
         ArviZ container: group ``posterior`` with ``ability`` (chain, draw, annotator), ``difficulty`` (chain, draw,
         case), ``mean_ability``, ``sd_ability`` and ``sd_difficulty``; ``sample_stats``; ``convergence`` by quantity,
         under the rule of :mod:`plausibly.diagnostics`; ``observed_data`` (which answers are right); ``constant_data``
-        (whose answers they are, about which case).
+        (annotator and case of every answer).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Majorities: votes by case, and what the others of a case say."""
+"""Majorities: votes by case, and agreement with the majority of the others."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,11 +31,11 @@ def agreement_with_others(
     Parameters
     ----------
     case, code
-        Of every label; one by annotator and case.
+        Case and code of every label; one label by annotator and case.
     n_cases, n_classes
-        How many there are.
+        Numbers of cases and classes.
     part
-        How many labels to compare at a time.
+        Number of labels to compare at a time.
 
     Examples
     --------

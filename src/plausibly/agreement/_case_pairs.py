@@ -1,4 +1,4 @@
-"""Pairs of labels of one case, in blocks that fit into memory."""
+"""Pairs of rows of one case, in blocks that fit into memory."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ BLOCK = 1 << 20  # pairs at a time
 def pairs_within(
     start: Int[np.ndarray, " boundary"], block: int = BLOCK
 ) -> Iterator[tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]]:
-    """Give all unordered pairs of rows that stand in one case, each once.
+    """Give all unordered pairs of rows of one case, each once.
 
     Parameters
     ----------
     start
         The rows of case ``i`` are those from ``start[i]`` to ``start[i + 1]``.
     block
-        How many pairs to give at a time, about.
+        Approximate number of pairs in a block.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def pairs_across(
     start
         Where the rows of each case begin in the second, as in :func:`pairs_within`.
     block
-        How many pairs to give at a time, about.
+        Approximate number of pairs in a block.
 
     Examples
     --------

@@ -1,0 +1,246 @@
+"""The three measures of agreement beyond chance, from weights of distinct distances: alpha, KS and sigma."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+from scipy.special import ndtr
+
+from plausibly.bootstrap import check_probability
+from plausibly.errors import ArgumentError
+
+_FAR = 9.0  #: bandwidths beyond which a normal distribution has no mass in double precision
+
+
+def alpha(
+    levels: Float[np.ndarray, " level"],
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+) -> float:
+    """One minus the ratio of the mean observed distance to the mean expected one.
+
+    Parameters
+    ----------
+    levels
+        Distinct distances.
+    observed, expected
+        Weights of the pairs on one case and of those on different cases that have such a distance.
+
+    Returns
+    -------
+    1 for perfect agreement, 0 for chance, negative for less than chance. NaN if labels on different cases never
+    differ: where nothing varies, agreement cannot be told from chance.
+
+    References
+    ----------
+    Krippendorff (1970); Braylan, Alonso and Lease (2022), section 3.
+
+    Examples
+    --------
+    >>> alpha(np.array([0.0, 1.0]), np.array([9.0, 1.0]), np.array([1.0, 1.0]))
+    0.8
+    """
+    by_chance = float(levels @ expected / expected.sum())
+    return 1 - float(levels @ observed / observed.sum()) / by_chance if by_chance > 0 else float("nan")
+
+
+class KS(NamedTuple):
+    """Three readings of how far observed distances lie below expected ones.
+
+    Parameters
+    ----------
+    statistic
+        The greatest excess of the distribution function of observed distances over that of expected ones, in [0, 1].
+    pvalue
+        p-value of the one-sided test by that statistic, as if pairs were independent. They share labels, so it is too
+        small: use it only to read published tables.
+    superiority
+        Probability that a pair on different cases is farther apart than one on the same case, ties counting against
+        agreement, times n / (n + 1) for n pairs on different cases. What the table of Braylan et al. calls KS.
+    """
+
+    statistic: float
+    pvalue: float
+    superiority: float
+
+
+def ks(
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+    n_observed: float | None = None,
+) -> KS:
+    """Compare two distributions over the same levels.
+
+    Parameters
+    ----------
+    observed, expected
+        Weights of distances in increasing order of the distance; `expected` are numbers of pairs.
+    n_observed
+        Number of pairs behind the observed weights; their sum if None.
+
+    References
+    ----------
+    Hodges (1958) for the p-value; Braylan, Alonso and Lease (2022), section 3.
+
+    Examples
+    --------
+    >>> found = ks(np.array([3.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]))
+    >>> found.statistic, round(found.superiority, 4)
+    (0.75, 0.5833)
+    """
+    n, m = float(expected.sum()), float(observed.sum() if n_observed is None else n_observed)
+    share, below = observed / observed.sum(), np.cumsum(expected) / n
+    statistic = float(max(0.0, (np.cumsum(share) - below).max()))
+    greater, lesser = max(m, n), min(m, n)
+    scaled = np.sqrt(m * n / (m + n)) * statistic
+    log_p = -2 * scaled**2 - 2 * scaled * (greater + 2 * lesser) / np.sqrt(m * n * (m + n)) / 3
+    return KS(statistic, float(np.exp(log_p)), float(n / (n + 1) * (1 - share @ below)))
+
+
+def sigma(
+    levels: Float[np.ndarray, " level"],
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+    p: float = 0.05,
+) -> float:
+    r"""Share of the observed distances `d` for which chance gives a distance in [0, d] with a probability below `p`.
+
+    The distribution of chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth.
+    Its mass below zero is not counted, and the rest is not scaled up, so much mass there makes distances look rarer
+    than they are. The bandwidth shrinks with the number of pairs, so sigma by a sample of pairs and by all of them
+    differ by more than chance, most where the distribution is steep near zero. If all expected distances are equal the
+    estimate is that point: sigma is the share of smaller distances.
+
+    Parameters
+    ----------
+    levels
+        Distinct distances in increasing order.
+    observed, expected
+        Weights of the pairs on one case, and numbers of pairs on different cases, that have such a distance.
+    p
+        Probability below which a distance is too small to be chance.
+
+    Returns
+    -------
+    Between 0 and 1; NaN if labels on different cases never differ.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), section 3; Scott (1992) for the bandwidth.
+
+    Examples
+    --------
+    >>> sigma(np.array([0.0, 5.0, 6.0, 7.0]), np.array([3.0, 1, 0, 0]), np.array([0.0, 10, 10, 10]))
+    0.75
+    """
+    some = expected > 0
+    points, weights = levels[some], expected[some] / expected.sum()
+    if not points[-1] > 0:
+        return float("nan")
+    total = observed.sum()
+    n = float(expected.sum())
+    mean = weights @ points
+    variance = weights @ (points - mean) ** 2 * n / max(n - 1, 1)
+    if len(points) == 1 or not variance > 0:
+        return float(observed[levels < points[0]].sum() / total)
+    bandwidth = n ** (-1 / 5) * np.sqrt(variance)
+    near_zero = slice(0, int(np.searchsorted(points, _FAR * bandwidth)))
+    below_zero = weights[near_zero] @ ndtr(-points[near_zero] / bandwidth)
+
+    def mass(d: float) -> float:
+        first, last = np.searchsorted(points, [d - _FAR * bandwidth, d + _FAR * bandwidth])
+        partly = weights[first:last] @ ndtr((d - points[first:last]) / bandwidth)
+        return weights[:first].sum() + partly - below_zero
+
+    # The mass grows with d: halve the observed distances until it is clear which are below p.
+    where = np.flatnonzero(observed > 0)
+    low, high = 0, len(where)
+    while low < high:
+        middle = (low + high) // 2
+        if mass(levels[where[middle]]) < p:
+            low = middle + 1
+        else:
+            high = middle
+    return float(observed[where[:low]].sum() / total)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The three measures of two distributions of distances."""
+
+    NAMES: ClassVar = ("alpha", "ks_superiority", "ks_statistic", "sigma")
+
+    alpha: float
+    ks: KS
+    sigma: float
+
+    def values(self) -> tuple[float, ...]:
+        """Return the numbers of :attr:`NAMES`."""
+        return self.alpha, self.ks.superiority, self.ks.statistic, self.sigma
+
+    def flat(self) -> dict[str, float]:
+        """Return the numbers by name."""
+        return dict(zip(self.NAMES, self.values(), strict=True))
+
+
+def measure(
+    levels: Float[np.ndarray, " level"],
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+    p: float,
+    n_observed: float | None = None,
+) -> Measures:
+    """Compute the three measures from weights of common levels."""
+    return Measures(
+        alpha(levels, observed, expected), ks(observed, expected, n_observed), sigma(levels, observed, expected, p)
+    )
+
+
+def measures_of_distances(observed: ArrayLike, expected: ArrayLike, *, p: float = 0.05) -> Measures:
+    """Compute alpha, KS and sigma from distances that were computed elsewhere.
+
+    Parameters
+    ----------
+    observed
+        Distances of pairs of labels on one case, zero or greater, in any order.
+    expected
+        Distances of pairs on different cases.
+    p
+        Probability below which a distance is too small to be chance (:func:`sigma`).
+
+    Returns
+    -------
+    Measures
+        ``.alpha``, ``.ks`` (``.statistic``, ``.pvalue``, ``.superiority``) and ``.sigma``.
+
+    Raises
+    ------
+    ArgumentError
+        If either is empty or holds a number that is no distance, or `p` is not between 0 and 1.
+
+    References
+    ----------
+    Braylan, Alonso and Lease (2022), section 3.
+
+    Examples
+    --------
+    >>> found = measures_of_distances([0, 0, 0, 2], [2, 2, 2, 2, 1, 3])
+    >>> found.alpha, round(found.ks.superiority, 4), found.sigma
+    (0.75, 0.6786, 0.75)
+    """
+    check_probability("p", p)
+    both = []
+    for name, given in (("observed", observed), ("expected", expected)):
+        array = np.asarray(given, np.float64).ravel()
+        if not array.size:
+            raise ArgumentError(f"there are no {name} distances: give at least one.")
+        for place in np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[:1]:
+            raise ArgumentError(
+                f"distances are finite and zero or greater, but {name}[{place}] is {array[place]:g}: correct it."
+            )
+        both.append(array)
+    levels, level = np.unique(np.concatenate(both), return_inverse=True)
+    n = len(both[0])
+    weights = [np.bincount(part, minlength=len(levels)).astype(np.float64) for part in (level[:n], level[n:])]
+    return measure(levels, weights[0], weights[1], p)

@@ -1,0 +1,261 @@
+"""The outcome of comparing annotators by a distance."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
+from plausibly.agreement.chance._measures import KS, Measures
+from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval
+from plausibly.errors import ArgumentError
+from plausibly.random_streams._keys import check_seed
+
+Weighting = Literal["pairs", "units"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairDistances:
+    """Distances of many pairs: distinct values in increasing order, and how many pairs (or what weight) each has.
+
+    ``numpy.asarray`` gives the distances one by one, where weights are numbers of pairs; ``float`` their mean.
+
+    Examples
+    --------
+    >>> distances = PairDistances(np.array([0.0, 0.5]), np.array([3.0, 1.0]))
+    >>> distances.mean(), np.asarray(distances).tolist(), len(distances)
+    (0.125, [0.0, 0.0, 0.0, 0.5], 4)
+    """
+
+    values: Float[np.ndarray, " level"]
+    weights: Float[np.ndarray, " level"]
+
+    def mean(self) -> float:
+        """Weighted mean."""
+        return float(self.values @ self.weights / self.weights.sum())
+
+    def __float__(self) -> float:
+        return self.mean()
+
+    def __len__(self) -> int:
+        return round(float(self.weights.sum()))
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(np.asarray(self).tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        counts = np.rint(self.weights)
+        if not np.allclose(counts, self.weights):
+            raise ArgumentError(
+                "these distances have weights that are no counts (weighting='units'): use .values and .weights."
+            )
+        return np.repeat(self.values, counts.astype(np.int64)).astype(dtype or np.float64)
+
+    def __repr__(self) -> str:
+        return f"PairDistances({len(self):,} pairs, mean {self.mean():.4g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far annotators agree, by one distance.
+
+    Made by :func:`agreement`. Agreement is high where labels on one case (``observed`` distances) are nearer to each
+    other than labels on different cases (``expected`` distances, which chance would give).
+
+    Parameters
+    ----------
+    distance
+        Name of the distance.
+    alpha
+        One minus the ratio of mean observed to mean expected distance: 1 is perfect, 0 is chance. It depends on the
+        scale of the distance, so alphas of different distances do not compare.
+    ks
+        ``.statistic``, ``.pvalue`` and ``.superiority`` (:class:`KS`): how well the distance tells pairs on one case
+        from pairs on different cases. Choose the distance by ``.superiority``.
+    sigma
+        Share of observed distances too small to be chance; a lower bound on the share of pairs that agree for reasons
+        other than chance.
+    observed, expected
+        Distances of pairs on one case, and of pairs on different cases (:class:`PairDistances`).
+    weighting
+        ``"pairs"`` or ``"units"``.
+    n_cross
+        Number of pairs of labels on different cases.
+    sampled
+        Whether the expected distances are a sample of them.
+    warnings
+        Sentences that say what is wrong with the distance (:func:`pathologies`).
+    """
+
+    distance: str
+    alpha: float
+    ks: KS
+    sigma: float
+    observed: PairDistances
+    expected: PairDistances
+    weighting: Weighting
+    n_cross: int
+    sampled: bool
+    warnings: tuple[str, ...]
+    _pairs: ComparedPairs = field(repr=False)
+
+    @property
+    def cases(self) -> np.ndarray:
+        """Names of the cases."""
+        return self._pairs.labels.cases
+
+    @property
+    def _measures(self) -> Measures:
+        return Measures(self.alpha, self.ks, self.sigma)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the measures as a table of one row."""
+        row = {
+            "distance": self.distance,
+            "alpha": self.alpha,
+            "ks_superiority": self.ks.superiority,
+            "ks_statistic": self.ks.statistic,
+            "ks_pvalue": self.ks.pvalue,
+            "sigma": self.sigma,
+            "observed": self.observed.mean(),
+            "expected": self.expected.mean(),
+            "cases": int(np.count_nonzero(np.diff(self._pairs.labels.start))),
+            "labels": len(self._pairs.labels),
+            "observed_pairs": int(self._pairs.within.count.sum()),
+            "expected_pairs": len(self.expected),
+            "sampled": self.sampled,
+            "weighting": self.weighting,
+        }
+        return pd.DataFrame([row])
+
+    def by_case(self) -> pd.DataFrame:
+        """Break agreement down by case.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``case``, ``labels``, ``pairs``, ``distance`` (the mean of the case's pairs) and ``alpha``, one
+            minus its ratio to the mean expected distance. NaN where a case has no pair.
+
+        Examples
+        --------
+        >>> found = agreement({"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 1}})
+        >>> found.by_case()["distance"].tolist()
+        [0.0, 1.0]
+        """
+        labels = self._pairs.labels
+        return self._breakdown("case", labels.cases, np.diff(labels.start), *self._pairs.by_case())
+
+    def annotators(self) -> pd.DataFrame:
+        """Break agreement down by annotator.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``annotator``, ``labels``, ``pairs`` (with other annotators' labels on the same cases),
+            ``distance`` (the mean of these pairs) and ``alpha``, one minus its ratio to the mean expected distance.
+            NaN where an annotator has no pair.
+
+        Examples
+        --------
+        >>> found = agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 1}})
+        >>> found.annotators()["distance"].tolist()
+        [0.5, 0.5, 1.0]
+        """
+        table, labels = self.annotator_distances(), self._pairs.labels
+        others = ~np.eye(len(labels.annotators), dtype=bool)
+        pairs, total = (np.where(others, one, 0).sum(axis=1) for one in (table.pairs, table.total))
+        n_labels = np.bincount(labels.annotator, minlength=len(pairs))
+        return self._breakdown("annotator", labels.annotators, n_labels, pairs, total)
+
+    def annotator_distances(self) -> AnnotatorDistances:
+        """Mean distance between every two annotators on the cases that both labelled.
+
+        Returns
+        -------
+        AnnotatorDistances
+            ``.mean``, ``.total`` and ``.pairs``, square arrays over ``.annotators``; on the diagonal the pairs of
+            labels that one annotator gave one case. NaN where there is no pair.
+        """
+        return self._pairs.annotator_distances
+
+    def interval(
+        self, ci_prob: float = CI_PROB, replicates: int = 500, seed: int = 0, *, progress: bool = True
+    ) -> pd.DataFrame:
+        """Bootstrap intervals of the measures, over cases.
+
+        Cases are drawn with replacement, each with all its labels, and all pairs among those drawn get new weights;
+        copies of one case are not compared with each other. Distances are told apart at 16,384 quantiles. Of a sample
+        of pairs, its members get new weights, so that intervals do not contain the error of the sample
+        (:attr:`monte_carlo_error`).
+
+        Parameters
+        ----------
+        ci_prob
+            Confidence of the intervals, between 0 and 1.
+        replicates
+            Number of bootstrap replicates, at least 2.
+        seed
+            Random seed.
+        progress
+            Whether to show a progress bar.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``alpha``, ``ks_superiority``, ``ks_statistic``, ``sigma``; columns ``value``, ``lower``, ``upper``
+            and ``sd``.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is out of range.
+
+        References
+        ----------
+        Efron (1979); percentile intervals.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> labels = {f"case {i}": {name: i % 2 + 0.4 * rng.normal() for name in "abc"} for i in range(20)}
+        >>> table = agreement(labels, "interval").interval(replicates=50, progress=False)
+        >>> bool(table.loc["alpha", "lower"] < table.loc["alpha", "value"] < table.loc["alpha", "upper"])
+        True
+        """
+        check_probability("ci_prob", ci_prob)
+        check_replicates(replicates, 2)
+        drawn = self._pairs.bootstrap(replicates, check_seed(seed), progress)
+        rows = {}
+        for (name, value), column in zip(self._measures.flat().items(), drawn.T, strict=True):
+            found = column[~np.isnan(column)]
+            lower, upper = interval(found, ci_prob) if len(found) else (np.nan, np.nan)
+            sd = found.std(ddof=1) if len(found) > 1 else np.nan
+            rows[name] = {"value": value, "lower": lower, "upper": upper, "sd": sd}
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    @cached_property
+    def monte_carlo_error(self) -> dict[str, float]:
+        """Standard error of each measure on account of the sample of pairs; zero where all pairs were compared.
+
+        From the spread between twenty parts of the sample; NaN if it is too small for that.
+        """
+        return dict(zip(Measures.NAMES, self._pairs.sample_error().tolist(), strict=True))
+
+    def _breakdown(self, what, names, n_labels, pairs, total) -> pd.DataFrame:
+        mean = np.divide(total, pairs, out=np.full(len(names), np.nan), where=pairs > 0)
+        expected = self.expected.mean()
+        alpha = 1 - mean / expected if expected > 0 else np.full(len(names), np.nan)
+        columns = {"labels": n_labels, "pairs": pairs.astype(int), "distance": mean, "alpha": alpha}
+        return pd.DataFrame({what: names} | columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"Agreement({self.distance}: alpha {self.alpha:.4f}, KS {self.ks.superiority:.4f}, sigma {self.sigma:.4f}; "
+            f"{int(self._pairs.within.count.sum()):,} pairs on one case, {len(self.expected):,} "
+            f"{'sampled ' if self.sampled else ''}on different cases)"
+        )

@@ -1,0 +1,157 @@
+"""Sets of labels by annotator and case, and how far they are from each other and from a model's predictions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly._progress import Progress
+from plausibly.agreement._case_pairs import pairs_across, pairs_within
+from plausibly.agreement.discrepancy._delta import Compare, Delta
+from plausibly.labels._container import Labels
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """All labels that one annotator gave one case form a set: mostly a single label, several if it was repeated.
+
+    Parameters
+    ----------
+    case, annotator
+        Case and annotator of every set; sets are in the order of the labels.
+    size
+        Number of labels in every set.
+    of_label
+        Set of every label.
+    start
+        The sets of case ``i`` are those from ``start[i]`` to ``start[i + 1]``.
+    """
+
+    case: Int[np.ndarray, " set"]
+    annotator: Int[np.ndarray, " set"]
+    size: Int[np.ndarray, " set"]
+    of_label: Int[np.ndarray, " label"]
+    start: Int[np.ndarray, " boundary"]
+
+    @classmethod
+    def of(cls, labels: Labels) -> "LabelSets":
+        """Gather the labels of each annotator in each case.
+
+        Examples
+        --------
+        >>> LabelSets.of(Labels.of([("p", "a", 1), ("p", "b", 0), ("p", "a", 0)])).size.tolist()
+        [2, 1]
+        """
+        first = np.concatenate([[True], (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0)])
+        of_label = np.cumsum(first) - 1
+        case = labels.case[first]
+        start = np.searchsorted(case, np.arange(len(labels.cases) + 1))
+        return cls(case, labels.annotator[first], np.bincount(of_label), of_label, start)
+
+    @property
+    def n_annotators(self) -> Int[np.ndarray, " case"]:
+        """Number of annotators of each case."""
+        return np.diff(self.start)
+
+
+def discrepancy_to_others(
+    labels: Labels, values: np.ndarray, sets: LabelSets, delta: Delta, compare: Compare, progress: Progress
+) -> Float[np.ndarray, " set"]:
+    r"""Sum a set's discrepancies to all other sets of its case, :math:`\sum_{j' \ne j} \psi(Y_j, Y_{j'})`.
+
+    Parameters
+    ----------
+    labels, sets
+        Labels of the annotators, and their sets.
+    values
+        Labels in the form that ``delta`` compares.
+    delta, compare
+        Disagreement, and its function of pairs of ``values``.
+    progress
+        Progress to report to.
+    """
+    if delta.name == "nominal" and delta.distance is None:
+        return _nominal(values, sets)
+    if delta.name == "squared" and delta.distance is None:
+        return _squared(values, sets)
+    total = np.zeros(len(sets.case))
+    sizes = np.diff(labels.start).astype(np.int64)
+    advance = progress.task("Comparing labels", int((sizes * (sizes - 1) // 2).sum()), "pairs")
+    for left, right in pairs_within(labels.start):
+        advance(len(left))
+        first, second = sets.of_label[left], sets.of_label[right]
+        other = first != second
+        first, second = first[other], second[other]
+        mean = compare(left[other], right[other]) / (sets.size[first] * sets.size[second])
+        total += np.bincount(first, mean, len(total)) + np.bincount(second, mean, len(total))
+    return total
+
+
+def discrepancy_to_model(
+    model_case: Int[np.ndarray, " prediction"],
+    offset: int,
+    labels: Labels,
+    sets: LabelSets,
+    compare: Compare,
+    progress: Progress,
+) -> Float[np.ndarray, " set"]:
+    r"""Discrepancy of a model's predictions to every set of labels, :math:`\psi(m, Y_j)`.
+
+    Parameters
+    ----------
+    model_case
+        Case of every prediction, in increasing order; a model may predict several labels of a case.
+    offset
+        Index of the first prediction in what ``compare`` compares.
+    labels, sets
+        Labels of the annotators, and their sets.
+    compare
+        Function of pairs that gives the disagreement.
+    progress
+        Progress to report to.
+
+    Returns
+    -------
+    NaN where the case has no prediction.
+    """
+    total = np.zeros(len(sets.case))
+    advance = progress.task("Comparing predictions", int(np.diff(labels.start)[model_case].sum()), "pairs")
+    for left, right in pairs_across(model_case, labels.start):
+        advance(len(left))
+        total += np.bincount(sets.of_label[right], compare(left + offset, right), len(total))
+    n_pairs = np.bincount(model_case, minlength=len(labels.cases))[sets.case] * sets.size
+    return np.divide(total, n_pairs, out=np.full(len(total), np.nan), where=n_pairs > 0)
+
+
+def mean_by_case(values: Float[np.ndarray, " set"], sets: LabelSets) -> Float[np.ndarray, " case"]:
+    """Mean over the sets of each case; NaN without one."""
+    n = sets.n_annotators
+    return np.divide(np.bincount(sets.case, values, len(n)), n, out=np.full(len(n), np.nan), where=n > 0)
+
+
+def _nominal(code: np.ndarray, sets: LabelSets) -> np.ndarray:
+    """From counts: two sets agree as often as their shares of each label meet."""
+    n_labels = int(code.max()) + 1
+    cells, place = np.unique(sets.of_label * n_labels + code, return_inverse=True)
+    of_set = cells // n_labels
+    share = np.bincount(place) / sets.size[of_set]
+    _, place = np.unique(sets.case[of_set] * n_labels + cells % n_labels, return_inverse=True)
+    of_case = np.bincount(place, share)[place]
+    agreement = np.bincount(of_set, share * (of_case - share), len(sets.case))
+    # What is left of a difference of sums of shares such as 1/3 is not a disagreement.
+    others = sets.n_annotators[sets.case] - 1
+    return np.where(np.isclose(agreement, others, rtol=1e-12, atol=0), 0.0, others - agreement)
+
+
+def _squared(values: np.ndarray, sets: LabelSets) -> np.ndarray:
+    """From means and variances, counted from a label of the case so that equal labels differ by exactly nothing."""
+    n_cases, annotators, case = len(sets.start) - 1, sets.n_annotators, sets.case
+    first_label = np.concatenate([[0], np.cumsum(sets.size)])[sets.start[:-1][case]]
+    values = values - values[first_label][sets.of_label]
+    mean = np.bincount(sets.of_label, values) / sets.size
+    middle = np.bincount(case, mean, n_cases) / np.maximum(annotators, 1)
+    variance = np.bincount(sets.of_label, (values - mean[sets.of_label]) ** 2) / sets.size
+    squared = (mean - middle[case]) ** 2
+    among = annotators[case]
+    between = among * squared + np.bincount(case, squared, n_cases)[case]
+    return between + (among - 2) * variance + np.bincount(case, variance, n_cases)[case]
