@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly import distances
-from plausibly.agreement import Labels, discrepancy_ratio
+from plausibly.agreement import discrepancy_ratio
 from plausibly.datasets import simulate_label_noise
 from plausibly.errors import AnnotationError, ArgumentError, DistanceError, PredictionError
 
@@ -58,6 +58,8 @@ def test_worked_on_paper_with_repeated_labels():
         assert result.ratio == pytest.approx(9 / 4)
         assert (result.excluded, result.n_cases) == (["r"], 2)
         assert result.by_case()["annotator_discrepancy"].to_dict() == pytest.approx({"p": 2 / 3, "q": 0})
+    several = discrepancy_ratio({"p": {"a": 1.0, "b": 3.0}}, [("p", 1.0), ("p", 2.0)], "absolute")
+    assert several.model_discrepancy == pytest.approx((0 + 2 + 1 + 1) / 4)
 
 
 tables = st.lists(
@@ -130,12 +132,6 @@ def test_a_copy_of_an_annotator_beside_two_others():
     result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth})
     assert result.ratio["copy"] == pytest.approx(2 / 3, abs=0.02)
     assert result.ratio["fourth"] == pytest.approx(1, abs=0.03)
-
-
-def test_several_labels_of_a_model_are_averaged():
-    labels = {"p": {"a": 1.0, "b": 3.0}}
-    result = discrepancy_ratio(labels, [("p", 1.0), ("p", 2.0)], "absolute")
-    assert result.model_discrepancy == pytest.approx((0 + 2 + 1 + 1) / 4)
 
 
 def test_annotators_taken_out_are_models_of_the_others():
@@ -342,15 +338,6 @@ def test_cells_of_a_table_are_literals_where_labels_have_parts(tmp_path):
     assert result.ratio["A"] == discrepancy_ratio(BOXES, {"A": said}, "box_iou").ratio["A"]
 
 
-def test_a_distance_of_ones_own_is_checked():
-    class Backwards(distances.Nominal):
-        def between(self, encoded, left, right):
-            return -super().between(encoded, left, right)
-
-    with pytest.raises(ArgumentError, match=r"finite number of at least 0, but that of 1 and 0 is -1\.0: mend"):
-        discrepancy_ratio(LABELS, {"A": {"p": 1}}, Backwards())
-
-
 def test_text_files_with_numbers_for_names(tmp_path):
     """The labels have a word among them, so they are text; the predictions are text then, too."""
     (tmp_path / "labels.csv").write_text("case,annotator,label\np,a,1\np,b,unsure\n")
@@ -358,117 +345,55 @@ def test_text_files_with_numbers_for_names(tmp_path):
     assert discrepancy_ratio(tmp_path / "labels.csv", tmp_path / "a.csv").ratio == 0.5
 
 
+class Backwards(distances.Nominal):
+    def between(self, encoded, left, right):
+        return -super().between(encoded, left, right)
+
+
 LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1}}
-BAD = {
-    "one annotator": ({"p": {"a": 1}}, {"A": {"p": 1}}, {}, AnnotationError, "no case has labels of two annotators"),
-    "unknown delta": (
-        LABELS,
-        {"A": {"p": 1}},
-        {"delta": "nominl"},
-        ArgumentError,
-        "no disagreement 'nominl': did you mean 'nominal'",
-    ),
-    "no tolerance": (
-        LABELS,
-        {"A": {"p": 1}},
-        {"delta": "hinge"},
-        ArgumentError,
-        "hinge needs a tolerance of at least 0",
-    ),
-    "needless tolerance": (LABELS, {"A": {"p": 1}}, {"tolerance": 1}, ArgumentError, "only hinge has a tolerance"),
-    "text for numbers": (
-        {"p": {"a": "x", "b": "y"}},
-        {"A": {"p": "x"}},
-        {"delta": "squared"},
-        AnnotationError,
-        r"row 1 \(case 'p', annotator 'a'\): the label is 'x'; write a number",
-    ),
-    "no sets": (
-        LABELS,
-        {"A": {"p": 1}},
-        {"delta": "jaccard"},
-        AnnotationError,
-        "jaccard compares sets, but a label is",
-    ),
-    "negative function": (
-        LABELS,
-        {"A": {"p": 1}},
-        {"delta": lambda a, b: -1},
-        ArgumentError,
-        "finite number of at least 0, but that of 1 and 0 is -1: mend the function",
-    ),
-    "failing function": (
-        LABELS,
-        {"A": {"p": 1}},
-        {"delta": lambda a, b: a.size},
-        DistanceError,
-        r"the disagreement of 1 and 0 failed \(AttributeError: 'int' object has no .*\); mend the function",
-    ),
-    "no box": (
-        {"p": {"a": [[0, 0, 1, 1]], "b": "x"}},
-        {"A": {"p": []}},
-        {"delta": "iou"},
-        DistanceError,
-        r"row 2 \(case 'p', annotator 'b'\): a label of boxes is a list of corners, got 'x'; write",
-    ),
-    "no box of a model": (
-        BOXES,
-        {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}},
-        {"delta": "iou"},
-        DistanceError,
-        r"predictions of B, case 'q': a label of boxes is a list of corners, got \[\[0, 0, 1\]\]; write",
-    ),
-    "misspelt distance": (LABELS, {"A": {"p": 1}}, {"delta": "box_iuo"}, ArgumentError, "did you mean 'box_iou'?"),
-    "too far": (
-        {"p": {"a": 1e200, "b": -1e200}},
-        {"A": {"p": 1}},
-        {"delta": "squared"},
-        AnnotationError,
-        r"labels are so far apart that their disagreement \(squared\) is not finite; change their unit",
-    ),
-    "no row": (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
-    "unknown case": (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which nobody annotated"),
-    "missing": (LABELS, {"A": {"p": None}}, {}, PredictionError, r"row 1 \(case 'p'\): the label is missing; fill it"),
-    "text for model": (
-        LABELS,
-        {"A": {"p": "x"}},
-        {},
-        PredictionError,
-        "labels are numbers, such as 1, and the predict",
-    ),
-    "numbers for model": (
-        {"p": {"a": "x", "b": "y"}},
-        {"A": {"p": 1}},
-        {},
-        PredictionError,
-        "labels are text, such as 'x', and the predictions are numbers, such as 1",
-    ),
-    "no model": (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
-    "case for model": (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
-    "group": (LABELS, {"A": {"p": 1}}, {"group": "patient"}, AnnotationError, "no column 'patient'"),
-    "group of some": (LABELS, {"A": {"p": 1}}, {"group": {"p": 1}}, AnnotationError, "there is no group for case 'q'"),
-    "group of a kind": (LABELS, {"A": {"p": 1}}, {"group": 3}, ArgumentError, "a group is the name of a column, or a"),
-}
+WORDS, A = {"p": {"a": "x", "b": "y"}}, {"A": {"p": 1}}
+FAR, NO_BOX = {"p": {"a": 1e200, "b": -1e200}}, {"p": {"a": [[0, 0, 1, 1]], "b": "x"}}
+NO_BOXES = {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}}
+TWO_GROUPS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
+BAD = [
+    ({"p": {"a": 1}}, A, {}, AnnotationError, "no case has labels of two annotators"),
+    (LABELS, A, {"delta": "nominl"}, ArgumentError, "no disagreement 'nominl': did you mean 'nominal'"),
+    (LABELS, A, {"delta": "box_iuo"}, ArgumentError, r"did you mean 'box_iou'\?"),
+    (LABELS, A, {"delta": "hinge"}, ArgumentError, "hinge needs a tolerance of at least 0"),
+    (LABELS, A, {"tolerance": 1}, ArgumentError, "only hinge has a tolerance"),
+    (WORDS, {"A": {"p": "x"}}, {"delta": "squared"}, AnnotationError, r"row 1 \(case 'p', .* is 'x'; write a number"),
+    (LABELS, A, {"delta": "jaccard"}, AnnotationError, "jaccard compares sets, but a label is"),
+    (LABELS, A, {"delta": lambda a, b: -1}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
+    (LABELS, A, {"delta": Backwards()}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
+    (LABELS, A, {"delta": lambda a, b: a.size}, DistanceError, r"failed \(AttributeError: 'int' .*\) on 1 and 0;"),
+    (NO_BOX, {"A": {"p": []}}, {"delta": "iou"}, DistanceError, r"row 2 \(case 'p', annotator 'b'\): a label of boxes"),
+    (BOXES, NO_BOXES, {"delta": "iou"}, DistanceError, r"predictions of B, case 'q': a label of boxes is a list of"),
+    (FAR, A, {"delta": "squared"}, AnnotationError, r"so far apart that their disagreement \(squared\) is not finite"),
+    (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
+    (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which"),
+    (LABELS, {"A": {"p": None}}, {}, PredictionError, r"row 1 \(case 'p'\): the label is missing; fill it"),
+    (LABELS, {"A": {"p": "x"}}, {}, PredictionError, "labels are numbers, such as 1, and the predict"),
+    (WORDS, A, {}, PredictionError, "labels are text, such as 'x', and the predictions are numbers, such as 1"),
+    (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
+    (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
+    (LABELS, A, {"groups": "patient"}, AnnotationError, "no column 'patient'"),
+    (LABELS, A, {"groups": {"p": 1}}, AnnotationError, "there is no group for case 'q'"),
+    (LABELS, A, {"groups": 3}, ArgumentError, "a group is the name of a column, or a"),
+    (TWO_GROUPS, A, {"groups": "patient"}, AnnotationError, "case 'p' has two values in column 'patient', 'x' and"),
+]
 
 
-@pytest.mark.parametrize("fault", BAD)
-def test_faults_are_named(fault):
-    labels, predictions, arguments, error, message = BAD[fault]
+@pytest.mark.parametrize(("labels", "predictions", "arguments", "error", "message"), BAD)
+def test_faults_are_named(labels, predictions, arguments, error, message):
     with pytest.raises(error, match=message):
         discrepancy_ratio(labels, predictions, **arguments)
-
-
-def test_a_case_belongs_to_one_group():
-    labels = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
-    with pytest.raises(AnnotationError, match="case 'p' has two values in column 'patient', 'x' and 'y'"):
-        discrepancy_ratio(labels, {"A": {"p": 1}}, groups="patient")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.interval(), "a bootstrap draws groups anew, but there is only 1"),
-        (lambda r: r.interval(ci_prob=95), "prob must lie between 0 and 1, but 95 was given"),
+        (lambda r: r.interval(), "a bootstrap draws groups, but there is only 1"),
+        (lambda r: r.interval(ci_prob=95), "ci_prob must lie between 0 and 1, but 95 was given"),
         (lambda r: r.replicates(0), "replicates must be a whole number of at least 1, but 0"),
         (lambda r: r.replicates(9, seed=-1), "seed must be a whole number of at least 0, but -1"),
         (lambda r: r.non_inferiority(margin=-1), "margin must be a number greater than -1"),
@@ -477,8 +402,3 @@ def test_a_case_belongs_to_one_group():
 def test_arguments_of_the_result(call, message):
     with pytest.raises(ArgumentError, match=message):
         call(discrepancy_ratio(LABELS, {"A": {"p": 1}}))
-
-
-def test_labels_that_were_read_before():
-    labels = Labels.of(LABELS)
-    assert discrepancy_ratio(labels, {"A": {"p": 1}}).ratio["A"] == 0.5

@@ -12,7 +12,7 @@ from plausibly.errors import ArgumentError
 distances = st.lists(st.integers(0, 12).map(lambda n: n / 4), min_size=2, max_size=25)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(observed=distances, expected=distances)
 def test_definitions_pair_by_pair(observed, expected):
     found = measures_of_distances(observed, expected)
@@ -86,7 +86,7 @@ def test_chance_that_never_varies_is_a_point():
         ([], [1], 0.05, "there are no observed distances"),
         ([1], [1, -1], 0.05, r"distances are finite and zero or greater, but expected\[1\] is -1"),
         ([np.nan], [1], 0.05, r"observed\[0\] is nan"),
-        ([1], [1], 0, "p must be between 0 and 1, but 0"),
+        ([1], [1], 0, "p must lie between 0 and 1, but 0"),
     ],
 )
 def test_what_are_no_distances(observed, expected, p, message):

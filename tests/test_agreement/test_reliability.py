@@ -263,6 +263,7 @@ def test_rasch_is_diagnosed_like_other_models(fitted):
     assert result.posterior.attrs["model"] == "rasch"
 
 
+@pytest.mark.slow
 def test_rasch_by_the_majority_of_others(fitted):
     """The majority errs, too, so that competence is underestimated, but annotators keep their order."""
     result, _, _, rows, _ = fitted

@@ -32,7 +32,20 @@ def data(tmp_path_factory):
 
 def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--predictions", f"B={data / '0.7.csv'}"]
-    words += ["--group", "patient", "--strata", "kind", "--margin", 0.2, "--replicates", 200, "--seed", 3]
+    words += [
+        "--groups",
+        "patient",
+        "--strata",
+        "kind",
+        "--margin",
+        0.2,
+        "--replicates",
+        200,
+        "--ci-prob",
+        0.9,
+        "--seed",
+        3,
+    ]
     result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     names = ["annotators.csv", "cases.csv", "discrepancy.csv", "discrepancy.png", "strata.csv"]
@@ -40,7 +53,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
     expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, groups="patient", strata="kind")
     written = pd.read_csv(tmp_path / "out" / "discrepancy.csv", index_col="model")
-    frame = expected.to_frame(replicates=200, seed=3, progress=False)
+    frame = expected.to_frame(0.9, 200, 3, progress=False)
     pd.testing.assert_frame_equal(written[frame.columns], frame)
     assert written["mean_per_class"].tolist() == pytest.approx(expected.mean_per_class.tolist())
     assert written["non_inferior"].tolist() == expected.non_inferiority(0.2, 0.05, 200, 3)["non_inferior"].tolist()
@@ -128,7 +141,7 @@ def test_reliability_leaves_out_an_alpha_that_is_undefined(tmp_path, rows):
     assert "nan" not in result.stdout
 
 
-@pytest.mark.parametrize("draws", [300, 4])
+@pytest.mark.parametrize("draws", [pytest.param(300, marks=pytest.mark.slow), 4])
 def test_reliability_by_a_rasch_model(data, tmp_path, draws):
     words = [data / "labels.csv", "--scale", "1,5", "--truth", data / "truth.csv", "--out", tmp_path, "--strict"]
     result = plausibly("reliability", *words, "--draws", draws, "--warmup", 3 * draws, "--chains", 2)
@@ -149,17 +162,11 @@ def test_reliability_by_a_rasch_model(data, tmp_path, draws):
         (["discrepancy", "labels.csv", "--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv'"),
         (["discrepancy", "labels.csv", "--scores", "a.csv"], "--scores must be NAME=FILE, but 'a.csv'"),
         (["discrepancy", "labels.csv", "--scores", "A=a", "--predictions", "A=a"], "the model 'A' has both"),
-        (
-            ["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--delta", "squared"],
-            "but --delta squared was given",
-        ),
+        (["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--delta", "squared"], "--delta squared was given"),
         (["discrepancy", "labels.csv", "--predictions", "A=no.csv"], "no.csv: the file does not exist"),
         (["discrepancy", "no.csv", "--predictions", "A=0.9.csv"], "no.csv: the file does not exist"),
         (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--delta", "x"], "there is no disagreement 'x'"),
-        (
-            ["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--group", "x"],
-            "labels.csv: the table has no col",
-        ),
+        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--groups", "x"], "labels.csv: the table has no"),
         (["reliability", "labels.csv"], "the confidence is 5, outside 0 to 1; give scale="),
         (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
         (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),

@@ -33,7 +33,7 @@ def test_histogram_of_shares(ax):
 def test_few_values_have_a_bar_each(ax):
     counts = {case: {who: round(value) % 3 for who, value in row.items()} for case, row in ROWS.items()}
     found = agreement(counts, lambda a, b: abs(a - b), progress=False)
-    found.plot(ax=ax)
+    plots.agreement_histogram(found, ax=ax)
     n = len(found.observed.values)
     share = found.observed.weights / found.observed.weights.sum()
     assert [bar.get_height() for bar in ax.patches[:n]] == pytest.approx(share.tolist())
@@ -59,7 +59,7 @@ def test_a_distance_of_one_value(ax):
 
 def test_heatmap_of_measures(ax):
     choice = choose_distance(ROWS, ["interval", "nominal"])
-    choice.heatmap(ax=ax)
+    plots.agreement_heatmap(choice.results, ax=ax)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(choice.results)
     best = choice.results[choice.best]
     assert ax.images[0].get_array()[0].tolist() == [best.ks.superiority, best.ks.statistic, best.sigma, best.alpha]
@@ -68,7 +68,7 @@ def test_heatmap_of_measures(ax):
 def test_a_panel_to_a_distance():
     from matplotlib import pyplot
 
-    figure = choose_distance(ROWS, ["interval", "nominal", "circular"]).plot()
+    figure = plots.agreement_histograms(choose_distance(ROWS, ["interval", "nominal", "circular"]).results)
     assert len(figure.axes) == 3
     pyplot.close(figure)
 

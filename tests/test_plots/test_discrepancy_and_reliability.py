@@ -24,7 +24,7 @@ def compared():
 
 def test_ratios_and_intervals_of_models_and_annotators(ax, compared):
     plots.discrepancy_ratios(compared, replicates=100, ax=ax)
-    frame, own = compared.to_frame(replicates=100, progress=False), compared.annotators(0.95, 100).sort_values("ratio")
+    frame, own = compared.to_frame(replicates=100, progress=False), compared.annotators(0.94, 100).sort_values("ratio")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["0.9", "0.6", *own.index]
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in "Do"]
     assert points == pytest.approx([*frame["ratio"], *own["ratio"]])

@@ -1,6 +1,7 @@
 """``plausibly agreement``: how far annotators agree on labels of any type."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from rich.text import Text
 
 from plausibly import agreement as measured
 from plausibly import plots
+from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import console, make_folder, say, write_table, writing
+from plausibly.cli._output import console, make_folder, say, write_figure, write_table
 from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
 
@@ -38,7 +40,8 @@ class Kind(StrEnum):
     spans = "spans"
 
 
-_INPUT, _MEASURES = "Data", "Measures"
+_input, _measure = (partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measures"))
+_Column = partial(_input, metavar="COLUMN")
 
 
 @example(
@@ -53,62 +56,41 @@ def agreement(
     labels: Annotated[
         str,
         typer.Argument(
-            metavar="LABELS", help="A long table (case, annotator, label), or NAME=FILE for one annotator's file."
+            metavar="LABELS", help="Long table (case, annotator, label), or NAME=FILE for one annotator's file."
         ),
     ],
-    more: Annotated[
-        list[str] | None,
-        typer.Option("--labels", metavar="NAME=FILE", help="Another annotator's file.", rich_help_panel=_INPUT),
-    ] = None,
-    kind: Annotated[
-        Kind, typer.Option(help="What cells or files hold; literals are JSON or Python.", rich_help_panel=_INPUT)
-    ] = Kind.literal,
-    case: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the cases.", rich_help_panel=_INPUT)
-    ] = None,
-    annotator: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the annotators.", rich_help_panel=_INPUT)
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the labels.", rich_help_panel=_INPUT)
-    ] = None,
+    more: Annotated[list[str] | None, _input("--labels", metavar="NAME=FILE", help="Another annotator's file.")] = None,
+    kind: Annotated[Kind, _input(help="Content of cells or files; literals are JSON or Python.")] = Kind.literal,
+    case: Annotated[str | None, _Column(help="Column of the cases.")] = None,
+    annotator: Annotated[str | None, _Column(help="Column of the annotators.")] = None,
+    label: Annotated[str | None, _Column(help="Column of the labels.")] = None,
     distance: Annotated[
         list[str] | None,
-        typer.Option(
+        _measure(
             metavar="NAME",
             help="Distance between two labels, by default nominal; several are ranked. "
             f"Or a type, for all of its distances: {', '.join(BY_TYPE)}.",
-            rich_help_panel=_MEASURES,
         ),
     ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help="Conventions of a publication: braylan2022.", rich_help_panel=_MEASURES)
-    ] = None,
+    preset: Annotated[str | None, _measure(help="Conventions of a publication: braylan2022.")] = None,
     weighting: Annotated[
-        Weighting, typer.Option(help="Plain means over pairs, or Krippendorff's units.", rich_help_panel=_MEASURES)
+        Weighting, _measure(help="Plain means over pairs, or Krippendorff's units.")
     ] = Weighting.pairs,
     cross: Annotated[
         str,
-        typer.Option(
+        _measure(
             metavar="auto|all|sample|N",
-            help="Which pairs of different cases to compare: all, as many as on one case, or a number.",
-            rich_help_panel=_MEASURES,
+            help="Pairs of different cases to compare: all, as many as on one case, or a number.",
         ),
     ] = "",
     other_annotators: Annotated[
-        bool,
-        typer.Option(
-            "--other-annotators", help="Leave out pairs of one annotator's labels.", rich_help_panel=_MEASURES
-        ),
+        bool, _measure("--other-annotators", help="Leave out pairs of one annotator's labels.")
     ] = False,
-    replicates: Annotated[
-        int, typer.Option(help="Of the bootstrap of intervals; 0 for none.", rich_help_panel=_MEASURES)
-    ] = 200,
-    processes: Annotated[int, typer.Option(help="For slow distances.", rich_help_panel=_MEASURES)] = 1,
+    replicates: Annotated[int, _measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
+    ci_prob: options.CiProb = CI_PROB,
+    processes: Annotated[int, _measure(help="Number of processes, for slow distances.")] = 1,
     seed: options.Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write tables and figures here; made if it does not exist.")
-    ] = None,
+    out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Measure how far annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
@@ -117,10 +99,11 @@ def agreement(
     agreement.csv, cases.csv, annotators.csv and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind.value, case=case, annotator=annotator, label=label)
-    if out is not None:
-        make_folder(out)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
+    check_probability("--ci-prob", ci_prob)
+    if out is not None:
+        make_folder(out)
     choice = measured.choose_distance(
         read,
         _candidates(distance or ["nominal"]),
@@ -132,10 +115,10 @@ def agreement(
         processes=processes,
         progress=not quiet,
     )
-    table = _measures(choice, replicates, seed, not quiet)
+    table = _measures(choice, ci_prob, replicates, seed, not quiet)
     if not quiet:
         shown = console()
-        shown.print(_laid_out(table))
+        shown.print(_laid_out(table, ci_prob))
         for name, found in choice.results.items():
             for sentence in found.warnings:
                 say(f"{name}: {sentence}.")
@@ -151,15 +134,15 @@ def agreement(
 
 
 def _source(first: str, more: list[str]) -> str | dict[str, str]:
-    texts = [first, *more]
-    if len(texts) == 1 and ("=" not in first or Path(first).exists()):
+    """Tell one table from files of several annotators."""
+    if not more and ("=" not in first or Path(first).exists()):
         return first
-    return options.parse_files(texts, "--labels") if all("=" in text for text in texts) else _refuse(texts)
-
-
-def _refuse(texts: list[str]) -> dict[str, str]:
-    bad = next(text for text in texts if "=" not in text)
-    raise ArgumentError(f"with several files each is NAME=FILE, but {bad!r} was given: write for example ann={bad}.")
+    for text in (first, *more):
+        if "=" not in text:
+            raise ArgumentError(
+                f"with several files each is NAME=FILE, but {text!r} was given: write for example ann={text}."
+            )
+    return options.parse_files([first, *more], "--labels")
 
 
 def _candidates(names: list[str]) -> list[str]:
@@ -174,13 +157,15 @@ def _cross(text: str) -> str | int | None:
     return text or None
 
 
-def _measures(choice: measured.DistanceChoice, replicates: int, seed: int, progress: bool) -> pd.DataFrame:
+def _measures(
+    choice: measured.DistanceChoice, ci_prob: float, replicates: int, seed: int, progress: bool
+) -> pd.DataFrame:
     """Put measures, their intervals and their Monte Carlo errors into one table."""
     rows = []
     for name, found in choice.results.items():
         row = found.to_frame().assign(distance=name)
         if replicates:
-            interval = found.interval(replicates=replicates, seed=seed, progress=progress)
+            interval = found.interval(ci_prob, replicates, seed, progress=progress)
             for measure, numbers in interval.iterrows():
                 row[f"{measure}_lower"], row[f"{measure}_upper"] = numbers["lower"], numbers["upper"]
         for measure, error in found.monte_carlo_error.items():
@@ -189,9 +174,10 @@ def _measures(choice: measured.DistanceChoice, replicates: int, seed: int, progr
     return pd.concat(rows, ignore_index=True)
 
 
-def _laid_out(table: pd.DataFrame) -> Table:
+def _laid_out(table: pd.DataFrame, ci_prob: float) -> Table:
     intervals = "alpha_lower" in table
-    shown = Table(title=f"Agreement{' (95 % interval)' if intervals else ''}", title_justify="left", box=SIMPLE_HEAD)
+    title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     shown.add_column("distance", overflow="fold")
     measures = {"KS": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
     for name in measures:
@@ -209,22 +195,10 @@ def _laid_out(table: pd.DataFrame) -> Table:
 
 def _write(choice: measured.DistanceChoice, table: pd.DataFrame, out: Path) -> None:
     write_table(table, out / "agreement.csv")
-    for name in ("cases", "annotators"):
-        parts = [
-            (found.by_case() if name == "cases" else found.annotators()).assign(distance_name=key)
-            for key, found in choice.results.items()
-        ]
-        whole = pd.concat(parts, ignore_index=True)
-        columns = ["distance_name", *(column for column in whole.columns if column != "distance_name")]
-        write_table(whole[columns], out / f"{name}.csv")
-    from matplotlib import pyplot
-
-    figures = {
-        "histograms.png": choice.plot(),
-        "heatmap.png": choice.heatmap().figure,
-        "annotators.png": plots.annotator_heatmap(choice.results[choice.best]).figure,
-    }
-    for file, figure in figures.items():
-        with writing(out / file):
-            figure.savefig(out / file, dpi=150)
-        pyplot.close(figure)
+    for name, method in (("cases", "by_case"), ("annotators", "annotators")):
+        parts = {key: getattr(found, method)() for key, found in choice.results.items()}
+        whole = pd.concat(parts, names=["distance_name", None]).reset_index("distance_name")
+        write_table(whole, out / f"{name}.csv")
+    write_figure(plots.agreement_histograms(choice.results), out / "histograms.png")
+    write_figure(plots.agreement_heatmap(choice.results), out / "heatmap.png")
+    write_figure(plots.annotator_heatmap(choice.results[choice.best]), out / "annotators.png")

@@ -274,6 +274,17 @@ def parse_files(texts: Sequence[str], option: str = "--predictions") -> dict[str
     return predictions
 
 
+def percent(probability: float) -> str:
+    """Write a probability as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.94), percent(0.995)
+    ('94 %', '99.5 %')
+    """
+    return f"{100 * probability:g} %"
+
+
 def parse_numbers(text: str, what: str, such_as: str) -> list[float]:
     """Read numbers parted by commas.
 

@@ -1,5 +1,6 @@
 """``plausibly reliability``: how much of the annotators' agreement is neither luck nor a common mistake."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from plausibly.agreement import (
 from plausibly.agreement.reliability._competence import NAMES
 from plausibly.agreement.reliability._confidence import COLUMN
 from plausibly.annotations._names import some
+from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import console, make_folder, say, write_figure, write_table
@@ -30,8 +32,7 @@ from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
 
-TOTAL, CASES, ANNOTATORS, POSTERIOR = "reliability.csv", "cases.csv", "annotators.csv", "posterior-rasch.nc"
-BY_CASE, ABILITIES, NOMOGRAM = "reliability.png", "abilities.png", "nomogram.png"
+_data, _measure, _model = (partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measure", "Model"))
 
 
 @example(
@@ -43,42 +44,31 @@ BY_CASE, ABILITIES, NOMOGRAM = "reliability.png", "abilities.png", "nomogram.png
 def reliability(
     labels: options.LabelsFile,
     confidence: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of confidences, by default 'confidence'.", rich_help_panel="Data"),
+        str | None, _data(metavar="COLUMN", help="Column of confidences, by default 'confidence'.")
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(
+        _data(
             metavar="LOW,HIGH|LEVEL=C,…",
-            help="How cells become confidences: the ends of a linear scale, or a confidence for each level.",
-            rich_help_panel="Data",
+            help="Scale of confidences: the ends of a linear scale, or a confidence for each level.",
         ),
     ] = None,
     competence: Annotated[
         str,
-        typer.Option(
+        _measure(
             metavar="NAME|NUMBER|FILE",
             help=f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy).",
-            rich_help_panel="Measure",
         ),
     ] = "rasch",
-    truth: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="True labels (case, label).", rich_help_panel="Data")
-    ] = None,
-    chance: Annotated[
-        str, typer.Option(help="Labels by chance: uniform or empirical.", rich_help_panel="Measure")
-    ] = "uniform",
-    classes: Annotated[
-        int | None,
-        typer.Option(help="Of uniform chance: how many labels there could be.", rich_help_panel="Measure"),
-    ] = None,
+    truth: Annotated[Path | None, _data(metavar="FILE", help="True labels (case, label).")] = None,
+    chance: Annotated[str, _measure(help="Labels by chance: uniform or empirical.")] = "uniform",
+    classes: Annotated[int | None, _measure(help="Number of possible labels, for uniform chance.")] = None,
     measured: Annotated[
-        float | None,
-        typer.Option(help="Accuracy of a model against these labels: what is it actually?", rich_help_panel="Model"),
+        float | None, _model(help="Accuracy of a model against these labels; prints its actual accuracy.")
     ] = None,
-    majority: Annotated[
-        int, typer.Option(help="How many annotators decide a label by majority.", rich_help_panel="Model")
-    ] = 1,
+    majority: Annotated[int, _model(help="Number of annotators who decide a label by majority.")] = 1,
+    replicates: Annotated[int, _measure(help="Number of bootstrap replicates, without the Rasch model.")] = REPLICATES,
+    ci_prob: options.CiProb = CI_PROB,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -89,8 +79,8 @@ def reliability(
 ) -> None:
     """Measure weighted reliability: agreement of annotators that is neither luck nor a common mistake.
 
-    Prints concordance and reliability, with kappas and Krippendorff's alpha beside them (the last where labels of
-    different cases differ, as otherwise nothing tells agreement from chance). With --out also writes reliability.csv,
+    Prints concordance and reliability, with kappas and Krippendorff's alpha for comparison (the last where labels of
+    different cases differ, as otherwise agreement cannot be told from chance). With --out also writes reliability.csv,
     cases.csv, annotators.csv, figures, and for the Rasch model posterior-rasch.nc.
     """
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
@@ -109,7 +99,7 @@ def reliability(
         progress=not quiet,
         **sampler,
     )
-    frame = result.to_frame(seed=seed, progress=not quiet)
+    frame = result.to_frame(ci_prob, replicates, seed, progress=not quiet)
     frame["fleiss_kappa"] = fleiss_kappa(read)
     if len(read.annotators) == 2:
         frame["cohen_kappa"] = cohen_kappa(read)
@@ -119,10 +109,10 @@ def reliability(
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
     if not quiet:
-        console().print(_table(frame))
+        console().print(_table(frame, ci_prob))
     if out is not None:
         make_folder(out)
-        written = _write(result, frame, out, measured, majority)
+        written = _write(result, frame, out, measured, majority, ci_prob)
         if not quiet:
             say(f"Wrote {', '.join(written)} to {out}")
     converged, words = _verdict(result)
@@ -176,7 +166,7 @@ def _alpha(labels: Labels) -> float | None:
     return None if np.isnan(alpha) else alpha
 
 
-def _table(frame: pd.DataFrame) -> Table:
+def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
     row = frame.iloc[0]
     names = {
         "concordance": "concordance σ",
@@ -190,7 +180,7 @@ def _table(frame: pd.DataFrame) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("measure")
     table.add_column("value", justify="right")
-    table.add_column("94 % interval", justify="right")
+    table.add_column(f"{options.percent(ci_prob)} interval", justify="right")
     for name, words in names.items():
         if name in frame:
             ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
@@ -199,22 +189,26 @@ def _table(frame: pd.DataFrame) -> Table:
 
 
 def _write(
-    result: WeightedReliability, frame: pd.DataFrame, out: Path, measured: float | None, majority: int
+    result: WeightedReliability,
+    frame: pd.DataFrame,
+    out: Path,
+    measured: float | None,
+    majority: int,
+    ci_prob: float,
 ) -> list[str]:
-    write_table(frame, out / TOTAL)
-    write_table(result.by_case().reset_index(), out / CASES)
-    write_table(result.annotators().reset_index(), out / ANNOTATORS)
-    figures = {BY_CASE: plots.reliability_by_case(result)}
+    tables = {"cases.csv": result.by_case(ci_prob), "annotators.csv": result.annotators(ci_prob)}
+    tables = {"reliability.csv": frame} | {name: table.reset_index() for name, table in tables.items()}
+    for name, table in tables.items():
+        write_table(table, out / name)
+    figures = {"reliability.png": plots.reliability_by_case(result)}
     if measured is not None:
-        figures[NOMOGRAM] = plots.nomogram(measured, result.reliability, majority)
-    written = [TOTAL, CASES, ANNOTATORS]
+        figures["nomogram.png"] = plots.nomogram(measured, result.reliability, majority)
     if result.posterior is not None:
-        figures[ABILITIES] = plots.annotator_abilities(result)
-        save(result.posterior, out / POSTERIOR)
-        written.append(POSTERIOR)
+        figures["abilities.png"] = plots.annotator_abilities(result, ci_prob)
+        save(result.posterior, out / "posterior-rasch.nc")
     for name, ax in figures.items():
         write_figure(ax, out / name)
-    return [*written, *figures]
+    return [*tables, *(["posterior-rasch.nc"] if result.posterior is not None else []), *figures]
 
 
 def _verdict(result: WeightedReliability) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""Observed distances between annotators against those that chance would give."""
+"""Distances between annotators, compared with those expected by chance."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, new_axes, new_figure, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 
@@ -18,11 +18,11 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
     Parameters
     ----------
     result
-        From :func:`plausibly.agreement.agreement`.
+        Result of :func:`plausibly.agreement.agreement`.
     bins
-        How many bins of equal width. A distance that takes at most twelve values has a bar for each instead.
+        Number of bins of equal width. A distance that takes at most twelve values has a bar for each instead.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
@@ -55,16 +55,8 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
             ax.stairs(heights, edges, fill=True, color=shade, alpha=0.35, lw=0)
             ax.stairs(heights, edges, color=shade, lw=1.5)
         tops.append(heights.max())
-        ax.text(
-            1.0,
-            1.0 - 0.08 * position,
-            f"{name} (mean {found.mean():.3g})",
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            color=shade,
-            fontweight="bold",
-        )
+        style = {"transform": ax.transAxes, "ha": "right", "va": "top", "color": shade, "fontweight": "bold"}
+        ax.text(1.0, 1.0 - 0.08 * position, f"{name} (mean {found.mean():.3g})", **style)
     note = f"KS {result.ks.superiority:.3f}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
     ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
     ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
@@ -81,7 +73,7 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
     results
         Results by name, in order.
     columns
-        How many to a row.
+        Number of panels in a row.
 
     Returns
     -------
@@ -95,13 +87,9 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
     >>> len(agreement_histograms(choice.results).axes)
     2
     """
-    from matplotlib import pyplot
-
     columns = min(columns, len(results))
     rows = -(-len(results) // columns)
-    figure, axes = pyplot.subplots(
-        rows, columns, figsize=(5.4 * columns, 3.6 * rows), layout="constrained", squeeze=False
-    )
+    figure, axes = new_figure(5.4 * columns, 3.6 * rows, rows, columns)
     for ax, (name, result) in zip(axes.flat, results.items(), strict=False):
         agreement_histogram(result, ax=ax)
         ax.set_title(f"{plain(name)}\n", loc="left", fontweight="bold")
@@ -118,7 +106,7 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
     results
         Results of :func:`plausibly.agreement.agreement` by name, in order.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
@@ -145,17 +133,17 @@ def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) ->
     Parameters
     ----------
     result
-        From :func:`plausibly.agreement.agreement`.
+        Result of :func:`plausibly.agreement.agreement`.
     most
-        Draw so many annotators, those with the most labels.
+        Greatest number of annotators to draw; those with the most labels are chosen.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
     matplotlib.axes.Axes
         Annotators ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
-        annotators without a case in common. Colours run from the least to the greatest distance shown.
+        annotators who share no case. Colours run from the least to the greatest distance shown.
 
     Examples
     --------

@@ -6,15 +6,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 from plausibly.agreement import Discrepancy, ThresholdCurve
-from plausibly.plots._style import COLOURS, GREY, colour, marker, new_axes, plain, spread
+from plausibly.bootstrap import CI_PROB, REPLICATES
+from plausibly.plots._style import COLOURS, GREY, colour, grid, marker, name_rows, new_axes, plain, spread
 
 _AXIS = "discrepancy ratio Δ"
+_ONE = {"color": "black", "lw": 0.8, "ls": (0, (2, 3)), "zorder": 0}  # the line of equal discrepancies
 
 
 def discrepancy_ratios(
     result: Discrepancy,
-    prob: float = 0.95,
-    replicates: int = 1000,
+    ci_prob: float = CI_PROB,
+    replicates: int = REPLICATES,
     seed: int = 0,
     *,
     annotators: bool = True,
@@ -25,18 +27,18 @@ def discrepancy_ratios(
     Parameters
     ----------
     result
-        From :func:`plausibly.agreement.discrepancy_ratio`.
-    prob, replicates, seed
-        Of the intervals; a single group has none.
+        Result of :func:`plausibly.agreement.discrepancy_ratio`.
+    ci_prob, replicates, seed
+        Confidence, bootstrap replicates and random seed of the intervals; a single group has none.
     annotators
         Whether to draw the annotators, too; those who cannot be judged are left out.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
     matplotlib.axes.Axes
-        A row each; right of 1 are those farther from the annotators than these are from each other.
+        A row for each; right of 1 are those farther from the annotators than these are from each other.
 
     Examples
     --------
@@ -46,10 +48,10 @@ def discrepancy_ratios(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['A', 'ann', 'cy', 'bob']
     """
-    several = len(np.unique(result.group[result.included])) > 1
-    frames = [result.to_frame(prob, replicates, seed, progress=False).assign(kind="model")]
+    several = result.several_groups
+    frames = [result.to_frame(ci_prob, replicates, seed, progress=False).assign(kind="model")]
     if annotators:
-        own = result.annotators(prob if several else None, replicates, seed)
+        own = result.annotators(ci_prob if several else None, replicates, seed)
         frames.append(own[own["n_cases"] > 0].sort_values("ratio").assign(kind="annotator"))
     rows = pd.concat([frame.assign(name=frame.index) for frame in frames], ignore_index=True)
     ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
@@ -64,13 +66,13 @@ def discrepancy_ratios(
             ax.plot([row["ratio"]], [place], marker="D" if row["kind"] == "model" else "o", ms=6, **style)
         else:
             ax.annotate("∞", (most, place), xytext=(4, 0), textcoords="offset points", va="center", **style)
-    ax.axvline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+    ax.axvline(1, **_ONE)
     if 0 < (n := (rows["kind"] == "model").sum()) < len(rows):
         ax.axhline(n - 0.5, color="0.85", lw=0.8)
-    ax.set_yticks(range(len(rows)), [plain(name, 24) for name in rows["name"]])
-    ax.set(xlabel=f"{_AXIS} ({prob:.0%} interval)" if several else _AXIS, ylim=(len(rows) - 0.4, -0.6), xlim=(0, most))
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="0.92")
+    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["name"]])
+    xlabel = f"{_AXIS} ({ci_prob:.0%} interval)" if several else _AXIS
+    ax.set(xlabel=xlabel, ylim=(len(rows) - 0.4, -0.6), xlim=(0, most))
+    grid(ax, "x")
     return ax
 
 
@@ -82,13 +84,13 @@ def discrepancy_curves(
     Parameters
     ----------
     curves
-        A column for each line, indexed by the setting.
+        Table with a column for each line, indexed by the setting.
     xlabel, ylabel
-        What the axes show; the name of the index by default.
+        Labels of the axes; `xlabel` is the name of the index by default.
     log
-        Whether these are ratios, drawn on a logarithmic scale, on which ½ and 2 are as far from 1.
+        Whether to use a logarithmic scale, on which ratios of ½ and 2 are equally far from 1.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Examples
     --------
@@ -103,7 +105,7 @@ def discrepancy_curves(
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if most > 3 * least else MaxNLocator(6))
         ax.yaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_formatter(ScalarFormatter())
-        ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+        ax.axhline(1, **_ONE)
     ends = []
     for position, name in enumerate(curves.columns):
         line = curves[name].dropna()
@@ -112,16 +114,9 @@ def discrepancy_curves(
     low, high = (np.log(ax.get_ylim()) if log else np.array(ax.get_ylim())).tolist()
     heights = np.array(spread(np.log(ends) if log else ends, gap=0.055 * (high - low)))
     for position, (name, height) in enumerate(zip(curves.columns, np.exp(heights) if log else heights, strict=True)):
-        ax.annotate(
-            plain(name, 24),
-            (curves.index.max(), height),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            color=colour(position),
-            fontweight="bold",
-            annotation_clip=False,
-        )
+        style = {"va": "center", "color": colour(position), "fontweight": "bold", "annotation_clip": False}
+        end = curves.index.max(), height
+        ax.annotate(plain(name, 24), end, xytext=(8, 0), textcoords="offset points", **style)
     ax.set(xlabel=xlabel if xlabel is not None else str(curves.index.name or ""), ylabel=ylabel)
     ax.grid(color="0.92")
     return ax
@@ -133,9 +128,9 @@ def discrepancy_by_threshold(curve: ThresholdCurve, *, ax: Axes | None = None) -
     Parameters
     ----------
     curve
-        From :func:`plausibly.agreement.threshold_curve`.
+        Result of :func:`plausibly.agreement.threshold_curve`.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
@@ -158,16 +153,10 @@ def discrepancy_by_threshold(curve: ThresholdCurve, *, ax: Axes | None = None) -
     best, least = min(max(curve.best, places[0]), places[-1]), float(curve.ratio.min())
     if np.isfinite(least):
         ax.plot([best], [least], "D", color=COLOURS[1], ms=7)
-        ax.annotate(
-            f"best here: Δ = {least:.2f} above {best:.3g}",
-            (best, least),
-            xytext=(0, -14),
-            textcoords="offset points",
-            ha="center",
-            color=COLOURS[1],
-        )
-    ax.axhline(1, color="black", lw=0.8, ls=(0, (2, 3)), zorder=0)
+        style = {"xytext": (0, -14), "textcoords": "offset points", "ha": "center", "color": COLOURS[1]}
+        ax.annotate(f"best here: Δ = {least:.2f} above {best:.3g}", (best, least), **style)
+    ax.axhline(1, **_ONE)
     ax.set(xlabel=f"threshold of the score for {plain(curve.positive)!r}", ylabel=_AXIS)
     ax.set_ylim(bottom=0)
-    ax.grid(axis="y", color="0.92")
+    grid(ax, "y")
     return ax

@@ -1,4 +1,4 @@
-"""A nomogram: measured accuracy, reliability of the labels, and the accuracy that a model actually has."""
+"""A nomogram: measured accuracy, reliability of the labels, and the actual accuracy of a model."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,19 +19,18 @@ def nomogram(
 ) -> Axes:
     """Draw three scales such that a straight line across them joins values that belong together.
 
-    Left the measured accuracy of a model, right the accuracy of the labels and the weighted reliability ϱ that gives
-    it, in the middle the actual accuracy. Lay a ruler over any two to read the third: how accurate is the model, or how
-    reliable do the labels have to be?
+    The left scale is the measured accuracy of a model, the right one the accuracy of the labels and the weighted
+    reliability ϱ that gives it, the middle one the actual accuracy. Lay a ruler over any two to read the third.
 
     Parameters
     ----------
     measured, reliability
-        A pair to draw the line of. The scales of both accuracies begin at 0.5: where one is less, words below them
+        Values to draw a line through. The scales of both accuracies begin at 0.5: where one is less, words below them
         give the actual accuracy instead.
     annotators
-        How many decide a label by majority.
+        Number of annotators who decide a label by majority.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------

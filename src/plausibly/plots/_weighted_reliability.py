@@ -1,11 +1,13 @@
-"""Weighted reliability: case by case, and what annotators are able to do."""
+"""Weighted reliability by case, and the abilities of annotators."""
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.special import logit
 
 from plausibly.agreement import WeightedReliability
+from plausibly.bootstrap import CI_PROB
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, new_axes, plain
+from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, plain
 
 
 def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) -> Axes:
@@ -14,9 +16,9 @@ def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) 
     Parameters
     ----------
     result
-        From :func:`plausibly.agreement.weighted_reliability`.
+        Result of :func:`plausibly.agreement.weighted_reliability`.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
@@ -39,21 +41,21 @@ def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) 
         ax.plot(share, np.sort(table[name]), color=shade, lw=2, drawstyle="steps-mid", label=f"{words}, {total}")
     ax.legend(frameon=False, loc="upper left")
     ax.set(xlabel="cases, from least to most (%)", ylabel="mean over pairs of annotators", ylim=(-0.02, 1.02))
-    ax.grid(axis="y", color="0.92")
+    grid(ax, "y")
     return ax
 
 
-def annotator_abilities(result: WeightedReliability, prob: float = 0.94, *, ax: Axes | None = None) -> Axes:
+def annotator_abilities(result: WeightedReliability, ci_prob: float = CI_PROB, *, ax: Axes | None = None) -> Axes:
     """Draw the abilities of annotators under the Rasch model, with their posterior intervals.
 
     Parameters
     ----------
     result
-        From :func:`plausibly.agreement.weighted_reliability` with ``competence="rasch"``.
-    prob
+        Result of :func:`plausibly.agreement.weighted_reliability` with ``competence="rasch"``.
+    ci_prob
         Probability of the intervals.
     ax
-        Where to draw.
+        Axes to draw into.
 
     Returns
     -------
@@ -69,23 +71,18 @@ def annotator_abilities(result: WeightedReliability, prob: float = 0.94, *, ax: 
         raise ArgumentError(
             f"abilities are those of a Rasch model, but competence is {result.competence!r}: use competence='rasch'."
         )
-    table = result.annotators(prob).sort_values("ability")
+    table = result.annotators(ci_prob).sort_values("ability")
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
     places = range(len(table))
     ax.hlines(places, table["ability_lower"], table["ability_upper"], color=COLOURS[0], lw=2)
     ax.plot(table["ability"], places, "o", color=COLOURS[0], ms=6)
-    ax.set_yticks(places, [plain(name, 24) for name in table.index])
-    ax.set(xlabel=f"ability, log odds ({prob:.0%} interval)", ylim=(-0.6, len(table) - 0.4))
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="0.92")
+    name_rows(ax, places, [plain(name, 24) for name in table.index])
+    ax.set(xlabel=f"ability, log odds ({ci_prob:.0%} interval)", ylim=(-0.6, len(table) - 0.4))
+    grid(ax, "x")
     above = ax.secondary_xaxis("top")
     low, high = ax.get_xlim()
-    shares = [p for p in (0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999) if low < _logit(p) < high]
-    above.set_xticks([_logit(p) for p in shares], [f"{p:g}" for p in shares])
+    shares = [p for p in (0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999) if low < logit(p) < high]
+    above.set_xticks(logit(shares), [f"{p:g}" for p in shares])
     above.set_xlabel("probability of being right about an average case")
     above.spines["top"].set_visible(False)
     return ax
-
-
-def _logit(share: float) -> float:
-    return float(np.log(share / (1 - share)))

@@ -13,7 +13,7 @@ from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, Compa
 from plausibly.agreement.chance._measures import KS, Measures
 from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval
 from plausibly.errors import ArgumentError
-from plausibly.random_streams._keys import check_seed
+from plausibly.random_streams import check_seed
 
 Weighting = Literal["pairs", "units"]
 
