@@ -143,7 +143,7 @@ class Agreement:
 
         Examples
         --------
-        >>> found = agreement({"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 1}})
+        >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 1}})
         >>> found.by_case()["distance"].tolist()
         [0.0, 1.0]
         """
@@ -162,7 +162,7 @@ class Agreement:
 
         Examples
         --------
-        >>> found = agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 1}})
+        >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 1}})
         >>> found.annotators()["distance"].tolist()
         [0.5, 0.5, 1.0]
         """
@@ -223,7 +223,7 @@ class Agreement:
         --------
         >>> rng = np.random.default_rng(0)
         >>> labels = {f"case {i}": {name: i % 2 + 0.4 * rng.normal() for name in "abc"} for i in range(20)}
-        >>> table = agreement(labels, "interval").interval(replicates=50, progress=False)
+        >>> table = pb.agreement.agreement(labels, "interval").interval(replicates=50, progress=False)
         >>> bool(table.loc["alpha", "lower"] < table.loc["alpha", "value"] < table.loc["alpha", "upper"])
         True
         """
