@@ -7,16 +7,13 @@ from typing import Annotated
 
 import pandas as pd
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from plausibly import agreement as measured
 from plausibly import plots
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
 
@@ -87,7 +84,7 @@ def agreement(
         bool, _measure("--other-annotators", help="Leave out pairs of one annotator's labels.")
     ] = False,
     replicates: Annotated[int, _measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
-    ci_prob: options.CiProb = CI_PROB,
+    ci_prob: options.IntervalWidth = CI_PROB,
     processes: Annotated[int, _measure(help="Number of processes, for slow distances.")] = 1,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
@@ -117,8 +114,7 @@ def agreement(
     )
     table = _measures(choice, ci_prob, replicates, seed, not quiet)
     if not quiet:
-        shown = console()
-        shown.print(_laid_out(table, ci_prob))
+        _print(table, ci_prob)
         for name, found in choice.results.items():
             for sentence in found.warnings:
                 say(f"{name}: {sentence}.")
@@ -174,23 +170,18 @@ def _measures(
     return pd.concat(rows, ignore_index=True)
 
 
-def _laid_out(table: pd.DataFrame, ci_prob: float) -> Table:
+def _print(table: pd.DataFrame, ci_prob: float) -> None:
     intervals = "alpha_lower" in table
-    title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
-    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    shown.add_column("distance", overflow="fold")
     measures = {"KS": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
-    for name in measures:
-        shown.add_column(name, justify="right")
+    rows = []
     for row in table.to_dict("records"):
-        cells = [str(row["distance"])]
-        for measure in measures.values():
-            text = f"{row[measure]:.3f}"
-            if intervals:
-                text += f" ({row[f'{measure}_lower']:.3f}–{row[f'{measure}_upper']:.3f})"
-            cells.append(text)
-        shown.add_row(*(Text(cell) for cell in cells))
-    return shown
+        cells = [f"{row[measure]:.3f}" for measure in measures.values()]
+        if intervals:
+            ends = ((row[f"{measure}_lower"], row[f"{measure}_upper"]) for measure in measures.values())
+            cells = [f"{cell} ({lower:.3f}–{upper:.3f})" for cell, (lower, upper) in zip(cells, ends, strict=True)]
+        rows.append((str(row["distance"]), *cells))
+    title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
+    print_table(title, ("distance", *measures), rows, left=("distance",))
 
 
 def _write(choice: measured.DistanceChoice, table: pd.DataFrame, out: Path) -> None:

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import pandas as pd
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from plausibly import plots
 from plausibly.agreement import Discrepancy, Labels, discrepancy_ratio, threshold_curve
@@ -17,7 +14,7 @@ from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.errors import ArgumentError
 from plausibly.labels._case_columns import by_case
 
@@ -62,7 +59,7 @@ def discrepancy(
         float | None, _measure(help="Test whether a model is not inferior by more than this margin.")
     ] = None,
     replicates: Annotated[int, _measure(help="Number of bootstrap replicates.")] = REPLICATES,
-    ci_prob: options.CiProb = CI_PROB,
+    ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
@@ -105,7 +102,7 @@ def discrepancy(
     if strata is not None:
         frame["mean_per_class"] = compared.mean_per_class
     if not quiet:
-        console().print(_table(frame, ci_prob))
+        _print(frame, ci_prob)
     if out is not None:
         written = _write(compared, frame, out, ci_prob, replicates, seed)
         if not quiet:
@@ -123,26 +120,20 @@ def _as_label(positive: str | None, labels: Labels) -> object:
         return positive
 
 
-def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
-    title = f"Discrepancy ratio ({options.percent(ci_prob)} interval)"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("model", overflow="fold")
+def _print(frame: pd.DataFrame, ci_prob: float) -> None:
     names = {"ratio": "Δ", "model_discrepancy": "model μ", "annotator_discrepancy": "annotators α"}
     names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "not inferior"}
-    shown = [name for name in names if name in frame]
-    for name in shown:
-        table.add_column(names[name], justify="right")
+    shown = {name: header for name, header in names.items() if name in frame}
+    rows = []
     for model, row in frame.iterrows():
-        cells = []
-        for name in shown:
-            if name == "non_inferior":
-                cells.append("yes" if row[name] else "no")
-            elif name == "ratio" and "lower" in frame:
-                cells.append(f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})")
-            else:
-                cells.append(f"{row[name]:.3f}")
-        table.add_row(*map(Text, [str(model), *cells]))
-    return table
+        cells = {name: f"{row[name]:.3f}" for name in shown if name != "non_inferior"}
+        if "lower" in frame:
+            cells["ratio"] += f" ({row['lower']:.3f}–{row['upper']:.3f})"
+        if "non_inferior" in frame:
+            cells["non_inferior"] = "yes" if row["non_inferior"] else "no"
+        rows.append((str(model), *(cells[name] for name in shown)))
+    title = f"Discrepancy ratio ({options.percent(ci_prob)} interval)"
+    print_table(title, ("model", *shown.values()), rows, left=("model",))
 
 
 def _write(

@@ -7,8 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from plausibly import plots
 from plausibly.agreement import (
@@ -27,7 +25,7 @@ from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._output import console, make_folder, say, write_figure, write_table
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
@@ -68,7 +66,7 @@ def reliability(
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators who decide a label by majority.")] = 1,
     replicates: Annotated[int, _measure(help="Number of bootstrap replicates, without the Rasch model.")] = REPLICATES,
-    ci_prob: options.CiProb = CI_PROB,
+    ci_prob: options.IntervalWidth = CI_PROB,
     draws: options.Draws = None,
     chains: options.Chains = None,
     warmup: options.Warmup = None,
@@ -109,7 +107,7 @@ def reliability(
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
     if not quiet:
-        console().print(_table(frame, ci_prob))
+        _print(frame, ci_prob)
     if out is not None:
         make_folder(out)
         written = _write(result, frame, out, measured, majority, ci_prob)
@@ -166,7 +164,7 @@ def _alpha(labels: Labels) -> float | None:
     return None if np.isnan(alpha) else alpha
 
 
-def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
+def _print(frame: pd.DataFrame, ci_prob: float) -> None:
     row = frame.iloc[0]
     names = {
         "concordance": "concordance σ",
@@ -177,15 +175,12 @@ def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
         "labels_accuracy": "accuracy of the labels",
         "actual_accuracy": "actual accuracy of the model",
     }
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("measure")
-    table.add_column("value", justify="right")
-    table.add_column(f"{options.percent(ci_prob)} interval", justify="right")
+    rows = []
     for name, words in names.items():
         if name in frame:
             ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
-            table.add_row(words, f"{row[name]:.3f}", ends)
-    return table
+            rows.append((words, f"{row[name]:.3f}", ends))
+    print_table("Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",))
 
 
 def _write(
