@@ -18,9 +18,9 @@ from plausibly.cli import app
 from plausibly.errors import ArgumentError, FileError
 from plausibly.report import headline, render
 from plausibly.report._cases import undecided
-from plausibly.report._exhibits import exhibits
+from plausibly.report._extras import extras
 from plausibly.report._references import references
-from plausibly.report._words import sentences
+from plausibly.report._summary import sentences
 from plausibly.sweeps import Run, Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -289,7 +289,7 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     odd = [[row["check"], f"{row['count']:,}"] for row in found.to_dict("records") if row["count"]]
     assert [row[:2] for row in page.tables.get("audit", [[]])[1:]] == odd
     clean = found["check"][(found["count"] == 0) & (found["of"] > 0)]
-    assert f"Looked for and not found: {', '.join(clean)}." in text
+    assert f"Checked without findings: {', '.join(clean)}." in text
     # The voted label is that of the package's own model, whose table has it at its point.
     annotations = pb.read_annotations(tmp_path / "annotations.json")
     voted = pb.aggregate(annotations, "majority-vote", progress=False)
@@ -370,11 +370,11 @@ def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(risky):
 def test_the_words_compare_with_the_voted_label(risky):
     told = list(sentences(risky))
     row = headline(risky).iloc[0]
-    assert f"{row['classifier']}, on average the best of the classifiers" in told[1]
+    assert f"{row['classifier']} is on average the best classifier" in told[1]
     assert f"{100 * row['top1_accuracy_mean']:.1f} %" in told[1]
-    assert f"by majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
+    assert f"the majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
     most = 100 * float(risky.runs[0].results["annotation_certainty_1"].mean())
-    assert f"{most:.1f} % of cases on average, and no more" in told[-1]
+    assert f"{most:.1f} % of cases on average" in told[-1]
     assert row["top1_accuracy_mean"] * 100 <= most
 
 
@@ -422,7 +422,7 @@ def full(plain):
 
 def test_an_audit_says_what_was_found_and_what_was_not(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
-    assert "Looked for and not found: repeats." in full
+    assert "Checked without findings: repeats." in full
     assert "<script" not in full
 
 
@@ -465,7 +465,7 @@ def test_sections_of_nothing_are_left_out(text):
     ],
 )
 def test_what_can_be_shown(thing, kinds):
-    assert [next(k for k in ("text", "panel", "columns") if getattr(e, k)) for e in exhibits(thing)] == kinds
+    assert [next(k for k in ("text", "panel", "columns") if getattr(e, k)) for e in extras(thing)] == kinds
 
 
 def test_results_of_the_package_bring_their_words_and_figures():
@@ -475,10 +475,10 @@ def test_results_of_the_package_bring_their_words_and_figures():
     checked = pb.predictive_check(posterior, replicates=20, progress=False)
     shifted = pb.prior_sensitivity(annotations, {}, {"dirichlet-categorical": (1,)}, draws=20, progress=False)
     for result, what in ((compared, compared), (checked, checked.table), (shifted, None)):
-        found = exhibits(result)
-        words = [exhibit.text for exhibit in found if exhibit.text]
+        found = extras(result)
+        words = [extra.text for extra in found if extra.text]
         assert words == ([] if what is None else [result.verdict()])
-        assert sum(bool(exhibit.panel) for exhibit in found) == 1
+        assert sum(bool(extra.panel) for extra in found) == 1
         assert found[-1].columns
         assert what is None or len(found[-1].rows) == len(what)
     assert pyplot.get_fignums() == []
@@ -486,16 +486,16 @@ def test_results_of_the_package_bring_their_words_and_figures():
 
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
-        exhibits({"a": 7})
+        extras({"a": 7})
 
 
 def test_long_tables_are_cut_and_say_so(full):
-    assert exhibits(pd.DataFrame({"x": range(500)}))[0].left_out == 300
+    assert extras(pd.DataFrame({"x": range(500)}))[0].left_out == 300
     assert "300 more rows are left out" in full
 
 
 def test_a_column_named_verdict_is_a_column():
-    assert [e.columns for e in exhibits(pd.DataFrame({"verdict": ["x"]}))] == [("verdict",)]
+    assert [e.columns for e in extras(pd.DataFrame({"verdict": ["x"]}))] == [("verdict",)]
 
 
 def test_what_to_cite_depends_on_what_was_used(swept):
@@ -532,4 +532,4 @@ def test_annotators_are_counted_only_if_it_is_known_who_they_are(named):
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
     facts = dict(row for row in Page(render(swept, {})).tables["facts"] if len(row) == 2)
     found = {name.lower(): value for name, value in facts.items()}["annotators"]
-    assert found == "3" if named else found.startswith("not known")
+    assert found == "3" if named else found.startswith("unknown")

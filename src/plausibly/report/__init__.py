@@ -1,4 +1,4 @@
-"""A sweep as one HTML file that needs nothing else: tables, figures with captions, settings, versions.
+"""A sweep as one self-contained HTML file: tables, figures with captions, settings, versions.
 
 The function :func:`report` has the name of its folder: ``plausibly.report`` is the function.
 """

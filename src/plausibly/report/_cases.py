@@ -1,4 +1,4 @@
-"""The undecided cases: what is plausible there, what annotators said, what classifiers chose."""
+"""The undecided cases: plausible classes, annotations, and choices of the classifiers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,39 +9,39 @@ from plausibly.posterior import REMAINDER_NAME, case_names, slots_of, stacked_dr
 from plausibly.sweeps import Run, Sweep
 
 _MOST_CLASSES = 6
-_MOST_OPINIONS = 12
+_MOST_ANNOTATIONS = 12
 _MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """A case of which the annotations leave much open.
+    """A case that the annotations leave open.
 
     Attributes
     ----------
     name
-        Of the case.
+        Name of the case.
     certainty
         Share of draws that agree on the most plausible class.
     classes
-        Name, mean plausibility, and the probability of being the most plausible class, for the classes of the greatest
-        mean; what nobody named is together one of them.
+        Name, mean plausibility, and probability of being the most plausible class, for the classes with the greatest
+        mean; all unnamed classes are one of them.
     more
-        How many classes somebody named beyond these.
-    opinions
-        Who said what, equal annotations together.
-    silent
-        How many different annotations are left out.
+        Number of further classes.
+    annotations
+        Annotators and their annotation; equal annotations are together.
+    left_out
+        Number of further annotations.
     choices
-        By classifier, its first choices, each with the probability of being the most plausible class.
+        First choices by classifier, each with the probability of being the most plausible class.
     """
 
     name: str
     certainty: float
     classes: list[tuple[str, float, float]]
     more: int
-    opinions: list[tuple[str, str]]
-    silent: int
+    annotations: list[tuple[str, str]]
+    left_out: int
     choices: dict[str, list[tuple[str, float]]]
 
 
@@ -50,7 +50,7 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
     excerpt = run.excerpt
     slots, draws, names = slots_of(excerpt), stacked_draws(excerpt), case_names(excerpt)
     classes = np.asarray(excerpt["constant_data"]["class_names"].values, dtype=str)
-    # The same random numbers as in the evaluation, so that shares are those of its certainty.
+    # The same random numbers as in the evaluation, whose certainty is shown.
     top = top_classes(excerpt, 1, int(run.results.attrs["seed"]), break_ties=run.results.attrs["break_ties"])[..., 0]
     for at, name in enumerate(names):
         own = np.arange(slots.start[at], slots.start[at + 1])
@@ -66,7 +66,7 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
             else:
                 label = str(classes[named[which]])
                 rows.append((label, float(means[which]), shares.get(label, 0.0)))
-        opinions = _opinions(swept, str(name))
+        given = _annotations(swept, str(name))
         choices = {}
         if run.choices is not None:
             for classifier, listed in zip(run.choices["classifier"].values, run.choices.values[:, at], strict=True):
@@ -76,26 +76,23 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
             certainty=max(shares.values()),
             classes=rows,
             more=max(len(order) - _MOST_CLASSES, 0),
-            opinions=opinions[:_MOST_OPINIONS],
-            silent=max(len(opinions) - _MOST_OPINIONS, 0),
+            annotations=given[:_MOST_ANNOTATIONS],
+            left_out=max(len(given) - _MOST_ANNOTATIONS, 0),
             choices=choices,
         )
 
 
 def _rest(n: int) -> str:
-    return (
-        f"{n:,} classes that nobody named, together" if n > 1 else REMAINDER_NAME.replace("remainder", "unnamed class")
-    )
+    return f"{n:,} unnamed classes together" if n > 1 else REMAINDER_NAME.replace("remainder", "unnamed class")
 
 
-def _opinions(swept: Sweep, case: str) -> list[tuple[str, str]]:
-    said: dict[str, list[str]] = {}
+def _annotations(swept: Sweep, case: str) -> list[tuple[str, str]]:
+    annotators: dict[str, list[str]] = {}
     for annotator, blocks in swept.annotations.rankings(case).items():
-        told = " ≻ ".join(" = ".join(block) for block in blocks)
-        said.setdefault(told, []).append(annotator)
-    # What several say comes first; the rest keeps its order.
-    ordered = sorted(said.items(), key=lambda item: -len(item[1]))
-    return [(_who(names, swept.annotations.anonymous), told) for told, names in ordered]
+        annotators.setdefault(" ≻ ".join(" = ".join(block) for block in blocks), []).append(annotator)
+    # The most frequent annotations come first; equally frequent ones keep their order.
+    ordered = sorted(annotators.items(), key=lambda item: -len(item[1]))
+    return [(_who(names, swept.annotations.anonymous), text) for text, names in ordered]
 
 
 def _who(names: list[str], anonymous: bool) -> str:

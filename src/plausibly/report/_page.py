@@ -1,4 +1,4 @@
-"""From a sweep to the page."""
+"""The report as one HTML page."""
 
 import json
 import os
@@ -14,9 +14,10 @@ from plausibly import diagnostics
 from plausibly.errors import ArgumentError, FileError
 from plausibly.plots._style import metric_name
 from plausibly.report._cases import undecided
-from plausibly.report._exhibits import exhibits
+from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._references import references
+from plausibly.report._summary import OPEN, SETTLED, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
     certainty_table,
@@ -28,14 +29,13 @@ from plausibly.report._tables import (
     strata_table,
     subgroup_table,
 )
-from plausibly.report._words import OPEN, SETTLED, sentences
 from plausibly.sweeps import Sweep
 
 RULE = (
     "A case has converged if no trajectory diverged, if every plausibility has a bulk and a tail effective sample size "
-    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, if its R-hat is at most {diagnostics.R_HAT}, or at most what "
+    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, if its R-hat is at most {diagnostics.R_HAT} (or at most what "
     f"converged chains exceed with a probability of {diagnostics.FALSE_ALARM} divided by the number of plausibilities "
-    f"of all cases, and if the E-BFMI of its energies is at least {diagnostics.E_BFMI} in every chain."
+    f"of all cases), and if the E-BFMI of its energies is at least {diagnostics.E_BFMI} in every chain."
 )
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 
@@ -53,17 +53,13 @@ def render(
 
     Parameters
     ----------
-    swept
-        From :func:`plausibly.sweep`.
-    sources
-        Where the data came from, such as ``{"annotations": "annotations.json"}``.
-    comparison, checks, sensitivity, audit
-        As for :func:`report`.
+    swept, sources, comparison, checks, sensitivity, audit
+        Arguments of :func:`report`.
 
     Returns
     -------
     str
-        The same sweep gives the same text.
+        HTML; the same for the same sweep.
 
     Examples
     --------
@@ -80,15 +76,15 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "metric": metric_name, "percent": _percent}
+    environment.filters |= {"number": _number, "metric": metric_name, "percent": _percent, "case": _case}
     figures: dict[str, list] = {section: [] for section in SECTIONS}
     for picture in pictures(swept):
         figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
     others = [
-        ("comparison", "Which aggregation model", exhibits(comparison)),
-        ("checks", "Does the model reproduce the annotations", exhibits(checks)),
-        ("sensitivity", "What the choices of the analyst change", exhibits(sensitivity)),
+        ("comparison", "Which aggregation model", extras(comparison)),
+        ("checks", "Does the model reproduce the annotations", extras(checks)),
+        ("sensitivity", "What the choices of the analyst change", extras(sensitivity)),
     ]
     template = environment.get_template("report.html.j2")
     return template.render(
@@ -104,7 +100,7 @@ def render(
         convergence=_records(convergence_table(swept.runs)),
         failed=_records(failed.head(MOST_ROWS)),
         n_failed=len(failed),
-        headline=_grouped(headline(swept)),
+        headline=[_records(rows) for _, rows in headline(swept).groupby("run", sort=False)],
         headline_metrics=headline_metrics(swept.runs[0]),
         certainty=_records(certainty_table(swept.runs)),
         metrics=_records(swept.metrics),
@@ -135,32 +131,31 @@ def report(
     Parameters
     ----------
     swept
-        From :func:`plausibly.sweep`.
+        Results of :func:`plausibly.sweep`.
     path
-        The file, replaced where it exists.
+        Path of the file, which is replaced if it exists.
     sources
-        Where the data came from, such as ``{"annotations": "annotations.json"}``.
+        Sources of the data, such as ``{"annotations": "annotations.json"}``.
     comparison, checks, sensitivity
-        What else to show: of aggregation models (:func:`plausibly.compare`), of how well one reproduces the annotations
-        (:func:`plausibly.predictive_check`), of how much the prior matters (:func:`plausibly.prior_sensitivity`). Such
-        results; sentences, data frames, figures or axes of Matplotlib; other results that have a ``table`` (and perhaps
-        a ``verdict``); and lists of these or mappings from captions to these.
+        Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check` and
+        :func:`plausibly.prior_sensitivity`; or sentences, data frames, Matplotlib figures or axes, other results with a
+        ``table`` (and perhaps a ``verdict``); or lists of these, or mappings from captions to these.
     audit
-        What is odd about the data, from :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``,
-        ``examples``, ``meaning``.
+        Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
+        ``meaning``.
 
     Raises
     ------
     FileError
         If the file cannot be written.
     ArgumentError
-        If something to show is none of those above.
+        If a further result is none of these.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
     >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
-    >>> report(swept, "report.html", checks="Nobody has looked yet.")
+    >>> report(swept, "report.html", checks="Not checked yet.")
     """
     text = render(swept, sources, comparison=comparison, checks=checks, sensitivity=sensitivity, audit=audit)
     try:
@@ -170,7 +165,7 @@ def report(
 
 
 def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
-    """What an audit found, and what it looked for in vain; checks that do not apply are neither."""
+    """Checks that found something, and those that found nothing; checks that do not apply are left out."""
     if audit is None:
         return {"found": [], "clean": []}
     if not isinstance(audit, pd.DataFrame) or not set(AUDIT) <= set(audit.columns):
@@ -198,11 +193,11 @@ def _data(swept: Sweep) -> dict[str, str]:
         "cases": f"{annotations.n_cases:,}",
         "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
         f"{per_case.mean():.1f}",
-        "annotators": "not known: the file does not say who gave which annotation"
+        "annotators": "unknown: the data do not say who gave which annotation"
         if annotations.anonymous
         else f"{len(annotations.annotators):,}",
         "cases with a single annotation": f"{int((per_case == 1).sum()):,} ({_percent((per_case == 1).mean())})",
-        "classes": f"{annotations.n_classes:,}, of which {named:,} are named by somebody",
+        "classes": f"{annotations.n_classes:,}, of which {named:,} are named by an annotator",
         "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}, the largest of {blocks.max()} classes",
         "classifiers": ", ".join(swept.classifiers) or "none",
     }
@@ -211,29 +206,20 @@ def _data(swept: Sweep) -> dict[str, str]:
 def _settings(swept: Sweep) -> list[dict[str, Any]]:
     rows = []
     for name, runs in swept.models.items():
-        arguments = {key: value for key, value in runs[0].arguments.items() if key != "reliability"}
-        rows.append(
-            {
-                "model": name,
-                "reliabilities": ", ".join(f"{run.reliability:g}" for run in runs if not np.isnan(run.reliability)),
-                "engine": runs[0].attrs["engine"],
-                "arguments": ", ".join(f"{key} = {_plain(value)}" for key, value in arguments.items()),
-            }
-        )
+        given = {key: value for key, value in runs[0].arguments.items() if key != "reliability"}
+        texts = {key: f"{value:g}" if isinstance(value, float) else value for key, value in given.items()}
+        row = {"model": name, "engine": runs[0].attrs["engine"]}
+        row["reliabilities"] = ", ".join(f"{run.reliability:g}" for run in runs if not np.isnan(run.reliability))
+        rows.append(row | {"arguments": ", ".join(f"{key} = {text}" for key, text in texts.items())})
     return rows
 
 
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+    return table.rename(columns=str).to_dict("records")
 
 
-def _grouped(table: pd.DataFrame) -> list[list[dict[str, Any]]]:
-    """Rows by run."""
-    return [_records(rows) for _, rows in table.groupby("run", sort=False)]
+def _case(name: str) -> str:
+    return name if name.lower().startswith("case") else f"Case {name}"
 
 
 def _percent(share: float, digits: int = 0) -> str:
@@ -241,5 +227,5 @@ def _percent(share: float, digits: int = 0) -> str:
 
 
 def _number(value: float, digits: int = 3) -> str:
-    """Print a number with so many digits after the point, and nothing where there is none."""
+    """Print a number with some decimals; NaN is empty."""
     return "" if pd.isna(value) else f"{value:,.{digits}f}"

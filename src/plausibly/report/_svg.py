@@ -1,4 +1,4 @@
-"""Figures as small data URIs, the same figure always the same text."""
+"""Figures as small, reproducible data URIs."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 # Equal figures give equal bytes: no date, and identifiers from a fixed salt.
 SVG = {"svg.hashsalt": "plausibly", "svg.fonttype": "path", "font.size": 10}
 _NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
-# Coordinates of paths and of markers, in points; a hundredth of one cannot be seen.
+# Coordinates of paths and markers, in points, of which two decimals suffice.
 _COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*(?=")')
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 _HEADER = re.compile(r"^.*?(?=<svg)", re.DOTALL)
@@ -18,7 +18,7 @@ _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)  # the text of what is drawn as outlines
 _BETWEEN = re.compile(r">\s+<")
 
-_SAFE = " =:/,;!()*'.-_~+"  # in a URI within quotation marks, and of no meaning to HTML
+_SAFE = " =:/,;!()*'.-_~+"  # in a URI within quotation marks, and without meaning in HTML
 
 
 def to_uri(figure: Figure) -> str:
@@ -38,5 +38,5 @@ def to_uri(figure: Figure) -> str:
 def _smaller(text: str) -> str:
     text = _COMMENTS.sub("", _METADATA.sub("", _HEADER.sub("", text)))
     text = _COORDINATES.sub(lambda found: " ".join(_DIGITS.sub(r"\1", found.group()).split()), text)
-    # What is quoted by apostrophes needs no escape in an attribute of HTML.
+    # Apostrophes as quotation marks need no escape in an HTML attribute.
     return _BETWEEN.sub("><", text).replace('"', "'").strip()

@@ -1,11 +1,12 @@
-"""The tables of the report, which the command line prints too."""
+"""Tables of the report, which the command line also prints."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from jaxtyping import Float
 
 from plausibly.aggregation import MODELS
 from plausibly.diagnostics._verdict import failures
@@ -14,12 +15,12 @@ from plausibly.evaluation.comparison import probability_better
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
-MOST_ROWS = 200  #: of cases that did not converge; certainty.csv has all
+MOST_ROWS = 200  #: of cases that did not converge
 LEVELS = ("low", "medium", "high")  #: of risk
 
 
 def sizes(run: Run) -> list[int]:
-    """Lengths of the lists that a run was evaluated with.
+    """List lengths that a run was evaluated with.
 
     Examples
     --------
@@ -37,7 +38,7 @@ def sizes(run: Run) -> list[int]:
 
 
 def headline_metrics(run: Run) -> list[str]:
-    """Name the metrics of the main table: accuracy of the first choice and of the longest list but at most three."""
+    """Metrics of the main table: accuracy of the first choice, and of the longest list of at most three."""
     found = sizes(run)
     longest = max([size for size in found if size <= 3], default=max(found))
     return [f"top{size}_accuracy" for size in dict.fromkeys([min(found), longest])]
@@ -49,15 +50,15 @@ def headline(swept: Sweep) -> pd.DataFrame:
     Parameters
     ----------
     swept
-        From :func:`plausibly.sweep`.
+        Results of :func:`plausibly.sweep`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``run``, ``certainty`` (mean annotation certainty of the first size asked for), ``classifier``, for each
-        metric its ``_mean``, ``_lower``, ``_upper``, ``_point`` and ``_voted``, the value against the label by majority
-        vote (NaN where that is not known), and ``beats_next``, the probability that the classifier beats the next one
-        by the first metric (NaN for the last). Without classifiers a run has one row.
+        Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
+        ``_mean``, ``_lower``, ``_upper``, ``_point`` and ``_voted`` (the value against the majority vote, NaN if
+        unknown), and ``beats_next``, the probability that the classifier is better than the next one by the first
+        metric (NaN for the last). Without classifiers, one row per run.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def headline(swept: Sweep) -> pd.DataFrame:
 
 
 def representative(runs: Sequence[Run]) -> Run:
-    """Choose the run of a model that stands for all: its default reliability, or else the middle one."""
+    """Choose the run that stands for its model: at the default reliability, or else the middle one."""
     ordered = sorted(runs, key=lambda run: run.reliability)
     model = MODELS.get(runs[0].model)
     usual = model.arguments.get("reliability") if model else None
@@ -97,17 +98,17 @@ def representative(runs: Sequence[Run]) -> Run:
 
 
 def sampled(swept: Sweep) -> dict[str, list[Run]]:
-    """Runs of the models that have draws: a point estimate is drawn beside those of others."""
+    """Runs of the models that have draws; point estimates are drawn with the others."""
     return {name: runs for name, runs in swept.models.items() if any(run.results.sizes["draw"] > 1 for run in runs)}
 
 
 def lead(swept: Sweep) -> Run:
-    """Choose the run that stands for the sweep: of the first model that has draws, if any has."""
+    """Choose the run that stands for the sweep: of the first model with draws, if there is one."""
     return representative(next(iter((sampled(swept) or swept.models).values())))
 
 
 def voted(swept: Sweep, classifier: str, metric: str) -> float:
-    """Look up a metric against the label by majority vote; NaN where it is not known."""
+    """Look up a metric against the majority vote; NaN if it is unknown."""
     if swept.voted is None or metric not in swept.voted:
         return np.nan
     return float(swept.voted[metric].sel(classifier=classifier).values[0])
@@ -119,39 +120,31 @@ def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a
-        classifier with, for every level and metric, mean and interval. None without risks.
+        A table per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a
+        classifier with mean and interval for every level and metric. Empty without risks.
     """
     tables = []
-    for runs in swept.models.values():
-        run = representative(runs)
+    for run in (representative(runs) for runs in swept.models.values()):
         if run.subgroups is None:
             continue
         metrics = headline_metrics(run)
-        found = run.subgroups.set_index(["risk_level", "classifier", "metric"])
-        levels = list(dict.fromkeys(run.subgroups["risk_level"]))
-        cases = run.subgroups.groupby("risk_level")["cases"].first()
+        found = run.subgroups.set_index(["classifier", "risk_level", "metric"]).sort_index()
+        cases = run.subgroups.groupby("risk_level", sort=False)["cases"].first()
+        keys = [(level, metric) for level in cases.index for metric in metrics]
         rows = [
-            {
-                "classifier": name,
-                "cells": [
-                    {key: float(found.loc[(level, name, metric), key]) for key in ("mean", "lower", "upper")}
-                    for level in levels
-                    for metric in metrics
-                ],
-            }
+            {"classifier": name, "cells": found.loc[name].loc[keys, ["mean", "lower", "upper"]].to_dict("records")}
             for name in swept.classifiers
         ]
-        named = [{"name": LEVELS[level], "cases": float(cases[level])} for level in levels]
-        tables.append({"run": run.label, "levels": named, "metrics": metrics, "rows": rows})
+        levels = [{"name": LEVELS[level], "cases": float(n)} for level, n in cases.items()]
+        tables.append({"run": run.label, "levels": levels, "metrics": metrics, "rows": rows})
     return tables
 
 
 def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, Any] | None:
     """Tabulate classifiers by how certain cases are, and by how many annotators they have.
 
-    Means over cases of the means over draws, under the run that stands for the sweep, weighted as the evaluation was.
-    None without classifiers, or where the certainty of the most plausible class was not asked for.
+    Means over cases of the means over draws, under the run that stands for the sweep, weighted as in the evaluation.
+    None without classifiers, or without the certainty of the most plausible class.
     """
     run = lead(swept)
     if not swept.classifiers or "annotation_certainty_1" not in run.results:
@@ -169,37 +162,37 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
         "4 or more": annotators >= 4,
     }
     groups = {name: which for name, which in groups.items() if weight[which].sum() > 0}
-    values = run.results[f"{metric}_by_case"].values
+
+    def means(values: Float[np.ndarray, " case"]) -> list[float]:
+        return [float(np.average(values[which], weights=weight[which])) for which in groups.values()]
+
+    by_case = dict(zip(swept.classifiers, run.results[f"{metric}_by_case"].values, strict=True))
     return {
         "run": run.label,
         "metric": metric,
         "groups": list(groups),
         "cases": [int(which.sum()) for which in groups.values()],
-        "certainty": [float(np.average(certainty[which], weights=weight[which])) for which in groups.values()],
-        "rows": [
-            {
-                "classifier": name,
-                "means": [float(np.average(of[which], weights=weight[which])) for which in groups.values()],
-            }
-            for name, of in zip(swept.classifiers, values, strict=True)
-        ],
+        "certainty": means(certainty),
+        "rows": [{"classifier": name, "means": means(values)} for name, values in by_case.items()],
     }
 
 
 def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the means over cases of everything that is known of the annotations themselves."""
-    rows = []
-    for run in runs:
-        row: dict[str, Any] = {"run": run.label}
-        for name, variable in run.results.data_vars.items():
-            if variable.dims == ("case",) and str(name).startswith(CERTAINTIES):
-                row[str(name)] = float(variable.mean())
-        rows.append(row)
+    """Tabulate the certainties of the annotations, mean over cases."""
+    rows = [
+        {"run": run.label}
+        | {str(name): float(of.mean()) for name, of in run.results.data_vars.items() if _is_certainty(name, of)}
+        for run in runs
+    ]
     return pd.DataFrame(rows)
 
 
+def _is_certainty(name: Hashable, variable: xr.DataArray) -> bool:
+    return variable.dims == ("case",) and str(name).startswith(CERTAINTIES)
+
+
 def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the worst values of each run that has chains."""
+    """Tabulate the worst diagnostics of each run that has chains."""
     rows = []
     for run in runs:
         if run.has_chains:
@@ -225,7 +218,7 @@ def _least(found: xr.Dataset, name: str) -> float:
 
 
 def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """List the cases that did not converge, by run."""
+    """Tabulate the cases that did not converge, by run."""
     tables = []
     for run in runs:
         if run.has_chains:
@@ -237,7 +230,7 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def distinct_metrics(found: Sequence[int]) -> list[str]:
-    """Name all metrics, leaving out those that are the same at lists of length one.
+    """Names of all metrics but those that coincide for lists of length one.
 
     Examples
     --------

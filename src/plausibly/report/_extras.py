@@ -1,0 +1,158 @@
+"""Tables, figures and sentences that the caller adds to the report, in any order and nesting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly import plots
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError
+from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
+from plausibly.plots._style import metric_name
+from plausibly.report._svg import SVG, to_uri
+
+_SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
+MOST_ROWS = 200  #: of a table
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One table, figure or sentence.
+
+    Attributes
+    ----------
+    caption
+        Caption of a table or figure; may be empty.
+    text, panel
+        A sentence, or a figure as a data URI; either of them, or ``columns``, is given.
+    columns, rows
+        Names and printed cells of a table.
+    numeric
+        Whether each column holds numbers.
+    left_out
+        Number of rows that are not shown.
+    """
+
+    caption: str = ""
+    text: str = ""
+    panel: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    numeric: tuple[bool, ...] = ()
+    left_out: int = 0
+
+
+def extras(thing: Any, caption: str = "") -> list[Extra]:
+    """Prepare something for the report.
+
+    Parameters
+    ----------
+    thing
+        A sentence, a data frame, a Matplotlib figure or axes; a result of :func:`plausibly.compare`,
+        :func:`plausibly.predictive_check` or :func:`plausibly.prior_sensitivity`, shown with its figures; another
+        result that has a ``table`` or a method ``to_frame``, and perhaps a ``verdict``; a mapping from captions to such
+        things, or a sequence of them. None adds nothing.
+    caption
+        Caption of what has none of its own.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"model": ["a", "b"], "elpd": [-1.25, -2.0]})
+    >>> [extra.rows or extra.text for extra in extras(["Model a is better.", {"Models": table}])]
+    ['Model a is better.', (('a', '-1.250'), ('b', '-2.000'))]
+    """
+    if thing is None:
+        return []
+    if isinstance(thing, str):
+        return [Extra(caption, text=thing)]
+    if isinstance(thing, Comparison | PredictiveCheck | Sensitivity):
+        return _result(thing, caption)
+    if isinstance(thing, pd.DataFrame | pd.Series):
+        return [_table(thing.to_frame() if isinstance(thing, pd.Series) else thing, caption)]
+    if isinstance(thing, Axes | Figure):
+        return [_figure(thing, caption)]
+    if isinstance(thing, Mapping):
+        return [extra for words, one in thing.items() for extra in extras(one, str(words))]
+    if isinstance(thing, Sequence | np.ndarray):
+        return [extra for one in thing for extra in extras(one, caption)]
+    for name in ("table", "to_frame"):
+        found = getattr(thing, name, None)
+        found = found() if callable(found) else found
+        if isinstance(found, pd.DataFrame):
+            return [*_verdict(thing), _table(found, caption)]
+    raise ArgumentError(
+        f"the report takes sentences, data frames, figures, results with a table, and mappings or lists of these, but "
+        f"{_show(thing)} was given: give one of them."
+    )
+
+
+def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> list[Extra]:
+    """Show a result of this package in words, as figures, and as a table."""
+    table = pd.DataFrame(thing) if isinstance(thing, pd.DataFrame) else thing.table
+    with matplotlib.rc_context(SVG):
+        if isinstance(thing, Comparison):
+            words = "Expected log predictive density of left-out annotations, and its difference from the best model"
+            drawn = {words: plots.model_comparison(thing)}
+        elif isinstance(thing, PredictiveCheck):
+            words = "Observed statistics among those of replicates, each on its own scale"
+            drawn = {words: plots.predictive_checks(thing)}
+        else:
+            metrics = [name for name in _SENSITIVE if name in thing.metrics] or thing.metrics[:1]
+            table = table[table["metric"].isin(metrics)]
+            words = "{} under {}, one choice changed at a time"
+            drawn = {
+                words.format(metric_name(metric).capitalize(), model): plots.prior_sensitivity(thing, metric, model)
+                for model in dict.fromkeys(table["model"])
+                for metric in metrics
+            }
+    figures = [_figure(ax, words) for words, ax in drawn.items()]
+    for ax in drawn.values():
+        pyplot.close(ax.get_figure(root=True))
+    return [*_verdict(thing), *figures, _table(table, caption)]
+
+
+def _verdict(thing: Any) -> list[Extra]:
+    verdict = getattr(thing, "verdict", None)
+    verdict = verdict() if callable(verdict) else verdict
+    return [Extra(text=verdict)] if isinstance(verdict, str) else []
+
+
+def _figure(drawn: Axes | Figure, caption: str) -> Extra:
+    return Extra(caption, panel=to_uri(drawn.get_figure(root=True)))
+
+
+def _table(frame: pd.DataFrame, caption: str) -> Extra:
+    named = not isinstance(frame.index, pd.RangeIndex)
+    shown = frame.head(MOST_ROWS)
+    shown = pd.DataFrame(shown.reset_index() if named else shown)
+    numeric = tuple(kind.kind in "iufc" for kind in shown.dtypes)
+    rows = tuple(tuple(_cell(value) for value in row) for row in shown.itertuples(index=False, name=None))
+    columns = tuple("" if name == "index" else str(name).replace("_", " ") for name in shown.columns)
+    return Extra(caption, columns=columns, rows=rows, numeric=numeric, left_out=len(frame) - len(shown))
+
+
+def _cell(value: Any) -> str:
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float | np.floating):
+        # Three decimals, or two significant digits if they would all be zero.
+        return f"{value:,.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2g}"
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return ", ".join(map(str, value))
+    return str(value)
