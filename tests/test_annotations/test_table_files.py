@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.annotations import Annotations, _rows, _validate, read_annotations
+from plausibly.annotations import Annotations, read_annotations
 from plausibly.annotations.io import _table_files
 from plausibly.annotations.io._files import read_npy
 from plausibly.annotations.io._formulas import write_csv
@@ -30,8 +30,6 @@ def pieces(patch, block=64, rows=2):
     patch.setattr(_table_files, "_BLOCK", block)
     patch.setattr(_table_files, "_ROWS", rows)
     patch.setattr(_table_files, "_CELLS", 3 * rows)
-    patch.setattr(_rows, "_TOGETHER", rows)
-    patch.setattr(_validate, "_TOGETHER", rows)
 
 
 @given(rows=ROWS, together=st.integers(1, 8))
@@ -57,23 +55,6 @@ def test_pieces_of_any_size(tmp_path_factory, rows, together):
         pieces(patch, 512, together)
         for name in ("a.csv", "a.parquet", "coded.parquet"):
             assert outcome(lambda name=name: read_annotations(folder / name)) == expected
-
-
-def test_rows_of_shuffled_cases_in_parts(monkeypatch):
-    random = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "case": np.repeat(np.arange(50), 6),
-            "annotator": np.tile(np.repeat(["x", "y", "z"], 2), 50),
-            "class": np.tile(["a", "b"], 150),
-            "rank": random.integers(1, 3, 300),
-        }
-    ).sample(frac=1, random_state=0)
-    whole = Annotations.from_table(table)
-    for together in (1, 7, 100):
-        monkeypatch.setattr(_rows, "_TOGETHER", together)
-        monkeypatch.setattr(_validate, "_TOGETHER", together)
-        assert Annotations.from_table(table) == whole
 
 
 def test_a_fault_in_a_late_piece_is_found_in_its_row(tmp_path, monkeypatch):

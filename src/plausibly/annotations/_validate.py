@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from plausibly.annotations._container import Annotations
     from plausibly.annotations._scores import Scores
 
-_TOGETHER = 2**20  #: entries that are checked at a time
-
 
 def check_columns(annotations: "Annotations") -> None:
     """Check that columns fit together: sorted, in range, nothing empty, nothing twice.
@@ -28,51 +26,37 @@ def check_columns(annotations: "Annotations") -> None:
     AnnotationError
         Naming the column that breaks the rule.
     """
-    case, annotator = annotations.annotation_case, annotations.annotation_annotator
     entry, class_index, block = annotations.entry_annotation, annotations.entry_class, annotations.entry_block
-    _require(len(case) == len(annotator), "annotation_case and annotation_annotator differ in length")
+    _check_annotations(annotations)
     _require(len(entry) == len(class_index) == len(block), "the entry columns differ in length")
-    _require(_covers(case, annotations.n_cases), "annotation_case must not decrease and must name every case")
-    _require(_covers(entry, len(case)), "entry_annotation must not decrease and must name every annotation")
-    _require(_within(annotator, len(annotations.annotators)), "annotation_annotator is outside the annotators")
+    _require(
+        _covers(entry, annotations.n_annotations), "entry_annotation must not decrease and must name every annotation"
+    )
     _require(_within(class_index, annotations.n_classes), "entry_class is outside the classes")
-    same_case = np.diff(case) == 0
-    _require((np.diff(annotator)[same_case] > 0).all(), "annotators must increase within a case, each once")
-    first = 0
-    while first < len(entry):
-        # Some annotations at a time: of millions, the steps in between would take more room than they.
-        last = int(np.searchsorted(entry, entry[min(first + _TOGETHER, len(entry)) - 1], "right"))
-        _check_entries(entry[first:last], class_index[first:last], block[first:last], annotations.n_classes)
-        first = last
-
-
-def _check_entries(entry: np.ndarray, class_index: np.ndarray, block: np.ndarray, n_classes: int) -> None:
-    same = np.diff(entry) == 0
-    step = np.diff(block)
+    same, step = np.diff(entry) == 0, np.diff(block)
     first = np.concatenate([[True], ~same])
     _require(
         (block[first] == 0).all() and ((step[same] == 0) | (step[same] == 1)).all(),
         "blocks of an annotation must count 0, 1, 2, … without gaps",
     )
-    tied = same & (step == 0)
-    _require((np.diff(class_index)[tied] > 0).all(), "classes must increase within a block")
-    key = np.sort(entry.astype(np.int64) * n_classes + class_index)
+    _require((np.diff(class_index)[same & (step == 0)] > 0).all(), "classes must increase within a block")
+    key = np.sort(entry.astype(np.int64) * annotations.n_classes + class_index)
     _require((np.diff(key) > 0).all(), "an annotation names a class twice")
 
 
 def check_scores(scores: "Scores") -> None:
-    """Check that the columns of scores fit together, as :func:`check_columns` does for annotations.
+    """Check that the columns of scores fit together, as :func:`check_columns` does for annotations."""
+    _check_annotations(scores)
+    _require(scores.score.shape == scores.annotation_case.shape, "annotation_case and score differ in length")
 
-    Raises
-    ------
-    AnnotationError
-        Naming the column that breaks the rule.
-    """
-    case, annotator = scores.annotation_case, scores.annotation_annotator
-    shapes = {column.shape for column in (case, annotator, scores.score)}
-    _require(len(shapes) == 1 and case.ndim == 1, "annotation_case, annotation_annotator and score differ in length")
-    _require(_covers(case, scores.n_cases), "annotation_case must not decrease and must name every case")
-    _require(_within(annotator, len(scores.annotators)), "annotation_annotator is outside the annotators")
+
+def _check_annotations(annotations: "Annotations | Scores") -> None:
+    case, annotator = annotations.annotation_case, annotations.annotation_annotator
+    _require(
+        case.ndim == 1 and case.shape == annotator.shape, "annotation_case and annotation_annotator differ in length"
+    )
+    _require(_covers(case, annotations.n_cases), "annotation_case must not decrease and must name every case")
+    _require(_within(annotator, len(annotations.annotators)), "annotation_annotator is outside the annotators")
     same_case = np.diff(case) == 0
     _require((np.diff(annotator)[same_case] > 0).all(), "annotators must increase within a case, each once")
 

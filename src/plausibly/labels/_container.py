@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
-from plausibly.labels._table import Table, is_missing, read_table, to_objects
+from plausibly.labels._table import Table, are_missing, is_missing, naming_file, read_table, to_objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +104,8 @@ class Labels:
             return source
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
-        table = read_table(source, ("case", "annotator", "label"), columns, optional)
-        with table.naming():
-            return _from_table(table, missing)
+        with naming_file(source):
+            return _from_table(read_table(source, ("case", "annotator", "label"), columns, optional), missing)
 
     def __len__(self) -> int:
         return len(self.case)
@@ -185,7 +184,7 @@ class Labels:
             If a cell is missing or blank.
         """
         cells = self.columns[name]
-        for bad in np.flatnonzero([is_missing(cell) for cell in cells] if cells.dtype == object else np.isnan(cells)):
+        for bad in np.flatnonzero(are_missing(cells)):
             raise AnnotationError(f"{self.where(bad)}: the cell in column {name!r} is missing; fill it")
         if cells.dtype.kind == "f" and not (cells % 1).any():  # whole numbers, made floats by a missing label's row
             cells = cells.astype(np.int64)
@@ -238,9 +237,7 @@ def _from_table(table: Table, rule: str) -> Labels:
     annotators, annotator = to_codes(columns["annotator"], "annotator")
     cases, annotators = to_names(cases, "case"), to_names(annotators, "annotator")
     values = table.label
-    there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(n, bool)
-    if values.dtype == object:
-        there = np.fromiter((not is_missing(value) for value in values), bool, n)
+    there = ~are_missing(values)
     absent = np.flatnonzero(~there)
     if rule == "error" and len(absent):
         row = absent[0]

@@ -13,7 +13,7 @@ from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.annotations.io._files import naming
 from plausibly.errors import PredictionError
 from plausibly.labels._container import Labels
-from plausibly.labels._table import Table, is_missing, read_table
+from plausibly.labels._table import Table, are_missing, read_table
 
 MODEL = "model"  #: name of a model that was given none
 
@@ -80,7 +80,7 @@ def read_models(predictions: Any, labels: Labels, needed: np.ndarray, column: st
 
 def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predictions:
     in_memory = not isinstance(source, str | os.PathLike)
-    table = read_table(source, ("case", column), error=PredictionError, naming_file=False)
+    table = read_table(source, ("case", column), error=PredictionError)
     if in_memory and not len(table.names["case"]):
         raise PredictionError("there are no rows; give a row per case")
     for row in missing(table.names["case"]):
@@ -92,10 +92,7 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predi
         raise PredictionError(f"there is a row for case {some(extra)}, which nobody annotated; remove it")
     case = np.array([at[name] for name in names.tolist()], np.int64)[code]
     values = table.label
-    absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
-    if values.dtype == object:
-        absent = np.fromiter((is_missing(value) for value in values), bool, len(values))
-    for row in np.flatnonzero(absent):
+    for row in np.flatnonzero(are_missing(values)):
         raise PredictionError(
             f"row {row + 1} (case {str(labels.cases[case[row]])!r}): the {column} is missing; fill it"
         )

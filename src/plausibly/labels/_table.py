@@ -1,6 +1,7 @@
 """Long tables of labels from files, data frames and Python's own containers, before any rule about their content."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -11,10 +12,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from plausibly.annotations._names import _show, is_storable
-from plausibly.annotations.io._columns import frame_columns, is_frame
+from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
 from plausibly.annotations.io._files import lines_of, naming, parse_json, read_json, read_text, suffix_of
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyError
@@ -29,6 +29,9 @@ SPELLINGS = {
     "accuracy": ("accuracy",),
 }
 NAMES = ("case", "annotator")  #: columns of names; those of any other kind keep their type
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+
+Column = pa.ChunkedArray | list[Any]
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,6 @@ class Table:
         Labels: numbers with NaN where missing, or objects.
     further
         Other columns asked for, of the same kinds.
-    source
-        Path of the file, if it is one.
     text
         The labels as they stand in a file of text cells.
     """
@@ -52,12 +53,12 @@ class Table:
     names: dict[str, pa.ChunkedArray]
     label: np.ndarray
     further: dict[str, np.ndarray]
-    source: Path | None = None
     text: np.ndarray | None = None
 
-    def naming(self) -> AbstractContextManager[None]:
-        """Put the name of the file in front of errors."""
-        return nullcontext() if self.source is None else naming(self.source)
+
+def naming_file(source: Any) -> AbstractContextManager[None]:
+    """Put the name of a file in front of errors, if the source is one."""
+    return naming(source) if isinstance(source, str | os.PathLike) else nullcontext()
 
 
 def read_table(
@@ -66,8 +67,6 @@ def read_table(
     columns: Iterable[str] = (),
     optional: Iterable[str] = (),
     error: type[PlausiblyError] = AnnotationError,
-    *,
-    naming_file: bool = True,
 ) -> Table:
     """Read the columns of a long table.
 
@@ -84,8 +83,6 @@ def read_table(
         Further columns that may be.
     error
         The class of error to raise.
-    naming_file
-        Whether to put the name of a file in front of errors.
 
     Raises
     ------
@@ -95,34 +92,28 @@ def read_table(
         If a file cannot be read.
     """
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    with nullcontext() if path is None or not naming_file else naming(path):
-        found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
-        chosen = {name: found[_spelling(name, found, needed, error)] for name in needed}
-        for name in columns:
-            if name not in found:
-                raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
-        others = [*columns, *(name for name in optional if name in found and name not in columns)]
-        values = chosen[needed[-1]]
-        in_text = path is not None and path.suffix.lower() in (".csv", ".tsv")
-        return Table(
-            names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
-            label=_cells(values, needed[-1], numbers=in_text),
-            further={name: _cells(found[name], name, numbers=False) for name in others},
-            source=path,
-            text=to_objects(values.to_pylist()) if in_text else None,
-        )
+    found = in_memory(source, needed, error) if path is None else columns_of_file(path, needed, error)
+    chosen = {name: found[_spelling(name, found, needed, error)] for name in needed}
+    for name in columns:
+        if name not in found:
+            raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")
+    others = [*columns, *(name for name in optional if name in found and name not in columns)]
+    values, text = chosen[needed[-1]], None
+    label = _cells(values, needed[-1])
+    if path is not None and path.suffix.lower() in (".csv", ".tsv"):
+        text, label = label, _numbers_in_text(values, label)
+    return Table(
+        names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
+        label=label,
+        further={name: _cells(found[name], name) for name in others},
+        text=text,
+    )
 
 
-def columns_of_file(path: Path, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Any]:
-    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read.
-    PlausiblyError
-        If JSON holds something else than a table.
-    """
+def columns_of_file(
+    path: Path, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError
+) -> dict[str, Column]:
+    """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
     suffix = suffix_of(path, SUFFIXES)
     if suffix == ".json":
         return in_memory(read_json(path), needed, error)
@@ -132,14 +123,31 @@ def columns_of_file(path: Path, needed: Sequence[str], error: type[PlausiblyErro
     return dict(read_columns(path, formulas=False))
 
 
-def to_list(column: pa.ChunkedArray | list, name: str) -> list[Any]:
-    """Return the cells of a column as Python objects.
+def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Column]:
+    """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
+    if is_frame(source):
+        return _of_frame(source)
+    if isinstance(source, Mapping) and (needed[-1] in source or "class" in source):
+        for name, column in source.items():
+            if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
+                raise error(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
+        columns = {str(name): list(column) for name, column in source.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
+            raise error(f"the columns differ in length ({lengths}); give each a cell per row")
+        return columns
+    if isinstance(source, Mapping):
+        return _of_nested(source, needed, error)
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return _of_list(source, needed, error)
+    raise error(
+        f"labels come as a data frame, a path, a mapping or a list of rows, got {_show(source)}; "
+        f"give a table with the columns {', '.join(map(repr, needed))}"
+    )
 
-    Raises
-    ------
-    AnnotationError
-        If Python has no such objects, as of times in the year 300,000.
-    """
+
+def to_list(column: Column, name: str) -> list[Any]:
+    """Return the cells of a column as Python objects; AnnotationError for times that Python cannot represent."""
     if isinstance(column, list):
         return column
     try:
@@ -165,6 +173,13 @@ def is_missing(cell: Any) -> bool:
     return type(cell).__name__ in ("NAType", "NaTType")
 
 
+def are_missing(values: np.ndarray) -> np.ndarray:
+    """Whether each label is missing, of numbers and of objects."""
+    if values.dtype == object:
+        return np.fromiter(map(is_missing, values), bool, len(values))
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+
+
 def to_objects(values: Iterable[Any]) -> np.ndarray:
     """Make a one-dimensional array of objects, even of lists of equal length."""
     listed = list(values)
@@ -187,36 +202,7 @@ def _spelling(name: str, found: Mapping[str, Any], needed: Sequence[str], error:
     return there[0]
 
 
-def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Any]:
-    """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`.
-
-    Raises
-    ------
-    PlausiblyError
-        If it is none of these.
-    """
-    if is_frame(source):
-        return _of_frame(source)
-    if isinstance(source, Mapping):
-        if needed[-1] in source or "class" in source:
-            for name, column in source.items():
-                if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-                    raise error(f"the column {str(name)!r} is {_show(column)}; write a list with a cell per row")
-            columns = {str(name): list(column) for name, column in source.items()}
-            if len({len(column) for column in columns.values()}) > 1:
-                lengths = ", ".join(f"{name!r} {len(column)}" for name, column in columns.items())
-                raise error(f"the columns differ in length ({lengths}); give each a cell per row")
-            return columns
-        return _of_nested(source, needed, error)
-    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        return _of_list(source, needed, error)
-    raise error(
-        f"labels come as a data frame, a path, a mapping or a list of rows, got {_show(source)}; "
-        f"give a table with the columns {', '.join(map(repr, needed))}"
-    )
-
-
-def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Any]:
+def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Column]:
     """Read ``{case: {annotator: label}}``, or ``{case: label}``."""
     if "annotator" not in needed:
         return {"case": list(source), needed[-1]: list(source.values())}
@@ -231,102 +217,62 @@ def _of_nested(source: Mapping, needed: Sequence[str], error: type[PlausiblyErro
     return _of_list(rows, needed, error)
 
 
-def _of_list(source: Sequence, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Any]:
+def _of_list(source: Sequence, needed: Sequence[str], error: type[PlausiblyError]) -> dict[str, Column]:
     """Read a list of records, or of tuples."""
-    if source and isinstance(source[0], Mapping):
-        names = dict.fromkeys(str(name) for row in source if isinstance(row, Mapping) for name in row)
-        columns: dict[str, Any] = {name: [] for name in names}
-    else:
-        columns = {name: [] for name in needed}
+    records = bool(source) and isinstance(source[0], Mapping)
     for number, row in enumerate(source, 1):
-        records = source and isinstance(source[0], Mapping)
-        if records and isinstance(row, Mapping):
-            cells = [row.get(name) for name in columns]
-        elif not records and isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed):
-            cells = list(row)
-        else:
+        a_tuple = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == len(needed)
+        if not (isinstance(row, Mapping) if records else a_tuple):
             form = f"a mapping with {', '.join(map(repr, needed))}" if records else f"({', '.join(needed)})"
             raise error(f"row {number} is {_show(row)}; write every row as {form}")
-        for column, cell in zip(columns.values(), cells, strict=True):
-            column.append(cell)
-    return columns
+    if records:
+        names = dict.fromkeys(name for row in source for name in row)
+        return {str(name): [row.get(name) for row in source] for name in names}
+    return {name: [row[place] for row in source] for place, name in enumerate(needed)}
 
 
-def _of_frame(frame: Any) -> dict[str, Any]:
+def _of_frame(frame: Any) -> dict[str, Column]:
     """Take the columns of a data frame; those that Arrow cannot hold, or would alter, as lists of objects."""
     if isinstance(frame, pa.Table):
         return dict(frame_columns(frame))
-    if nw.dependencies.is_pandas_dataframe(frame):
-        objects = [name for name in frame.columns if frame[name].dtype == object]
+    is_pandas = nw.dependencies.is_pandas_dataframe(frame)
+    if is_pandas:
+        objects = [name for name in frame.columns if frame[name].ndim == 1 and frame[name].dtype == object]
     else:
         wrapped = nw.from_native(frame, eager_only=True)
         objects = [name for name in wrapped.columns if wrapped[name].dtype in (nw.Object, nw.Struct)]
-    found: dict[str, Any] = {}
-    for name in objects:
-        cells = frame[name]
-        if getattr(cells, "ndim", 1) > 1:
-            break  # two columns of one name, of which frame_columns complains
-        values = cells.to_list()
-        # Text is quicker in Arrow; other objects, such as dicts and mixed lists, would come back changed.
-        if not all(isinstance(value, str) or is_missing(value) for value in values):
-            found[str(name)] = values
-    rest = frame.drop(columns=list(found)) if nw.dependencies.is_pandas_dataframe(frame) else frame.drop(list(found))
-    columns = frame_columns(rest if found else frame)
-    names = [str(name) for name in frame.columns]
-    both = found | columns
-    return {name: both[name] for name in (*names, *(name for name in columns if name not in names))}
+    # Text is quicker in Arrow; other objects, such as dicts and mixed lists, would come back changed.
+    cells = {name: frame[name].to_list() for name in objects}
+    kept = {name: own for name, own in cells.items() if not all(isinstance(v, str) or is_missing(v) for v in own)}
+    if kept:
+        frame = frame.drop(columns=list(kept)) if is_pandas else frame.drop(list(kept))
+    return frame_columns(frame) | {str(name): own for name, own in kept.items()}
 
 
-def _names(column: Any, name: str, error: type[PlausiblyError]) -> pa.ChunkedArray:
+def _names(column: Column, name: str, error: type[PlausiblyError]) -> pa.ChunkedArray:
+    """Make an Arrow column of names."""
     if isinstance(column, pa.ChunkedArray):
         return column
     for row, cell in enumerate(column, 1):
-        if not is_missing(cell) and (not isinstance(cell, str | Integral) or isinstance(cell, bool)):
+        if is_missing(cell):
+            continue
+        if not isinstance(cell, str | Integral) or isinstance(cell, bool):
             raise error(f"row {row}: the {name} is named {_show(cell)}; names are text or whole numbers, so convert it")
-    cells = [None if is_missing(cell) else str(cell) for cell in column]
-    for row, cell in enumerate(cells, 1):
-        if cell is not None and not is_storable(cell):
+        if not is_storable(str(cell)):
             raise error(
-                f"row {row}: the {name} is named {_show(cell)}, with a null character or half a character in it; "
+                f"row {row}: the {name} is named {_show(str(cell))}, with a null character or half a character in it; "
                 "write it without"
             )
+    cells = [None if is_missing(cell) else str(cell) for cell in column]
     return pa.chunked_array([pa.array(cells, pa.large_string())])
 
 
-def _cells(column: Any, name: str, *, numbers: bool) -> np.ndarray:
+def _cells(column: Column, name: str) -> np.ndarray:
     """Make an array of a column: of numbers (NaN if missing) or truth values, else of objects (None if missing)."""
-    if not isinstance(column, pa.ChunkedArray):
-        return _numbers_if_all(to_objects(column))
-    kind = column.type
-    if pa.types.is_boolean(kind) and not column.null_count:
-        return column.to_numpy().astype(bool)
-    if pa.types.is_integer(kind) and not column.null_count:
-        return column.to_numpy().astype(np.int64)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64)
-    if numbers:
-        trimmed = pc.call_function("utf8_trim_whitespace", [column.cast(pa.large_string())])
-        blank = pc.call_function("equal", [trimmed, pa.scalar("", pa.large_string())])
-        filled = pc.call_function("if_else", [blank, pa.scalar(None, pa.large_string()), trimmed])
-        if filled.null_count < len(filled) and _reads_as_numbers(filled):
-            return pc.cast(filled, pa.float64()).to_numpy().astype(np.float64)
-    return to_objects(to_list(column, name))
-
-
-def _reads_as_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether all text reads as numbers; codes such as 007 do not."""
-    code = pc.call_function("match_substring_regex", [column], pc.MatchSubstringOptions(r"^[+-]?0\d"))
-    if pc.call_function("any", [code]).as_py():
-        return False
-    try:
-        pc.cast(column, pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _numbers_if_all(values: np.ndarray) -> np.ndarray:
-    """Make an array of numbers of Python numbers, missing ones NaN; anything else stays as it is."""
+    if isinstance(column, pa.ChunkedArray) and is_number_type(column.type):
+        whole = pa.types.is_integer(column.type) and not column.null_count
+        return column.to_numpy().astype(np.int64) if whole else to_floats(column)[0]
+    values = to_objects(to_list(column, name))
     kinds = {type(value) for value in values}
     plain = {kind for kind in kinds if issubclass(kind, int | float | np.number) and kind is not bool}
     if kinds == {bool} or (plain and kinds == plain):
@@ -334,3 +280,15 @@ def _numbers_if_all(values: np.ndarray) -> np.ndarray:
     if plain and kinds <= plain | {type(None)}:
         return np.array([np.nan if value is None else value for value in values], np.float64)
     return values
+
+
+def _numbers_in_text(column: pa.ChunkedArray, text: np.ndarray) -> np.ndarray:
+    """Return the cells as numbers if all text reads as numbers, which codes such as 007 do not; else as they are."""
+    there = np.ones(len(column), bool)
+    there[missing(column)] = False
+    filled = in_codes(column.filter(pa.array(there)))
+    if not len(filled) or any(map(_LEADING_ZERO.match, filled.unique().to_pylist())):
+        return text
+    values = np.full(len(column), np.nan)
+    values[there], bad = to_floats(filled)
+    return text if bad is not None else values

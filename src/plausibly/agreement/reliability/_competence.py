@@ -14,7 +14,7 @@ from plausibly.annotations.io._columns import is_frame
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
-from plausibly.labels._table import is_missing, read_table
+from plausibly.labels._table import is_missing, naming_file, read_table
 
 NAMES = ("rasch", "leave-one-out", "known")
 
@@ -81,8 +81,8 @@ def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " labe
             f"competence must be one of {', '.join(NAMES)}, an accuracy, a mapping from annotator to accuracy, or a "
             f"table of accuracies, but {_show(competence)} was given."
         )
-    table = read_table(competence, ("annotator", "accuracy"), optional=("case",))
-    with table.naming():
+    with naming_file(competence):
+        table = read_table(competence, ("annotator", "accuracy"), optional=("case",))
         people = [str(name) for name in table.names["annotator"].to_pylist()]
         found = {}
         for row, (person, value) in enumerate(zip(people, table.label.tolist(), strict=True)):

@@ -206,9 +206,7 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
         return values[code], _row_of(code, bad)
     if pa.types.is_large_string(column.type):
         column = _trim(column)
-    elif not (
-        pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
-    ):
+    elif not is_number_type(column.type):
         return np.full(len(column), np.nan), 0
     try:
         return pc.cast(column, pa.float64(), safe=False).to_numpy().astype(np.float64, copy=False), None
@@ -266,6 +264,11 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.large_string()) if is_text(column.type) else column
+
+
+def is_number_type(kind: pa.DataType) -> bool:
+    """Whether a type holds numbers, whole or not."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -65,32 +65,18 @@ def read_columns(
     chosen = [name for name in names if wanted is None or name in wanted]
     if not chosen:
         return columns
-    read = {name: given for name, given in zip(names, raw, strict=True) if name in chosen}
-    progress = progress or Progress(show=False)
-    if _is_parquet(path):
-        with reading(_NO_PARQUET):
-            kinds = _parquet(path).schema_arrow
-            texts = [name for name in chosen if is_text(kinds.field(name).type)]
-            source = _parquet(path, read_dictionary=texts)
-            advance = progress.task(f"Reading {path.name}", source.metadata.num_rows, "rows")
-            batches = []
-            for batch in source.iter_batches(_ROWS, columns=chosen):
-                batch.validate(full=True)  # text that is not UTF-8 would only fail later
-                batches.append(batch)
-                advance(len(batch))
-            table = pa.Table.from_batches(batches) if batches else source.read(columns=chosen)
-        return columns | {name: in_codes(table[name]) for name in chosen}
-    coded = pa.dictionary(pa.int32(), pa.large_string())
-    with _no_csv(path):
-        advance = progress.task(f"Reading {path.name}", path.stat().st_size / 1e6, "MB")
-        reader = _open_csv(path, dict.fromkeys(read.values(), coded))
-        batches = []
-        for batch in reader:
-            batches.append(batch)
-            advance(min(_BLOCK, path.stat().st_size) / 1e6)
-        table = pa.Table.from_batches(batches, reader.schema)
-    change = with_formulas if formulas else lambda texts: texts
-    return columns | {name: in_codes(table[given], change) for name, given in read.items()}
+    given = dict(zip(names, raw, strict=True))
+    total, unit = (_parquet(path).metadata.num_rows, "rows") if _is_parquet(path) else (path.stat().st_size / 1e6, "MB")
+    advance = (progress or Progress(show=False)).task(f"Reading {path.name}", total, unit)
+    batches = []
+    for batch in _batches(path, [given[name] for name in chosen], _ROWS, coded=True):
+        batches.append(batch)
+        advance(len(batch) if _is_parquet(path) else min(_BLOCK / 1e6, total))
+    if not batches:
+        return columns
+    table = pa.Table.from_batches(batches)
+    change = with_formulas if formulas and not _is_parquet(path) else lambda texts: texts
+    return columns | {name: in_codes(table[given[name]], change) for name in chosen}
 
 
 def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
@@ -110,20 +96,29 @@ def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
     """
     names = _raw_header(path)
     if _is_parquet(path):
-        with reading(_NO_PARQUET):
-            for batch in _parquet(path).iter_batches(max(1, _CELLS // max(1, len(names)))):
-                batch.validate(full=True)
-                yield {name: plain(pa.chunked_array([batch[name]])) for name in names}
+        for batch in _batches(path, names, max(1, _CELLS // max(1, len(names)))):
+            yield {name: plain(pa.chunked_array([batch[name]])) for name in names}
         return
-    if not header:
-        names = [f"f{number}" for number in range(len(names))]
-    with _no_csv(path):
-        reader = _open_csv(path, dict.fromkeys(names, pa.large_string()), header)
-        for batch in reader:
-            yield {
-                unescaped(name): with_formulas(pa.chunked_array([column]))
-                for name, column in zip(names, batch.columns, strict=True)
-            }
+    names = names if header else [f"f{number}" for number in range(len(names))]
+    for batch in _batches(path, names, header=header):
+        yield {unescaped(name): with_formulas(pa.chunked_array([batch[name]])) for name in names}
+
+
+def _batches(
+    path: Path, names: list[str], n_rows: int = 0, *, coded: bool = False, header: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Decode columns of a file: so many rows of Parquet at a time, or a block of text, all its cells as text."""
+    if _is_parquet(path):
+        with reading(_NO_PARQUET):
+            kinds = _parquet(path).schema_arrow
+            texts = [name for name in names if coded and is_text(kinds.field(name).type)]
+            for batch in _parquet(path, read_dictionary=texts).iter_batches(n_rows, columns=names):
+                batch.validate(full=True)  # text that is not UTF-8 would only fail later
+                yield batch
+    else:
+        kind = pa.dictionary(pa.int32(), pa.large_string()) if coded else pa.large_string()
+        with _no_csv(path):
+            yield from _open_csv(path, dict.fromkeys(names, kind), header)
 
 
 def _is_parquet(path: Path) -> bool:
