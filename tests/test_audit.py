@@ -142,7 +142,7 @@ def test_pairs_in_slices_are_the_pairs(cases, monkeypatch):
     for said in cases.values():
         said["eve"] = said["bob"]
     whole = look(cases)
-    monkeypatch.setattr(sys.modules["plausibly.audit"], "_PAIRS", 1)
+    monkeypatch.setattr(sys.modules["plausibly.audit._annotators"], "_PAIRS", 1)
     pd.testing.assert_frame_equal(look(cases), whole)
 
 

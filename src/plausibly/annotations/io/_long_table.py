@@ -89,25 +89,6 @@ def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
     AnnotationError
         If a column is absent or there under two names, there are no rows, or a cell is missing.
     """
-    found = choose_columns(columns, what, more)
-    if not len(found["case"]):
-        raise AnnotationError("the table has no rows; give at least one")
-    for name, column in found.items():
-        for row in missing(column)[:1].tolist():
-            raise AnnotationError(
-                f"{where(found, row, without=name)}: the cell in column {name!r} is missing; fill it, or remove the row"
-            )
-    return found
-
-
-def choose_columns(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
-    """Pick columns as :func:`rows_of`, whatever their cells hold.
-
-    Raises
-    ------
-    AnnotationError
-        If one is absent or there under two names.
-    """
     found = {}
     for name in ("case", "annotator", what):
         there = [spelling for spelling in COLUMNS.get(name, (name,)) if spelling in columns]
@@ -125,7 +106,15 @@ def choose_columns(columns: Columns, what: str, more: Iterable[str] = ()) -> Col
     orderings = [name for name in more if name in columns]
     if len(orderings) > 1:
         raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
-    return found | {name: columns[name] for name in orderings}
+    found |= {name: columns[name] for name in orderings}
+    if not len(found["case"]):
+        raise AnnotationError("the table has no rows; give at least one")
+    for name, column in found.items():
+        for row in missing(column)[:1].tolist():
+            raise AnnotationError(
+                f"{where(found, row, without=name)}: the cell in column {name!r} is missing; fill it, or remove the row"
+            )
+    return found
 
 
 def _match(

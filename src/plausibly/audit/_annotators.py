@@ -1,0 +1,144 @@
+"""Annotators of too few cases, of one answer, of another's answers, or apart from the others."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse
+from jaxtyping import Int, UInt64
+from pandas.util import hash_array
+from scipy.sparse.csgraph import connected_components
+
+from plausibly.annotations import Annotations
+from plausibly.audit._finding import HANDFUL, SHOWN, Finding, known_names
+
+_BY_CHANCE = 0.5  # how many annotators (pairs) may be expected by chance to do what is reported of them
+_PAIRS = 2**22  # of annotators, held at once
+
+
+def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Iterator[Finding]:
+    n = np.diff(annotations.case_start)
+    alone = np.flatnonzero(n == 1)
+    yield Finding(
+        "one-annotator cases",
+        len(alone),
+        annotations.n_cases,
+        annotations.cases[alone[:SHOWN]].tolist(),
+        "Cases with a single annotator, whom nobody could contradict: their uncertainty is the model's assumption.",
+    )
+    names = known_names(annotations)
+    who = annotations.annotation_annotator[: 0 if annotations.anonymous else None]
+    n_cases = np.bincount(who, minlength=len(names))
+    few = np.flatnonzero(n_cases < min(HANDFUL, annotations.n_cases))
+    yield Finding(
+        "annotators of few cases",
+        len(few),
+        len(names),
+        names[few[:SHOWN]].tolist(),
+        f"Annotators of fewer than {HANDFUL} cases, and not of all: too few to tell how far they can be trusted.",
+    )
+    constant = _constant(who, prints[: len(who)], n_cases)
+    yield Finding(
+        "constant annotators",
+        len(constant),
+        len(names),
+        names[constant[:SHOWN]].tolist(),
+        "Annotators who always say the same, more often than the frequency of that answer among the others explains.",
+    )
+    pairs = _identical(annotations, prints) if len(names) > 1 else []
+    yield Finding(
+        "identical annotators",
+        len(pairs),
+        len(names) * (len(names) - 1) // 2,
+        [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]],
+        f"Pairs of annotators who say the same of every case they share, {HANDFUL} or more, oftener than agreement "
+        "explains: one person under two names, or a copy.",
+    )
+    apart = _apart(annotations) if len(names) else np.array([], np.int64)
+    yield Finding(
+        "disconnected annotators",
+        len(apart),
+        len(names),
+        names[apart[:SHOWN]].tolist(),
+        "Annotators whom no chain of shared cases joins to the largest group: their skill cannot be compared with it.",
+    )
+
+
+def _constant(
+    who: Int[np.ndarray, " annotation"],
+    prints: UInt64[np.ndarray, " annotation"],
+    n_cases: Int[np.ndarray, " annotator"],
+) -> Int[np.ndarray, " found"]:
+    """Find annotators of one answer: three times or more, and not to be expected of anyone by chance."""
+    if not len(who):
+        return np.array([], np.int64)
+    _, answer = np.unique(prints, return_inverse=True)
+    least, greatest = np.full(len(n_cases), len(answer)), np.full(len(n_cases), -1)
+    np.minimum.at(least, who, answer)
+    np.maximum.at(greatest, who, answer)
+    same = np.flatnonzero((least == greatest) & (n_cases >= 3))
+    frequency = np.bincount(answer)[least[same]] - n_cases[same]
+    share = frequency / np.maximum(len(who) - n_cases[same], 1)
+    return same[share ** n_cases[same] * len(n_cases) < _BY_CHANCE]
+
+
+def _identical(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> list[tuple[int, int]]:
+    """Find pairs of annotators who agree on all cases they share, and do not owe it to agreement in general.
+
+    The frequency of agreement is that of all other pairs. Pairs who only ever gave one answer are constant instead.
+    """
+    n_annotators, who = len(annotations.annotators), annotations.annotation_annotator
+    case = annotations.annotation_case.astype(np.uint64)
+    _, opinion = np.unique(hash_array(prints) + case, return_inverse=True)
+    ones = np.ones(len(who), np.int32)
+    seen = scipy.sparse.csr_array((ones, (who, annotations.annotation_case)))
+    said = scipy.sparse.csr_array((ones, (who, opinion)))
+    # Of each annotator, whether he gave more than one answer at all.
+    _, answer = np.unique(prints, return_inverse=True)
+    n_answers = np.bincount(np.unique(who.astype(np.int64) * (answer.max() + 1) + answer) // (answer.max() + 1))
+    together, alike, candidates = 0, 0, []
+    # An annotator shares cases with at most as many others as there are annotations of his cases.
+    others = seen @ np.diff(annotations.case_start)
+    for rows in _slices(np.minimum(others, n_annotators)):
+        shared, agreed = seen[rows] @ seen.T, said[rows] @ said.T
+        together += int(shared.sum() - shared.diagonal(rows.start).sum())
+        alike += int(agreed.sum() - agreed.diagonal(rows.start).sum())
+        differ, shared = (shared - agreed).tocoo(), shared.tocoo()
+        differ.eliminate_zeros()
+        enough = (shared.row + rows.start < shared.col) & (shared.data >= HANDFUL)
+        pair = shared.row[enough] * np.int64(n_annotators) + shared.col[enough]
+        differ = differ.row * np.int64(n_annotators) + differ.col
+        for at in np.flatnonzero(~np.isin(pair, differ)).tolist():
+            one, other = divmod(int(pair[at]), n_annotators)
+            candidates.append((one + rows.start, other, int(shared.data[enough][at])))
+    together, alike = together // 2, alike // 2
+    n_pairs = n_annotators * (n_annotators - 1) / 2
+    found = []
+    for one, other, number in candidates:
+        rest = together - number
+        frequency = (alike - number) / rest if rest else 0.0
+        unanimous = together == alike
+        if (unanimous or frequency**number * n_pairs < _BY_CHANCE) and min(n_answers[[one, other]]) > 1:
+            found.append((one, other))
+    return found
+
+
+def _slices(sizes: Int[np.ndarray, " row"]) -> Iterator[slice]:
+    """Cut rows into runs of bounded total size."""
+    total, start = np.cumsum(sizes), 0
+    while start < len(sizes):
+        before = total[start - 1] if start else 0
+        end = max(int(np.searchsorted(total, before + _PAIRS, side="right")), start + 1)
+        yield slice(start, end)
+        start = end
+
+
+def _apart(annotations: Annotations) -> Int[np.ndarray, " annotator"]:
+    """Find the annotators outside the largest group of those joined by shared cases."""
+    n_annotators = len(annotations.annotators)
+    size = n_annotators + annotations.n_cases
+    ends = annotations.annotation_annotator, annotations.annotation_case + n_annotators
+    _, group = connected_components(
+        scipy.sparse.coo_array((np.ones(len(ends[0]), bool), ends), shape=(size, size)), directed=False
+    )
+    of_annotator = group[:n_annotators]
+    return np.flatnonzero(of_annotator != np.bincount(of_annotator).argmax())

@@ -1,0 +1,131 @@
+"""All checks in one table."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plausibly.annotations import Annotations, read_annotations, read_classes
+from plausibly.annotations._names import to_names
+from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
+from plausibly.annotations.io._files import check_path, naming
+from plausibly.annotations.io._long_table import ORDERINGS, READ, is_long, parse_table
+from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.audit._annotators import of_annotators
+from plausibly.audit._finding import SHOWN, fingerprints
+from plausibly.audit._names import of_names
+from plausibly.audit._predictions import of_predictions
+from plausibly.audit._rankings import identical_cases, of_rankings
+from plausibly.audit._repeats import Repeats, of_repeats, without_repeats
+from plausibly.predictions import named_predictions
+
+#: Checks whose findings make results wrong rather than uncertain.
+SERIOUS = (
+    "repeated annotations",
+    "identical annotators",
+    "alike class names",
+    "mismatched predictions",
+    "unrelated predictions",
+)
+COLUMNS = ("check", "count", "of", "examples", "meaning")
+
+
+def audit(
+    annotations: Annotations | str | os.PathLike | Any,
+    predictions: Mapping[str, Any] | None = None,
+    classes: str | os.PathLike | Iterable[str] | None = None,
+) -> pd.DataFrame:
+    """List what is odd about annotations, and about predictions beside them.
+
+    Parameters
+    ----------
+    annotations
+        Annotations; or a file or a long table (data frame) of them. Only the latter two can hold an annotator who says
+        the same thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted, and the
+        better rank kept for the other checks.
+    predictions
+        Scores of each classifier by its name, as for :func:`plausibly.evaluate`. One that does not fit is a finding
+        and no error.
+    classes
+        Of a file or a table, as for :func:`plausibly.read_annotations`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per check, whether it found anything or not: its name (``check``), how often it found something
+        (``count``) of how many (``of``; 0 where it does not apply), names of the first ones (``examples``) and what a
+        finding means (``meaning``). A case of a single annotator, ties and classes without a name are themselves
+        findings. Linear in the annotations, and in the pairs of annotators who share a case.
+
+    Raises
+    ------
+    PlausiblyError
+        If the annotations cannot be read for any other reason, or the predictions are no mapping.
+
+    Examples
+    --------
+    >>> rankings = {"p": {"ann": [["a"]]}, "q": {"ann": [["a"]], "bob": [["b"]]}}
+    >>> found = audit(Annotations.from_rankings({"cases": rankings}, classes="abc"))
+    >>> found.loc[found["count"] > 0, ["check", "count", "of", "examples"]].values.tolist()
+    [['one-annotator cases', 1, 2, "'p'"], ['annotators of few cases', 1, 2, "'bob'"], \
+['classes never named', 1, 3, "'c'"]]
+    """
+    repeats = None
+    if not isinstance(annotations, Annotations):
+        annotations, repeats = _read(annotations, classes)
+    prints = fingerprints(annotations)
+    findings = [
+        *of_names(annotations),
+        *of_repeats(annotations, repeats, prints),
+        identical_cases(annotations, prints),
+        *of_annotators(annotations, prints),
+        *of_rankings(annotations),
+    ]
+    if predictions is not None:
+        findings += of_predictions(annotations, named_predictions(predictions))
+    rows = [(f.check, f.count, f.of, _list(f.examples, f.count), f.meaning) for f in findings]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
+
+
+def serious(found: pd.DataFrame) -> list[str]:
+    """Names of the checks that found what makes results wrong.
+
+    Examples
+    --------
+    >>> serious(audit(Annotations.from_labels([["wart", "Wart"]])))
+    ['alike class names']
+    """
+    return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
+
+
+def _read(source: Any, classes: Any) -> tuple[Annotations, Repeats | None]:
+    """Read annotations from a file or a table; a long table without its repeats."""
+    if isinstance(classes, str | os.PathLike):
+        classes = read_classes(classes)
+    elif classes is not None:
+        classes = to_names(classes, "class")
+    if is_frame(source):
+        columns = frame_columns(source)
+        return _of_table(columns, classes) if is_long(columns) else (Annotations.from_counts(source, classes), None)
+    check_path(source, "annotations, or a table or a file of them,")
+    path = Path(source)
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        with naming(path):
+            if is_long(header_of(path)):
+                return _of_table(read_columns(path, READ), classes)
+    return read_annotations(path, classes), None
+
+
+def _of_table(columns: Columns, classes: np.ndarray | None) -> tuple[Annotations, Repeats | None]:
+    rows, repeats = without_repeats(
+        parse_table(columns, classes, anonymous=False), ranked=any(name in columns for name in ORDERINGS)
+    )
+    return Annotations._from_rows(rows), repeats
+
+
+def _list(examples: Sequence[str], count: int) -> str:
+    shown = ", ".join(map(repr, examples[:SHOWN]))
+    return shown if count <= SHOWN else f"{shown} and {count - SHOWN:,} more"

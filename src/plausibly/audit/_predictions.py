@@ -1,0 +1,100 @@
+"""Predictions that do not fit, are unrelated to the annotations, or repeat others."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, UInt64
+from pandas.util import hash_array
+
+from plausibly.annotations import Annotations
+from plausibly.audit._finding import SHOWN, Finding
+from plausibly.errors import PlausiblyError
+from plausibly.predictions import line_up
+
+_FEW_CASES = 30  # below which a good classifier may look like an unrelated one
+
+
+def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterator[Finding]:
+    """Check classifiers one by one, holding the scores of one at a time."""
+    wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
+    for name, source in named.items():
+        try:
+            scores = line_up(source, annotations)
+        except PlausiblyError as error:
+            wrong.append(f"{name}: {error.args[0]}")
+            continue
+        best = scores.argmax(axis=1)
+        if _is_unrelated(annotations, best):
+            unrelated.append(name)
+        constant = np.flatnonzero(scores.max(axis=1) == scores.min(axis=1))
+        n_flat += len(constant)
+        flat += [f"{name} / {case}" for case in annotations.cases[constant[:SHOWN]]]
+        rows = _rows(scores)
+        _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        again = np.setdiff1d(np.flatnonzero(first[inverse] != np.arange(len(rows))), constant)
+        n_alike += len(again)
+        alike += [
+            f"{name} / {annotations.cases[first[inverse[row]]]} = {annotations.cases[row]}" for row in again[:SHOWN]
+        ]
+        likeness.setdefault(hashlib.sha256(rows).digest(), []).append(name)
+    n_read = len(named) - len(wrong)
+    yield Finding(
+        "mismatched predictions",
+        len(wrong),
+        len(named),
+        wrong,
+        "Classifiers whose scores do not fit the cases and classes.",
+    )
+    yield Finding(
+        "unrelated predictions",
+        len(unrelated),
+        n_read,
+        unrelated,
+        "Classifiers whose first choices meet the annotations no oftener than if the rows were shuffled: probably "
+        "cases or classes in another order.",
+    )
+    twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
+    yield Finding(
+        "identical classifiers", len(twins), n_read, twins, "Classifiers with the same scores throughout as another."
+    )
+    yield Finding(
+        "identical predictions",
+        n_alike,
+        n_read * annotations.n_cases,
+        alike,
+        "Cases with exactly the scores of an earlier one: duplicates, unless scores are coarse.",
+    )
+    yield Finding(
+        "predictions of nothing",
+        n_flat,
+        n_read * annotations.n_cases,
+        flat,
+        "Cases all of whose classes have the same score, which class order or chance will rank.",
+    )
+
+
+def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"]:
+    """Return a number for every row that two share if, and with all but certainty only if, their scores are equal."""
+    out = np.zeros(len(scores), np.uint64)
+    for column in scores.T:
+        out = hash_array(out ^ np.ascontiguousarray(column + 0.0, np.float64).view(np.uint64))  # + 0.0 makes 0 of −0
+    return out
+
+
+def _is_unrelated(annotations: Annotations, best: Int[np.ndarray, " case"]) -> bool:
+    """Whether first choices are among the annotators' no oftener than those of other cases would be.
+
+    Not said of a classifier that always chooses the same class, nor of fewer than thirty cases.
+    """
+    n_cases, n_classes = annotations.n_cases, annotations.n_classes
+    chosen = np.bincount(best, minlength=n_classes) / n_cases
+    if n_cases < _FEW_CASES or chosen.max() == 1:
+        return False
+    first = annotations.entry_block == 0
+    key = np.unique(annotations.entry_case[first].astype(np.int64) * n_classes + annotations.entry_class[first])
+    named = np.bincount(key % n_classes, minlength=n_classes) / n_cases
+    expected = chosen @ named
+    met = np.isin(np.arange(n_cases) * n_classes + best, key).mean()
+    return bool(expected < 1 and met <= expected + 1.64 * np.sqrt(expected * (1 - expected) / n_cases))

@@ -1,0 +1,75 @@
+"""Classes that are never named, rankings that say nothing, and cases that are alike in all that is said of them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Int, UInt64
+from pandas.util import hash_array
+
+from plausibly.annotations import Annotations
+from plausibly.audit._finding import SHOWN, Finding
+
+_LONG_TIE = 10
+
+
+def of_rankings(annotations: Annotations) -> Iterator[Finding]:
+    n_classes = annotations.n_classes
+    named = np.zeros(n_classes, bool)
+    named[annotations.entry_class] = True
+    never = np.flatnonzero(~named)
+    yield Finding(
+        "classes never named",
+        len(never),
+        n_classes,
+        annotations.classes[never[:SHOWN]].tolist(),
+        "Classes that nobody named of any case: their plausibilities are the prior's.",
+    )
+    sizes, annotation = annotations.block_sizes, annotations.block_annotation
+    empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
+    yield Finding(
+        "annotations of nothing",
+        len(empty),
+        annotations.n_annotations,
+        _places(annotations, annotation[empty[:SHOWN]]),
+        "Annotations that tie all classes, which says nothing about the case.",
+    )
+    long = (sizes > _LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
+    tied = np.unique(annotation[long & (sizes < n_classes)])
+    yield Finding(
+        "extreme ties",
+        len(tied),
+        annotations.n_annotations,
+        _places(annotations, tied[:SHOWN]),
+        f"Annotations that tie four classes or more that are at least half of all, or more than {_LONG_TIE}: "
+        "defaults of a tool, or lists without an order.",
+    )
+
+
+def identical_cases(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
+    said = prints
+    if not annotations.anonymous:
+        said = hash_array(prints) + annotations.annotation_annotator.astype(np.uint64)
+    of_case = np.add.reduceat(hash_array(said), annotations.case_start[:-1])
+    key = annotations.entry_case.astype(np.int64) * annotations.n_classes + annotations.entry_class
+    n_named = np.bincount(np.unique(key) // annotations.n_classes, minlength=annotations.n_cases)
+    eligible = np.flatnonzero(n_named > 1)
+    _, first, inverse = np.unique(of_case[eligible], return_index=True, return_inverse=True)
+    original = eligible[first[inverse]]
+    again = np.flatnonzero(original != eligible)
+    names = annotations.cases
+    return Finding(
+        "identical cases",
+        len(again),
+        len(eligible),
+        [f"{names[original[i]]} = {names[eligible[i]]}" for i in again[:SHOWN]],
+        "Cases that repeat an earlier one in everything that every annotator said, of those in which several classes "
+        "are named: duplicates, unless classes are few and rankings short.",
+    )
+
+
+def _places(annotations: Annotations, rows: Int[np.ndarray, " row"]) -> list[str]:
+    who = annotations.annotators[annotations.annotation_annotator[rows]]
+    return [
+        f"{case} / {annotator}"
+        for case, annotator in zip(annotations.cases[annotations.annotation_case[rows]], who, strict=True)
+    ]

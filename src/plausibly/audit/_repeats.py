@@ -1,0 +1,105 @@
+"""What one annotator said of one case several times, under one name or under two."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import UInt64
+
+from plausibly.annotations import Annotations
+from plausibly.annotations._rows import Rows
+from plausibly.audit._finding import SHOWN, Finding, known_names
+from plausibly.audit._names import numbered_names
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Rows of a long table that repeat or contradict another.
+
+    Parameters
+    ----------
+    n_rows
+        Rows of the table.
+    repeated
+        Case, annotator and class of every row that repeats an earlier or better one, which is kept.
+    unordered
+        Case and annotator of those who named several classes of a case in a table that does not order them.
+    n_annotations
+        Pairs of a case and an annotator.
+    """
+
+    n_rows: int
+    repeated: list[str]
+    unordered: list[str]
+    n_annotations: int
+
+
+def without_repeats(rows: Rows, ranked: bool) -> tuple[Rows, Repeats]:
+    """Leave out rows that repeat another; of two with the same class the better rank is kept.
+
+    Parameters
+    ----------
+    rows
+        Of a long table.
+    ranked
+        Whether the table orders classes.
+    """
+    order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
+    case, annotator = rows.case[order], rows.annotator[order]
+    same = (np.diff(case) == 0) & (np.diff(annotator) == 0)
+    again = np.append(False, same & (np.diff(rows.class_index[order]) == 0))
+    new = np.append(True, ~same)
+    n_classes = np.add.reduceat(~again, np.flatnonzero(new), dtype=np.int64)
+    several = order[new][n_classes > 1] if not ranked else order[:0]
+
+    def name(row: int) -> str:
+        return f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]}"
+
+    repeated = [f"{name(row)} / {rows.classes[rows.class_index[row]]}" for row in np.sort(order[again]).tolist()]
+    repeats = Repeats(len(order), repeated, [name(row) for row in several.tolist()], int(new.sum()))
+    if repeated:
+        kept = np.sort(order[~again])
+        fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
+        rows = replace(rows, **fields)
+    return rows, repeats
+
+
+def of_repeats(
+    annotations: Annotations, repeats: Repeats | None, prints: UInt64[np.ndarray, " annotation"]
+) -> Iterator[Finding]:
+    """Find what one annotator said of one case several times, under one name or under two."""
+    if repeats is not None:
+        yield Finding(
+            "repeated rows",
+            len(repeats.repeated),
+            repeats.n_rows,
+            repeats.repeated,
+            "Rows that repeat the case, annotator and class of another. The better rank was kept here; elsewhere the "
+            "table is refused.",
+        )
+        yield Finding(
+            "several classes without a rank",
+            len(repeats.unordered),
+            repeats.n_annotations,
+            repeats.unordered,
+            "Annotators who name several classes of a case where nothing orders them: read as tied, not as a first and "
+            "a second opinion.",
+        )
+    seconds = numbered_names(known_names(annotations).tolist())
+    who, case = annotations.annotation_annotator, annotations.annotation_case
+    second = np.flatnonzero(np.isin(who, list(seconds))) if not annotations.anonymous else np.array([], np.int64)
+    keys = case.astype(np.int64) * len(annotations.annotators) + who
+    first = np.array([seconds[code] for code in who[second].tolist()], np.int64)
+    wanted = case[second].astype(np.int64) * len(annotations.annotators) + first
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    both = keys[at] == wanted
+    found = second[both]
+    same = int((prints[found] == prints[at[both]]).sum())
+    yield Finding(
+        "repeated annotations",
+        len(found),
+        0 if annotations.anonymous else annotations.n_annotations,
+        [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
+        "Annotations of a case by somebody who, judging by the names, annotated it already; they count as further "
+        f"annotators{f', and {same:,} say the same again' if same else ''}.",
+    )
