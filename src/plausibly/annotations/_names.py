@@ -77,13 +77,7 @@ def is_storable(text: str) -> bool:
 
 
 def check_names(names: np.ndarray, what: str) -> None:
-    """Refuse blank names, and names that differ from others by blanks nobody sees.
-
-    Raises
-    ------
-    AnnotationError
-        If a name is blank, or begins or ends with one.
-    """
+    """Refuse blank names, and names that differ from others by blanks nobody sees."""
     stripped = np.char.strip(names)
     for number in np.flatnonzero(stripped == ""):
         raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")

@@ -189,13 +189,7 @@ class Scores(ByCase):
 
 
 def check_threshold(threshold: object) -> float:
-    """Refuse a threshold that is no finite number.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none.
-    """
+    """Refuse a threshold that is no finite number."""
     number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
     if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
         raise ArgumentError(

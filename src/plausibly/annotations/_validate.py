@@ -20,11 +20,6 @@ def check_columns(annotations: "Annotations") -> None:
     ----------
     annotations
         The :class:`plausibly.Annotations` under construction.
-
-    Raises
-    ------
-    AnnotationError
-        Naming the column that breaks the rule.
     """
     entry, class_index, block = annotations.entry_annotation, annotations.entry_class, annotations.entry_block
     _check_annotations(annotations)

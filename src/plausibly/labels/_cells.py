@@ -47,11 +47,6 @@ def spans_of_tags(tags: list[str]) -> list[tuple[int, int, str]]:
     tags
         ``O``, or ``B-`` (begins) or ``I-`` (inside) and a type. A span that begins with ``I-`` begins there.
 
-    Raises
-    ------
-    ValueError
-        If a tag is none.
-
     Examples
     --------
     >>> spans_of_tags(["B-PER", "I-PER", "O", "B-LOC", "B-LOC"])

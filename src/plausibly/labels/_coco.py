@@ -71,13 +71,7 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
 
 
 def _images(rows: Iterable[Mapping]) -> dict[Any, str]:
-    """Name images by file, or else by id.
-
-    Raises
-    ------
-    AnnotationError
-        If two have one id, or one name.
-    """
+    """Name images by file, or else by id."""
     names: dict[Any, str] = {}
     first: dict[str, Any] = {}
     for image in rows:

@@ -27,13 +27,7 @@ def is_frame(source: object) -> bool:
 
 
 def table_columns(table: object) -> Columns:
-    """Turn a table into columns as :func:`frame_columns`, and refuse what is no table.
-
-    Raises
-    ------
-    AnnotationError
-        If it is no data frame held in memory.
-    """
+    """Turn a table into columns as :func:`frame_columns`, and refuse what is no table."""
     if not is_frame(table):
         raise AnnotationError(f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one")
     return frame_columns(table)
@@ -51,11 +45,6 @@ def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> 
         Any data frame that narwhals knows.
     error
         The class of error to raise.
-
-    Raises
-    ------
-    PlausiblyError
-        If two columns share a name, or one mixes types.
     """
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = _with_index(frame, error)
@@ -165,11 +154,6 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
         The distinct names, as text.
     codes
         For each row an index into them.
-
-    Raises
-    ------
-    PlausiblyError
-        If the column holds anything else, such as fractions.
     """
     if coded := _of_texts(column):
         texts, code = coded

@@ -74,13 +74,7 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
 
 
 def write_counts(annotations: "Annotations", path: Path) -> None:
-    """Write annotations of one class each, by anonymous annotators.
-
-    Raises
-    ------
-    AnnotationError
-        If they are others, or the file cannot hold their names.
-    """
+    """Write annotations of one class each, by anonymous annotators."""
     refuse_names(annotations, "counts")
     sizes = np.diff(annotations.annotation_start)
     for r in np.flatnonzero(sizes > 1):

@@ -44,11 +44,6 @@ def reading(fault: str = "damaged") -> Iterator[None]:
     fault
         What is wrong with a file whose content a library refuses.
 
-    Raises
-    ------
-    FileError
-        In place of any other error.
-
     Examples
     --------
     >>> with reading("no JSON"):
@@ -93,13 +88,7 @@ def many_objects() -> Iterator[None]:
 
 
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:
-    """Return the lower-case suffix of a path, one of those `known`.
-
-    Raises
-    ------
-    FileError
-        If the suffix is none of them.
-    """
+    """Return the lower-case suffix of a path, one of those `known`."""
     suffix = path.suffix.lower()
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
@@ -107,26 +96,14 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
 
 
 def check_path(path: object, what: str = "the name of a file") -> None:
-    """Refuse what is no path.
-
-    Raises
-    ------
-    ArgumentError
-        Saying what is needed instead.
-    """
+    """Refuse what is no path."""
     if not isinstance(path, str | os.PathLike):
         given = " ".join(repr(path).split())[:60]
         raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
 
 
 def check_not_empty(path: Path) -> None:
-    """Refuse a file that does not exist, cannot be opened or holds nothing but blanks.
-
-    Raises
-    ------
-    FileError
-        If so.
-    """
+    """Refuse a file that does not exist, cannot be opened or holds nothing but blanks."""
     with reading(), path.open("rb") as file:
         head = file.read(2**20)
         if not head or (head.isspace() and not file.read(1)):
@@ -134,13 +111,7 @@ def check_not_empty(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file, with or without a byte order mark.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, is empty or is not UTF-8.
-    """
+    """Read a UTF-8 text file, with or without a byte order mark."""
     check_not_empty(path)
     with reading():
         return path.read_bytes().decode().removeprefix("\ufeff")
@@ -197,13 +168,7 @@ def read_json(path: Path) -> object:
 
 
 def parse_json(text: str, what: str) -> object:
-    """Read JSON strictly; ``what`` names the text in errors.
-
-    Raises
-    ------
-    FileError, AnnotationError
-        As :func:`read_json`.
-    """
+    """Read JSON strictly; ``what`` names the text in errors."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

@@ -83,11 +83,6 @@ def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
         The column beside ``case`` and ``annotator``: ``"class"`` or ``"score"``.
     more
         Columns of which there may be one.
-
-    Raises
-    ------
-    AnnotationError
-        If a column is absent or there under two names, there are no rows, or a cell is missing.
     """
     found = {}
     for name in ("case", "annotator", what):
@@ -143,13 +138,7 @@ def _match(
 
 
 def rank_of(columns: Columns) -> np.ndarray:
-    """Return a number per row, smaller is better: the rank, the negative confidence, or 0 where there is neither.
-
-    Raises
-    ------
-    AnnotationError
-        If a cell is no finite number, or a rank below 1.
-    """
+    """Return a number per row, smaller is better: the rank, the negative confidence, or 0 where there is neither."""
     name = next((name for name in ORDERINGS if name in columns), None)
     if name is None:
         return np.zeros(len(columns["case"]), dtype=np.int8)
@@ -168,13 +157,7 @@ def rank_of(columns: Columns) -> np.ndarray:
 
 
 def numbers_of(columns: Columns, name: str) -> np.ndarray:
-    """Read a column of a long table as float64.
-
-    Raises
-    ------
-    AnnotationError
-        If a cell is no number, or one that float64 would round.
-    """
+    """Read a column of a long table as float64."""
     values, bad = to_floats(columns[name])
     if bad is not None:
         shown = cell(columns[name], bad)
@@ -228,13 +211,7 @@ def write_table(pieces: Iterable[pd.DataFrame], path: Path) -> None:
 
 
 def refuse_names(annotations: "Annotations", what: str) -> None:
-    """Refuse annotations with names of annotators, which a format cannot hold.
-
-    Raises
-    ------
-    AnnotationError
-        If they have some.
-    """
+    """Refuse annotations with names of annotators, which a format cannot hold."""
     if not annotations.anonymous:
         raise AnnotationError(
             f"{what} hold no names of annotators, and these have some; write a table or rankings, or forget the names "
@@ -252,13 +229,7 @@ def is_of_scores(names: Iterable[str]) -> bool:
 
 
 def is_long(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table.
-
-    Raises
-    ------
-    AnnotationError
-        If they would be but for capitals or blanks.
-    """
+    """Whether these are the columns of a long table."""
     names = list(names)
     if MARKS & set(names):
         return True

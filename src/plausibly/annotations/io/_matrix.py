@@ -49,13 +49,7 @@ class Matrix:
     columns: list[str] | None
 
     def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
-        """Put the columns in the order of `classes`.
-
-        Raises
-        ------
-        PlausiblyError
-            If a class has no column, a column no class, or their numbers differ.
-        """
+        """Put the columns in the order of `classes`."""
         if self.columns is None:
             if self.values.shape[1] != len(classes):
                 raise error(
@@ -123,24 +117,12 @@ def read_matrix(
 
 
 def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
-    """Take a data frame or an array as a matrix.
-
-    Raises
-    ------
-    PlausiblyError
-        If it is no matrix of numbers.
-    """
+    """Take a data frame or an array as a matrix."""
     return from_frame(source, error, classes) if is_frame(source) else from_array(source, error)
 
 
 def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
-    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is no header, unless of classes.
-
-    Raises
-    ------
-    PlausiblyError
-        If a cell is missing or no number.
-    """
+    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is no header, unless of classes."""
     matrix = _joined([frame_columns(frame, error)], error, classes)
     labels = [] if isinstance(frame, pa.Table) else list(frame.columns)
     unnamed = labels == list(range(len(labels))) and (classes is None or set(map(str, labels)) != set(classes))
@@ -148,13 +130,7 @@ def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | No
 
 
 def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
-    """Take an array, or nested lists, as a matrix.
-
-    Raises
-    ------
-    PlausiblyError
-        If it is not two-dimensional, does not hold numbers, or some are masked.
-    """
+    """Take an array, or nested lists, as a matrix."""
     if np.ma.is_masked(array):
         raise error("some entries of the array are masked; give a number for every case and class")
     try:

@@ -102,15 +102,7 @@ def case_name(path: Path) -> str:
 
 
 def parse_profile(text: str, suffix: str) -> Profile:
-    """Read the text of a file.
-
-    Raises
-    ------
-    FileError
-        If it is not of the format.
-    AnnotationError
-        If a vote does not fit the alternatives or the suffix.
-    """
+    """Read the text of a file."""
     lines = lines_of(text)
     head, names, start = _header(lines) if text.lstrip().startswith("#") else _old_header(lines)
     n_classes = head.get("NUMBER ALTERNATIVES", len(names))
@@ -254,13 +246,7 @@ def _rows(profiles: dict[str, Profile], classes: np.ndarray | None) -> Rows:
 
 
 def write_preflib(annotations: "Annotations", path: Path, form: str) -> None:
-    """Write one case to a file, or a file for each into a folder.
-
-    Raises
-    ------
-    AnnotationError
-        If the format cannot hold these annotations.
-    """
+    """Write one case to a file, or a file for each into a folder."""
     refuse_names(annotations, "PrefLib's files")
     for name in annotations.classes.tolist():
         if re.search(r"[\r\n]", name):

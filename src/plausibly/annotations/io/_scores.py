@@ -13,13 +13,7 @@ from plausibly.errors import AnnotationError
 
 
 def parse_scores(columns: Columns, anonymous: bool) -> dict[str, Any]:
-    """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`.
-
-    Raises
-    ------
-    AnnotationError
-        If a column or a cell is missing, a score is no number, or an annotator scores a case twice.
-    """
+    """Read the columns of a long table of scores, as fields of :class:`plausibly.annotations.Scores`."""
     anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
     columns = rows_of(columns, "score")
     cases, case = to_codes(columns["case"], "case")

@@ -26,11 +26,6 @@ def labels_as_rankings(
         Names of the columns, if these are persons; every case then has a label, or `missing`, from each.
     missing
         What stands for "no label from this annotator".
-
-    Raises
-    ------
-    AnnotationError
-        If the shape is another one, or numbers of rows or columns and names differ.
     """
     if not is_list(labels):
         raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")

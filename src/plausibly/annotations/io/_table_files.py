@@ -25,13 +25,7 @@ _NO_PARQUET = "no Parquet table or truncated"
 
 
 def header_of(path: Path) -> list[str]:
-    """Return the names of the columns of a file: the first row of text, or Parquet's schema.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, is empty, or is no table.
-    """
+    """Return the names of the columns of a file: the first row of text, or Parquet's schema."""
     return _raw_header(path) if _is_parquet(path) else [unescaped(name) for name in _raw_header(path)]
 
 
@@ -88,11 +82,6 @@ def read_batches(path: Path, *, header: bool = True) -> Iterator[Columns]:
         The file.
     header
         Whether the first row of text names the columns, which otherwise are called "f0", "f1", …
-
-    Raises
-    ------
-    FileError
-        As :func:`read_columns`.
     """
     names = _raw_header(path)
     if _is_parquet(path):
@@ -145,13 +134,7 @@ def _raw_header(path: Path) -> list[str]:
 
 
 def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
-    """Refuse two columns of one name.
-
-    Raises
-    ------
-    PlausiblyError
-        Of the class `error`, if there are.
-    """
+    """Refuse two columns of one name."""
     if again := repeated(names):
         raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return names

@@ -88,13 +88,7 @@ def write_annotations(
 
 
 def find_form(path: Path, form: str | None) -> str:
-    """Return the form that a path and an argument ask for.
-
-    Raises
-    ------
-    ArgumentError
-        If they do not fit.
-    """
+    """Return the form that a path and an argument ask for."""
     suffix = path.suffix.lower()
     forms = {name for names in FORMS.values() for name in names}
     if form is not None and form not in forms:
