@@ -1,11 +1,16 @@
-"""Aggregation models, one file each: NumPyro programs of one case.
+"""Aggregation models, one file each: the NumPyro program of one case and its declaration.
 
-Every program is called as ``model(case, **arguments)`` with a :class:`plausibly.case.Case`, and has a site
-"plausibility" of shape (slot,). Programs of your own with that signature run through the same engines. Programs of
-scores, such as :func:`normal_scores`, are called with a :class:`plausibly.case.ScoredCase`. The exceptions are
-:func:`rasch`, which :func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
-:func:`plausibly.infer_reliability` does: programs of all cases.
+Every program is called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or with a
+:class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). A new
+model is a file like the others, which ends with its :class:`plausibly.Model`, and a line here, which adds it to
+:data:`MODELS`. The exceptions are programs of all cases, which declare nothing: :func:`rasch`, which
+:func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
+:func:`plausibly.infer_reliability` does.
 """
+
+import sys
+
+from plausibly.model import Model
 
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
 from .irn import irn as irn
@@ -16,3 +21,8 @@ from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn
 from .rasch import rasch as rasch
 from .tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce
+
+_files = [sys.modules[value.__module__] for value in vars().values() if callable(value)]
+_declared = [file.model for file in _files if hasattr(file, "model")]
+
+MODELS: dict[str, Model] = {model.name: model for model in sorted(_declared, key=lambda model: model.name)}

@@ -1,12 +1,15 @@
 """Dirichlet-categorical: annotators draw one label each, by plausibility."""
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
-from plausibly.case import Case
+from plausibly.case import Case, Entries
+from plausibly.model import STUTZ, Model
+from plausibly.models.majority_vote import vote
 
 
 def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:
@@ -14,14 +17,14 @@ def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0
 
     .. math:: \lambda \sim \mathrm{Dirichlet}(\alpha), \quad y^r \sim \mathrm{Categorical}(\lambda)
 
-    every label counting :math:`\gamma` times. The posterior is known, see :func:`posterior_concentration`.
+    where every label counts :math:`\gamma` times. The posterior is known, see :func:`posterior_concentration`.
 
     Parameters
     ----------
     case
-        Annotations over slots, each naming exactly one class.
+        Annotations over slots, each of which names one class.
     reliability
-        :math:`\gamma > 0`, how often each label counts.
+        Number of times :math:`\gamma > 0` that each label counts.
 
     References
     ----------
@@ -35,7 +38,27 @@ def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0
 
 
 def posterior_concentration(
-    counts: Float[ArrayLike, "*slot"], concentration: Float[ArrayLike, "*slot"], reliability: float
-) -> Float[ArrayLike, "*slot"]:
+    entries: Entries, concentration: Float[np.ndarray, " slot"], *, reliability: float
+) -> Float[np.ndarray, " slot"]:
     r"""The posterior is :math:`\mathrm{Dirichlet}(\gamma s + \alpha)`, with :math:`s` the label counts."""
-    return reliability * counts + concentration
+    return reliability * entries.totals(vote(entries.position, entries.block_size)) + concentration
+
+
+def label_shares(entries: Entries) -> Float[np.ndarray, " slot"]:
+    """Share of the labels of each case that name the slot's class."""
+    return entries.shares(vote(entries.position, entries.block_size))
+
+
+model = Model(
+    name="dirichlet-categorical",
+    program=dirichlet_categorical,
+    takes="labels",
+    reliability=1.0,
+    concentration=1.0,
+    reliabilities=(1, 2, 3, 5, 10),
+    exact=posterior_concentration,
+    point_estimate=label_shares,
+    replicate="rankings",
+    log_likelihood=True,
+    citations=(("Dirichlet posterior of labels", STUTZ),),
+)

@@ -1,9 +1,11 @@
 """Inverse rank normalisation: a deterministic aggregate of partial rankings."""
 
+import numpy as np
 import numpyro
 from jaxtyping import ArrayLike, Float, Num
 
-from plausibly.case import Case
+from plausibly.case import Case, Entries
+from plausibly.model import STUTZ, Model
 
 
 def inverse_rank(
@@ -14,12 +16,12 @@ def inverse_rank(
     Parameters
     ----------
     position
-        The position :math:`i - 1` of the class's block, 0 for the best.
+        Position :math:`i - 1` of the class's block, 0 for the best.
     block_size
-        How many classes are tied in it.
+        Number of classes that are tied in it.
     ties
-        ``"split"``: a block's weight is shared by its classes, :math:`1 / (i |b_i|)` (Stutz et al. 2025, Eq. 3);
-        ``"full"``: each of them gets :math:`1 / i`, as in that paper's figures and released results.
+        Weight of tied classes. ``"split"``: a block's weight is shared by its classes, :math:`1 / (i |b_i|)` (Stutz et
+        al. 2025, Eq. 3); ``"full"``: each of them gets :math:`1 / i`, as in that paper's figures and released results.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def irn(case: Case, *, ties: str = "split") -> None:
     case
         Annotations over slots.
     ties
-        See :func:`inverse_rank`.
+        Weight of tied classes, see :func:`inverse_rank`.
 
     References
     ----------
@@ -48,3 +50,18 @@ def irn(case: Case, *, ties: str = "split") -> None:
     """
     total = case.counts @ (case.named * inverse_rank(case.rankings.positions, case.block_sizes, ties))
     numpyro.deterministic("plausibility", total / total.sum())
+
+
+def inverse_ranks(entries: Entries, *, ties: str) -> Float[np.ndarray, " slot"]:
+    """Inverse ranks of all cases, summed over annotators, as shares of a case."""
+    return entries.shares(inverse_rank(entries.position, entries.block_size, ties))
+
+
+model = Model(
+    name="irn",
+    program=irn,
+    options={"ties": ("split", "full")},
+    deterministic=True,
+    point_estimate=inverse_ranks,
+    citations=(("inverse rank normalisation", STUTZ),),
+)

@@ -1,9 +1,11 @@
 """Majority vote: the baseline that uncertainty-adjusted evaluation replaces."""
 
+import numpy as np
 import numpyro
 from jaxtyping import Array, ArrayLike, Bool, Float, Num
 
-from plausibly.case import Case
+from plausibly.case import Case, Entries
+from plausibly.model import Model
 
 
 def vote(position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"]) -> Float[ArrayLike, "*entry"]:
@@ -28,3 +30,12 @@ def majority_vote(case: Case) -> None:
     votes = case.counts @ (case.named * vote(case.rankings.positions, case.block_sizes))
     winners: Bool[Array, " slot"] = votes >= votes.max() * (1 - 1e-6)
     numpyro.deterministic("plausibility", winners / winners.sum())
+
+
+def winners(entries: Entries) -> Float[np.ndarray, " slot"]:
+    """Shares of the classes with the most votes, all cases at once."""
+    votes = entries.totals(vote(entries.position, entries.block_size))
+    return entries.normalised((votes >= entries.largest(votes) * (1 - 1e-6)).astype(float))
+
+
+model = Model(name="majority-vote", program=majority_vote, deterministic=True, point_estimate=winners)

@@ -1,4 +1,4 @@
-"""Normal scores: annotators give numbers, scattered about the mean of the case; a threshold makes classes of them."""
+"""Normal scores: annotators give numbers about the mean of the case; a threshold makes two classes of them."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +9,8 @@ from jaxtyping import ArrayLike, Float, Num
 from numpyro.handlers import scale
 from scipy import special
 
-from plausibly.case import NormalInverseGamma, ScoredCase
+from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
+from plausibly.model import STUTZ, Model
 
 
 def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:
@@ -20,19 +21,19 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
        y^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad
        \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
 
-    every score counting :math:`\gamma` times. The posterior is known, see :func:`posterior`.
+    where every score counts :math:`\gamma` times. The posterior is known, see :func:`posterior`.
 
     Parameters
     ----------
     case
         Scores, the threshold :math:`t`, and the prior :math:`(m, \kappa, a, b)`.
     reliability
-        :math:`\gamma > 0`, how often each score counts: the likelihood enters as its power :math:`\gamma`.
+        Number of times :math:`\gamma > 0` that each score counts: the likelihood enters as its power :math:`\gamma`.
 
     Notes
     -----
-    Ordinal scores are taken for numbers, with the distances between their levels. To count the level at the threshold
-    as wholly below, put the threshold halfway to the next level.
+    Ordinal scores are treated as numbers, with the distances between their levels. To count the level at the threshold
+    wholly as below, put the threshold halfway to the next level.
 
     References
     ----------
@@ -66,11 +67,11 @@ def posterior(
     Parameters
     ----------
     prior
-        Of all cases, or of each.
+        Prior of all cases, or of each.
     n, mean, squares
         Number of scores, their mean, and the sum of their squared distances from it.
     reliability
-        :math:`\gamma`.
+        Number of times :math:`\gamma` that each score counts.
 
     Examples
     --------
@@ -134,3 +135,35 @@ def probability_below(of: NormalInverseGamma, threshold: Float[ArrayLike, ""]) -
     """
     sd = np.sqrt(of.scale / of.shape * (1 + 1 / np.asarray(of.strength)))
     return special.stdtr(2 * np.asarray(of.shape), (threshold - np.asarray(of.mean)) / sd)
+
+
+def exact(sums: ScoreSums, prior: NormalInverseGamma, *, reliability: float) -> NormalInverseGamma:
+    """The :func:`posterior` of every case."""
+    return posterior(prior, *sums, reliability)
+
+
+def at_the_scores(sums: ScoreSums, threshold: float) -> Float[np.ndarray, " slot"]:
+    """Plausibilities at the mean and the variance of the scores themselves, the limit of the posterior.
+
+    Where all scores of a case are equal, the class they are in has all the mass.
+    """
+    sd = np.sqrt(sums.squares / sums.n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(sd > 0, (threshold - sums.mean) / sd, np.where(sums.mean <= threshold, np.inf, -np.inf))
+    return np.stack([special.ndtr(z), special.ndtr(-z)], axis=1).ravel()
+
+
+model = Model(
+    name="normal-scores",
+    program=normal_scores,
+    takes="scores",
+    reliability=1.0,
+    reliabilities=(1, 2, 3, 5, 10),
+    exact=exact,
+    point_estimate=at_the_scores,
+    log_likelihood=True,
+    citations=(
+        ("normal model of scores", STUTZ),
+        ("its posterior", "Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution."),
+    ),
+)

@@ -7,6 +7,9 @@ from numpyro.handlers import scale
 
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, StretchedGaps, log_simplex
+from plausibly.model import CARON, STUTZ, Model
+from plausibly.models.plackett_luce_ml import RANKING, update
+from plausibly.models.tempered_plackett_luce import tempered_plackett_luce
 
 
 def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:
@@ -20,11 +23,11 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     case
         Annotations over slots; ``case.concentration`` is :math:`\alpha`.
     reliability
-        :math:`\gamma > 0`. As ``"power"``, every annotation counts :math:`\gamma` times,
+        Trust :math:`\gamma > 0` in the annotators. As ``"power"``, every annotation counts :math:`\gamma` times,
         :math:`p(b \mid \lambda)^\gamma`; as ``"temper"``, annotators draw with weights :math:`\lambda^\gamma`. At
         :math:`\gamma = 1` the two are the same.
     mode
-        ``"power"`` or ``"temper"``.
+        Meaning of reliability, ``"power"`` or ``"temper"``.
 
     Notes
     -----
@@ -46,3 +49,35 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     repeats, sharpness = (reliability, 1.0) if mode == "power" else (1.0, reliability)
     with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=repeats * case.counts):
         numpyro.sample("ranking", PartialPlackettLuce(sharpness * log_weight), obs=case.rankings)
+
+
+def repeats(*, reliability: float, mode: str) -> float:
+    """How often an annotation counts."""
+    return reliability if mode == "power" else 1.0
+
+
+def first_choice(*, reliability: float, mode: str) -> float | None:
+    """The power of the plausibilities by which annotators choose."""
+    return reliability if mode == "temper" else None
+
+
+model = Model(
+    name="plackett-luce",
+    program=plackett_luce,
+    reliability=3.0,
+    concentration=1.0,
+    options={"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore")},
+    reliabilities=(1, 2, 3, 5, 10),
+    gibbs=True,
+    repeats=repeats,
+    first_choice=first_choice,
+    replicate="rankings",
+    update=update,
+    log_likelihood=True,
+    joint=tempered_plackett_luce,
+    citations=(
+        *RANKING,
+        ("its posterior over partial rankings", CARON),
+        ("its posterior over partial rankings", STUTZ),
+    ),
+)

@@ -7,7 +7,17 @@ from jaxtyping import Array, Float
 
 from plausibly.case import Case
 from plausibly.distributions import PartialPlackettLuce
+from plausibly.model import Model
 
+RANKING = tuple(
+    ("Plackett–Luce model of partial rankings", source)
+    for source in (
+        "Plackett (1975), The analysis of permutations, Journal of the Royal Statistical Society C 24.",
+        "Luce (1959), Individual Choice Behavior: A Theoretical Analysis, Wiley.",
+        "Ma, Yi, Tang et al. (2021), Learning-to-rank with partitioned preference: fast estimation for the "
+        "Plackett–Luce model, AISTATS.",
+    )
+)
 _LEAST = 1e-30  # keeps the logarithm of a plausibility that is on its way to zero finite
 
 
@@ -18,13 +28,12 @@ def update(plausibility: Float[Array, " slot"], case: Case) -> Float[Array, " sl
        D_k = \frac{n_k - \partial \log L / \partial \log \lambda_k}{\lambda_k}
 
     with :math:`n_k` the number of times that :math:`k` is named; the likelihood never falls (Hunter 2004, Eq. 5,
-    extended to ties, for which :math:`D_k` is an average over the unknown order). Classes that nobody names go to zero
-    at once.
+    extended to ties, for which :math:`D_k` is an average over the unknown order). Unnamed classes go to zero at once.
 
     Parameters
     ----------
     plausibility
-        The current values.
+        Current values.
     case
         Annotations over slots.
     """
@@ -41,16 +50,32 @@ def update(plausibility: Float[Array, " slot"], case: Case) -> Float[Array, " sl
 
 
 def plackett_luce_ml(case: Case, *, iterations: int = 1000) -> None:
-    """One case, its plausibilities those under which the annotations are most probable.
+    """One case, with the plausibilities under which its annotations are most probable.
 
     Parameters
     ----------
     case
         Annotations over slots.
     iterations
-        Steps of :func:`update`; the engine iterates to convergence instead.
+        Number of steps of :func:`update`; the engine iterates to convergence instead.
     """
     present = case.n_classes > 0
     start = present / present.sum()
     plausibility = jax.lax.fori_loop(0, iterations, lambda _, p: update(p, case), start)
     numpyro.deterministic("plausibility", plausibility)
+
+
+model = Model(
+    name="plackett-luce-ml",
+    program=plackett_luce_ml,
+    deterministic=True,
+    replicate="rankings",
+    update=update,
+    citations=(
+        *RANKING,
+        (
+            "its maximum likelihood",
+            "Hunter (2004), MM algorithms for generalized Bradley–Terry models, Annals of Statistics 32.",
+        ),
+    ),
+)

@@ -1,18 +1,19 @@
 """Probabilistic inverse rank normalisation: a Dirichlet around the inverse ranks."""
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
-from plausibly.case import Case
-
-from .irn import inverse_rank
+from plausibly.case import Case, Entries
+from plausibly.model import STUTZ, Model
+from plausibly.models.irn import inverse_rank, inverse_ranks
 
 
 def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "split") -> None:
-    r"""One case, its inverse ranks taken for fractional label counts.
+    r"""One case, with its inverse ranks as fractional label counts.
 
     .. math::
        \lambda \sim \mathrm{Dirichlet}(\alpha), \quad
@@ -25,9 +26,9 @@ def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "
     case
         Annotations over slots.
     reliability
-        :math:`\gamma > 0`, the number of labels that all annotations of the case together are worth.
+        Number of labels :math:`\gamma > 0` that all annotations of the case together are worth.
     ties
-        See :func:`plausibly.models.irn.inverse_rank`.
+        Weight of tied classes, see :func:`plausibly.models.irn.inverse_rank`.
 
     References
     ----------
@@ -42,7 +43,22 @@ def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "
 
 
 def posterior_concentration(
-    inverse_ranks: Float[ArrayLike, "*slot"], concentration: Float[ArrayLike, "*slot"], reliability: float
-) -> Float[ArrayLike, "*slot"]:
+    entries: Entries, concentration: Float[np.ndarray, " slot"], *, reliability: float, ties: str
+) -> Float[np.ndarray, " slot"]:
     r"""The posterior is :math:`\mathrm{Dirichlet}(\gamma \mathrm{IRN} + \alpha)`."""
-    return reliability * inverse_ranks + concentration
+    return reliability * inverse_ranks(entries, ties=ties) + concentration
+
+
+model = Model(
+    name="prirn",
+    program=prirn,
+    reliability=30.0,
+    concentration=0.01,
+    options={"ties": ("split", "full")},
+    reliabilities=(10, 20, 30, 50, 100),
+    exact=posterior_concentration,
+    zero_concentration=True,
+    point_estimate=inverse_ranks,
+    log_likelihood=True,
+    citations=(("probabilistic inverse rank normalisation", STUTZ),),
+)

@@ -12,11 +12,12 @@ import pytest
 import plausibly as pb
 from plausibly import models
 from plausibly._arviz import HAS_INFERENCE_DATA, Posterior, az, to_groups
-from plausibly.aggregation import CHOICES, MODELS, SETTINGS, find_model
+from plausibly.aggregation import SETTINGS, find_model
 from plausibly.annotations import Annotations
 from plausibly.datasets import published_case
 from plausibly.distributions import PartialPlackettLuce
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.models import MODELS
 
 REFERENCE = json.loads((Path(__file__).parent / "reference" / "published_case.json").read_text())
 LABELS = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
@@ -47,8 +48,14 @@ REFUSED = {
         ArgumentError,
         "there is no model 'plackett': choose from dirichlet",
     ),
-    "a model that is no model": (RANKED, 3, {}, ArgumentError, "model must be a name or a NumPyro program, but 3"),
-    "no model": (RANKED, None, {}, ArgumentError, "model must be a name or a NumPyro program, but None"),
+    "a model that is no model": (
+        RANKED,
+        3,
+        {},
+        ArgumentError,
+        "model must be a name, a Model or a NumPyro program, but 3",
+    ),
+    "no model": (RANKED, None, {}, ArgumentError, "model must be a name, a Model or a NumPyro program, but None"),
     "a program without a case": (
         RANKED,
         lambda: None,
@@ -125,45 +132,45 @@ REFUSED = {
         "prirn",
         {"mode": "power"},
         ArgumentError,
-        "prirn by engine 'exact' has no use for mode='power': leave it out",
+        "prirn by engine 'exact' does not accept mode='power': leave it out",
     ),
-    "ties for Plackett-Luce": (RANKED, "plackett-luce", {"ties": "full"}, ArgumentError, "has no use for ties='full'"),
-    "unranked for PrIRN": (RANKED, "prirn", {"unranked": "ignore"}, ArgumentError, "has no use for unranked='ignore'"),
+    "ties for Plackett-Luce": (RANKED, "plackett-luce", {"ties": "full"}, ArgumentError, "does not accept ties='full'"),
+    "unranked for PrIRN": (RANKED, "prirn", {"unranked": "ignore"}, ArgumentError, "does not accept unranked='ignore'"),
     "reliability for IRN": (
         RANKED,
         "irn",
         {"reliability": 1},
         ArgumentError,
-        r"irn by engine 'point' has no use for reliability=1.*\(its arguments: ties\)",
+        r"irn by engine 'point' does not accept reliability=1.*\(its arguments: ties\)",
     ),
     "draws for a point": (
         RANKED,
         "majority-vote",
         {"draws": 10},
         ArgumentError,
-        r"has no use for draws=10.*\(its arguments: none\)",
+        r"does not accept draws=10.*\(its arguments: none\)",
     ),
-    "chains for ML": (RANKED, "plackett-luce-ml", {"chains": 2}, ArgumentError, "engine 'ml' has no use for chains=2"),
+    "chains for ML": (RANKED, "plackett-luce-ml", {"chains": 2}, ArgumentError, "engine 'ml' does not accept chains=2"),
     "warm-up of exact draws": (
         RANKED,
         "prirn",
         {"warmup": 100},
         ArgumentError,
-        "engine 'exact' has no use for warmup=100",
+        "engine 'exact' does not accept warmup=100",
     ),
     "ties for a program without": (
         RANKED,
         models.plackett_luce,
         {"ties": "full"},
         ArgumentError,
-        "has no use for ties='full'",
+        "does not accept ties='full'",
     ),
     "rankings for single labels": (
         RANKED,
         "dirichlet-categorical",
         {},
         AnnotationError,
-        "one label per annotation, but case 'p', annotator 'ann' names 3: use prirn or plackett-luce",
+        "one label per annotation, but case 'p', annotator 'ann' names 3: use a model of partial rankings",
     ),
 }
 REFUSED |= {
@@ -333,7 +340,15 @@ def test_defaults_and_the_table_of_models():
     assert SETTINGS == {"draws": 250, "chains": 4, "warmup": 300}
     for name, known in MODELS.items():
         assert find_model(name) is known
-        assert known.arguments.keys() <= {"reliability", "concentration", *CHOICES, "threshold", "prior"}
+        assert known.arguments.keys() <= {
+            "reliability",
+            "concentration",
+            "mode",
+            "unranked",
+            "ties",
+            "threshold",
+            "prior",
+        }
     partial = find_model(functools.partial(models.plackett_luce, mode="temper"))
     assert partial.arguments["mode"] == "temper"
     assert partial.arguments["reliability"] == 1.0

@@ -710,7 +710,7 @@ CALLS = {
     "class named like the remainder": (
         lambda _: aggregate(Annotations.from_counts([[1]], classes=["(remainder)"])),
         AnnotationError,
-        "a class is named '(remainder)', which in a posterior stands for the classes that nobody named; rename it",
+        "a class is named '(remainder)', which in a posterior stands for the unnamed classes; rename it",
     ),
     "ragged array": (
         lambda _: read_predictions([[1, 2, 3], [1]], KNOWN),

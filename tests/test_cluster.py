@@ -474,7 +474,7 @@ def test_what_is_no_scheduler(annotations, tmp_path):
     pb.write_annotations(annotations, tmp_path / "a.json")
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 2
-    assert "--infer-reliability has no use for --dask tcp://127.0.0.1:9" in " ".join(result.output.split())
+    assert "--infer-reliability does not accept --dask tcp://127.0.0.1:9" in " ".join(result.output.split())
 
 
 def test_closed_clients_and_those_that_do_not_wait(cluster):

@@ -298,8 +298,8 @@ def test_positions_are_not_people():
 AGGREGATED = {
     "a model without": ({"model": "prirn"}, "under model='plackett-luce' alone, but 'prirn'"),
     "power": ({"mode": "power"}, "no probability of the annotations"),
-    "ties": ({"ties": "full"}, "has no use for ties='full'"),
-    "an engine": ({"engine": "nuts"}, "has no use for engine='nuts'"),
+    "ties": ({"ties": "full"}, "does not accept ties='full'"),
+    "an engine": ({"engine": "nuts"}, "does not accept engine='nuts'"),
 }
 
 

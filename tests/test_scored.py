@@ -214,7 +214,7 @@ REFUSED = {
         SCORES,
         "plackett-luce",
         {},
-        "plackett-luce takes partial rankings, but scores were given: use the model",
+        "plackett-luce takes partial rankings, but scores were given: use a model of scores",
     ),
     "labels": (SCORES, "dirichlet-categorical", {}, "dirichlet-categorical takes partial rankings"),
     "no threshold": (SCORES, "normal-scores", {"threshold": None}, "normal-scores needs a threshold"),
@@ -223,9 +223,9 @@ REFUSED = {
     "no numbers": (SCORES, "normal-scores", {"prior": "0121"}, "prior must be four numbers"),
     "infinite": (SCORES, "normal-scores", {"prior": (0, 1, np.inf, 1)}, "prior must be four numbers"),
     "negative": (SCORES, "normal-scores", {"prior": (0, 1, -2, 1)}, "prior must be four numbers"),
-    "useless": (SCORES, "normal-scores", {"ties": "full"}, "has no use for ties='full'"),
+    "useless": (SCORES, "normal-scores", {"ties": "full"}, "does not accept ties='full'"),
     "engine": (SCORES, "normal-scores", {"engine": "gibbs"}, "normal-scores has the engines auto, exact, nuts"),
-    "threshold of rankings": (SCORES.split(0), "irn", {}, "has no use for threshold=0"),
+    "threshold of rankings": (SCORES.split(0), "irn", {}, "does not accept threshold=0"),
 }
 
 

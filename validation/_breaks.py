@@ -8,13 +8,14 @@ from unittest.mock import patch
 
 import jax.numpy as jnp
 
-from plausibly.aggregation import MODELS, _infer
+from plausibly.aggregation import _infer
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _compilation as _programs
 from plausibly.inference import _scheduling as _chunks
 from plausibly.inference.gibbs import _sweep as _gibbs
 from plausibly.inference.gibbs import _tied_blocks as _ties
 from plausibly.inference.nuts import _sampler
+from plausibly.models import MODELS
 
 
 @dataclass(frozen=True)

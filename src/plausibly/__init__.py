@@ -64,6 +64,7 @@ from plausibly.errors import PredictionError as PredictionError
 from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation import evaluate as evaluate
 from plausibly.evaluation import summary as summary
+from plausibly.model import Model as Model
 from plausibly.model_comparison import compare as compare
 from plausibly.model_comparison import predictive_check as predictive_check
 from plausibly.model_comparison import prior_sensitivity as prior_sensitivity

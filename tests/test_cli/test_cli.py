@@ -193,7 +193,7 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
         (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
         (["--model", "prirn@3", "--model", "prirn"], "--model prirn is there twice"),
         (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),
-        (["--model", "irn", "--mode", "temper"], "none of the models has a use for mode='temper'"),
+        (["--model", "irn", "--mode", "temper"], "none of the models accepts mode='temper'"),
         (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
         (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A is there twice ('a' and 'b')"),
         (["--predictions", "A=nowhere.csv"], "nowhere.csv: the file does not exist; check the path"),
@@ -298,7 +298,7 @@ def test_aggregate_infers_reliability(tmp_path):
         (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one: write --model plackett-luce"),
         (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
         (["--mode", "power"], "no probability of the annotations"),
-        (["--ties", "full"], "--infer-reliability has no use for --ties full"),
+        (["--ties", "full"], "--infer-reliability does not accept --ties full"),
     ],
 )
 def test_aggregate_refuses_to_infer(data, words, text):
@@ -325,7 +325,7 @@ def test_aggregate_with_chains(data, tmp_path):
     ("words", "sentence"),
     [
         (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
-        (["--model", "irn", "--draws", "9"], "has no use for draws=9"),
+        (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
         (["--out", "."], "--out must be a file here, but '.' is a folder"),
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 from scipy import optimize, stats
 
 from plausibly.annotations import Scores
-from plausibly.case import NormalInverseGamma
-from plausibly.inference.exact._scores import Sums, _different, _loss, draw_scores, estimate_prior
+from plausibly.case import NormalInverseGamma, ScoreSums
+from plausibly.inference.exact._scores import _different, _loss, draw_scores, estimate_prior
 from plausibly.models.normal_scores import log_marginal, posterior, probability_below
 from plausibly.random_streams import case_keys
 
@@ -34,12 +34,12 @@ def simulate(n, seed=0, most=7):
 
 
 def test_sums_by_hand():
-    sums = Sums.of(scores_of([[1, 2, 6], [4]]))
+    sums = ScoreSums.of(scores_of([[1, 2, 6], [4]]))
     assert sums.n.tolist() == [3, 1]
     np.testing.assert_allclose(sums.mean, [3, 4])
     np.testing.assert_allclose(sums.squares, [14, 0])
     # Far from zero nothing is lost, and equal scores have no spread at all.
-    assert Sums.of(scores_of([[1e12 + 1, 1e12 + 2], [0.1] * 7])).squares.tolist() == [0.5, 0.0]
+    assert ScoreSums.of(scores_of([[1e12 + 1, 1e12 + 2], [0.1] * 7])).squares.tolist() == [0.5, 0.0]
 
 
 def test_many_scores_give_the_prior_back():
@@ -50,7 +50,7 @@ def test_many_scores_give_the_prior_back():
 def test_the_prior_is_the_optimum():
     """Of the marginal likelihood and the weak assumptions, by another optimiser from another place."""
     scores = simulate(60, seed=1)
-    sums = Sums.of(scores)
+    sums = ScoreSums.of(scores)
 
     def loss(x):
         m, strength, a, b = x[0], *np.exp(x[1:])
@@ -65,7 +65,7 @@ def test_the_prior_is_the_optimum():
 
 
 def test_slopes_are_those_of_the_loss():
-    sums = Sums.of(simulate(30, seed=2))
+    sums = ScoreSums.of(simulate(30, seed=2))
     for x in np.random.default_rng(0).normal(size=(5, 4)):
         assert optimize.check_grad(lambda x: _loss(x, sums)[0], lambda x: _loss(x, sums)[1], x) < 1e-3
 
@@ -102,14 +102,14 @@ def test_what_leaves_the_prior_open_gives_one_all_the_same(what):
     assert scores.score.min() - 1e-15 <= found.mean <= scores.score.max() + 1e-15
     # A threshold far above all scores is one that scores are likely to stay below.
     threshold = scores.score.max() + 20 * max(np.ptp(scores.score), 1)
-    assert (probability_below(posterior(found, *Sums.of(scores)), threshold) > 0.9).all()
+    assert (probability_below(posterior(found, *ScoreSums.of(scores)), threshold) > 0.9).all()
 
 
 def test_scores_that_agree_are_as_good_as_their_rounding():
     """Whole numbers that all agree leave a spread of rounding: certain on both sides of a threshold halfway."""
     found = estimate_prior(scores_of([[1.0] * 5, [2.0] * 5, [4.0] * 5]))
     assert found.scale / found.shape == pytest.approx(1 / 12, rel=1e-6)
-    below = probability_below(posterior(found, *Sums.of(scores_of([[1.0] * 5, [2.0] * 5]))), 1.5)
+    below = probability_below(posterior(found, *ScoreSums.of(scores_of([[1.0] * 5, [2.0] * 5]))), 1.5)
     assert below[0] > 0.9
     assert below[1] < 0.1
 

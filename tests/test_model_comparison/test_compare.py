@@ -488,9 +488,9 @@ def normal_scores(case):
         ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),
         ({"prirn": (3, 30)}, {"folds": True}, "folds must be a whole number"),
         ({"prirn": (3, 30)}, {"seed": -1}, "seed must be a whole number"),
-        ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models has a use for mode='temper'"),
+        ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models accepts mode='temper'"),
         ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to the whole comparison"),
-        ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* has no use for reliability=3"),
+        ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* does not accept reliability=3"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(models, given, sentence):

@@ -12,6 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
 from plausibly import plots
+from plausibly.aggregation import run_label
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.plots._style import COLOURS, spread
@@ -210,7 +211,7 @@ def swept():
     def run(model, reliability, draws):
         values = xr.DataArray(draws, dims=("classifier", "draw"), coords=classifier)
         results = xr.Dataset({"top1_accuracy": values, "top1_accuracy_point": ("classifier", [0.5, 0.75])})
-        return Run(model, reliability, results, None, None, {})
+        return Run(run_label(model, reliability), model, reliability, results, None, None, {})
 
     low, high = [[0.6, 0.6, 0.6, 0.2], [0.4, 0.4, 0.4, 0.6]], [[0.5, 0.5, 0.5, 0.5], [0.75, 0.75, 0.75, 0.5]]
     runs = run("prirn", 100.0, high), run("prirn", 1.0, low), run("irn", np.nan, [[0.5], [0.75]])

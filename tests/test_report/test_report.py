@@ -1,6 +1,8 @@
 """The report: its numbers, its names, and that it needs nothing else."""
 
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from urllib.parse import unquote
@@ -21,7 +23,7 @@ from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._references import references
 from plausibly.report._summary import sentences
-from plausibly.sweeps import Run, Sweep
+from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"
 
@@ -206,7 +208,7 @@ def with_chains(swept, failed):
         },
         coords={"case": cases},
     )
-    sampled = Run(run.model, run.reliability, run.results, convergence, run.excerpt, run.attrs)
+    sampled = replace(run, convergence=convergence, worst=None, choices=None, subgroups=None)
     return Sweep(swept.annotations, (sampled, *swept.runs[1:]))
 
 
@@ -503,7 +505,8 @@ def test_what_to_cite_depends_on_what_was_used(swept):
     assert any("Stutz" in source for source in exact.values())
     assert not any("Plackett" in source for source in exact.values())
     run = swept.runs[0]
-    changed = Run("plackett-luce", 3.0, run.results, run.convergence, run.excerpt, {**run.attrs, "engine": "nuts"})
+    declaration = json.dumps({"citations": pb.models.MODELS["plackett-luce"].citations})
+    changed = replace(run, attrs={"engine": "nuts", "declaration": declaration})
     sources = " ".join(source for _, source in references(Sweep(swept.annotations, (changed,))))
     assert all(name in sources for name in ("Plackett", "Luce (1959)", "Hoffman", "Betancourt", "Caron"))
 

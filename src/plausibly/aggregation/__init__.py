@@ -1,18 +1,27 @@
 """From annotations to a posterior over plausibilities.
 
-``_catalogue`` has the models by name and what each of them takes. ``_settle`` checks that a model, its arguments and
-annotations go together, and computes nothing. ``_expected`` is what needs no draws: point estimates, exact posteriors,
-and where the slots of a model lie. ``_infer`` runs an engine on annotations, whether of all cases or of a shard, and
-judges its convergence. ``_aggregate`` is the front door, which divides the work and says what it did.
+``_registry`` finds models by name, declaration or program. ``_arguments`` checks that a model, its arguments and
+annotations go together, and computes nothing. ``_layout`` is what needs no draws: slots, point estimates, exact
+posteriors. ``_infer`` runs an engine on annotations, all of them or a shard, and judges its convergence. ``_aggregate``
+is the front door, which divides the work and describes the result. ``_variants`` are the runs of several models.
 """
 
 from plausibly.aggregation._aggregate import aggregate as aggregate
 from plausibly.aggregation._aggregate import refit as refit
+from plausibly.aggregation._arguments import Settled as Settled
+from plausibly.aggregation._arguments import declared as declared
 from plausibly.aggregation._arguments import settle as settle
-from plausibly.aggregation._point_estimates import expected_plausibility as expected_plausibility
-from plausibly.aggregation._registry import CHOICES as CHOICES
-from plausibly.aggregation._registry import MODELS as MODELS
+from plausibly.aggregation._layout import expected_plausibility as expected_plausibility
 from plausibly.aggregation._registry import SETTINGS as SETTINGS
-from plausibly.aggregation._registry import Model as Model
+from plausibly.aggregation._registry import AnyModel as AnyModel
+from plausibly.aggregation._registry import accepted as accepted
 from plausibly.aggregation._registry import find_model as find_model
-from plausibly.aggregation._registry import takes as takes
+from plausibly.aggregation._registry import is_built_in as is_built_in
+from plausibly.aggregation._variants import PlannedRun as PlannedRun
+from plausibly.aggregation._variants import Variant as Variant
+from plausibly.aggregation._variants import Variants as Variants
+from plausibly.aggregation._variants import parse_variant as parse_variant
+from plausibly.aggregation._variants import parse_variants as parse_variants
+from plausibly.aggregation._variants import plan_runs as plan_runs
+from plausibly.aggregation._variants import read_variants as read_variants
+from plausibly.aggregation._variants import run_label as run_label

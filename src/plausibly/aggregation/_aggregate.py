@@ -1,7 +1,6 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from os import PathLike
@@ -10,26 +9,25 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly._progress import Progress
 from plausibly.aggregation._arguments import settle
-from plausibly.aggregation._infer import check_shares, infer_cases
+from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
-from plausibly.aggregation._point_estimates import lay_out
-from plausibly.aggregation._scores import aggregate_scores
+from plausibly.aggregation._layout import lay_out
+from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.annotations import Annotations, Scores
 from plausibly.cluster import Cluster, Once
 from plausibly.errors import ArgumentError, FileError, reason
-from plausibly.fingerprint import code_digest, versions_text
-from plausibly.inference import Program
-from plausibly.posterior import check_path, load, save, slots_of
+from plausibly.fingerprint import code_digest
+from plausibly.posterior import check_path, load, save
 from plausibly.posterior._joined import aggregate_in_shards
 from plausibly.posterior._shards import check_shard, write_whole
-from plausibly.random_streams import case_keys
+
+_INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
 
 def aggregate(
     annotations: Annotations | Scores,
-    model: str | Callable[..., None] = "plackett-luce",
+    model: AnyModel = "plackett-luce",
     *,
     reliability: float | Literal["infer"] | None = None,
     mode: Literal["power", "temper"] | None = None,
@@ -48,6 +46,7 @@ def aggregate(
     shard: int = 2000,
     fresh: bool = False,
     scheduler: Any = None,
+    **options: Any,
 ) -> Posterior:
     r"""Infer the plausibilities of every case from its annotations.
 
@@ -57,26 +56,29 @@ def aggregate(
         N cases over K classes, or scores of N cases.
     model
         ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
-        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a NumPyro program
-        of one case, see :mod:`plausibly.models`.
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a
+        :class:`plausibly.Model` of your own, or a NumPyro program of one case, see :mod:`plausibly.models`. A program
+        without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate is the
+        mean of the draws.
     reliability
-        :math:`\gamma > 0`, how far the annotators are trusted. By default 3 for Plackett-Luce, 30 for PrIRN, 1 else.
-        ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which can do more.
+        Trust :math:`\gamma > 0` in the annotators. By default that of the model: 3 for Plackett-Luce, 30 for PrIRN, 1
+        else. ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which has more options.
     mode
-        Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the default), or annotators draw with
-        weights :math:`\lambda^\gamma` (``"temper"``).
+        Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
+        default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
     unranked
-        Plackett-Luce: the classes that nobody named in a case are together one class (``"lumped"``, the default), m
-        classes (``"exact"``), or do not exist (``"ignore"``). Under ``"temper"`` they compete as one class with weight
-        :math:`\lambda^\gamma` in either case, and ``"exact"`` concerns the prior alone.
+        Treatment of the unnamed classes of a case in Plackett-Luce: together they are one class (``"lumped"``, the
+        default), m classes (``"exact"``), or they do not exist (``"ignore"``). Under ``"temper"`` they compete as one
+        class with weight :math:`\lambda^\gamma` in either case, and ``"exact"`` concerns the prior alone.
     ties
-        PrIRN and IRN: tied classes share a rank's weight (``"split"``, the default) or each get it (``"full"``).
+        Weight of tied classes in PrIRN and IRN: they share a rank's weight (``"split"``, the default) or each get it
+        (``"full"``).
     concentration
         Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
     threshold
-        Scores: the two classes are scores up to it and scores above it. There is no default.
+        Threshold between the two classes of scores: scores up to it, and scores above it. There is no default.
     prior
-        Scores: :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases share, see
+        Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
         :class:`plausibly.case.NormalInverseGamma`. By default those of the greatest marginal likelihood of all scores,
         each of which counts once, whatever the reliability.
     draws, chains, warmup
@@ -84,14 +86,16 @@ def aggregate(
         Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
         last of every three sweeps, of more at a reliability above 3.
     engine
-        ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for Plackett-Luce by
-        ``"power"`` with a whole reliability, ``"ml"`` for maximum likelihood. ``"auto"`` takes the first of these that
-        the model has; of Plackett-Luce by ``"power"`` it draws exactly those cases whose annotators all agree on what
-        was left at each of their draws, for example because each of them names one class, and the others by NUTS.
+        Engine: ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for
+        Plackett-Luce by ``"power"`` with a whole reliability, ``"point"`` and ``"ml"`` for models without draws.
+        ``"auto"`` draws exactly where the posterior is known. In Plackett-Luce by ``"power"`` it is known of those
+        cases whose annotators all agree on what was left at each of their draws, for example because each of them names
+        one class; ``"auto"`` samples the others by Gibbs at whole reliabilities up to 10 (beyond, its sweeps mix too
+        slowly), else by NUTS, like all other models.
     seed
-        Of all random numbers. Every case has its own, derived from the seed and the case's name.
+        Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress
-        Show bars.
+        Whether to show bars.
     out
         A file to write the posterior to, in shards of cases, so that memory for draws is bounded by a shard and nothing
         is lost: after an interruption, the same call goes on with the shards that are finished, which it keeps beside
@@ -107,11 +111,15 @@ def aggregate(
         the same packages as this process, and not its disk. The file ends with the same bytes however many they are,
         and whichever of them are lost on the way. Without ``out``, all draws are returned in memory.
 
+    options
+        Options that a model of your own declares.
+
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
         See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
-        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0.
+        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0;
+        the attribute ``exact`` says how many cases have such draws.
         ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
         of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
         beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
@@ -120,7 +128,7 @@ def aggregate(
     Raises
     ------
     ArgumentError
-        If an argument is out of range, or the model has no use for it.
+        If an argument is out of range, or the model does not accept it.
     AnnotationError
         If the annotations are not of the kind that the model takes.
     FileError
@@ -139,68 +147,41 @@ def aggregate(
     >>> posterior["posterior"]["plausibility"].mean(("chain", "draw")).astype(float).values.round(1).tolist()
     [0.6, 0.4, 0.8, 0.2]
     """
-    settings: dict[str, Any] = {"draws": draws, "chains": chains, "warmup": warmup}
+    given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
+    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
     if isinstance(reliability, str) and reliability == "infer":
         check_inferable(model, mode)
-        useless = {"ties": ties, "threshold": threshold, "prior": prior, "engine": None if engine == "auto" else engine}
-        for key, value in useless.items():
-            if value is not None:
-                raise ArgumentError(f"reliability='infer' has no use for {key}={value!r}: leave it out.")
-        for key, value in {"out": out, "scheduler": scheduler}.items():
-            if value is not None:
-                raise ArgumentError(
-                    f"reliability='infer' makes one model of all cases, which comes in no shards, but {key} was given: "
-                    "leave it out, and save the posterior afterwards."
-                )
-        wanted = {"unranked": unranked, "concentration": concentration} | settings
-        wanted = {key: value for key, value in wanted.items() if value is not None}
-        return infer_reliability(annotations, **wanted, seed=seed, progress=progress)
-    given = {"reliability": reliability, "mode": mode, "unranked": unranked, "ties": ties}
-    given |= {"concentration": concentration, "threshold": threshold, "prior": prior} | settings
-    automatic = engine == "auto"
-    name, known, engine, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
-    described = _described(name, engine, seed, arguments)
-    if isinstance(annotations, Scores):
-        if scheduler is not None:
+        given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
+        given = {key: value for key, value in given.items() if value is not None and key != "mode"}
+        for key in given.keys() - _INFERRED:
             raise ArgumentError(
-                f"{name} makes one model of all scores, which comes in no shards, but scheduler was given: "
-                "leave it out."
+                f"reliability='infer' makes one model of all cases, which does not accept {key}={given[key]!r}: leave "
+                "it out, and save the posterior afterwards if need be."
             )
-        static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
-        keys = case_keys(int(seed), annotations.cases)
-        with Progress(progress) as bars:
-            program = Program(known.program, static)
-            found = aggregate_scores(annotations, program, engine, arguments, keys, described, bars)
-        if not isinstance(model, str):
-            check_shares(name, annotations, slots_of(found), found["posterior"]["plausibility"].values)
-        if out is None:
-            return found
-        # Cases share a prior, which shards would not; and scores are quick.
-        check_path(out)
-        try:
-            write_whole(partial(save, found), lambda path: Path(out), Path(out).parent)
-        except OSError as error:
-            raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
-        return load(out, lazy=True)
-
-    slots, _ = lay_out(annotations, arguments)
-
+        return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
+    given["reliability"] = reliability
+    settled = settle(annotations, model, engine=engine, seed=seed, **given)
+    slots, _ = lay_out(annotations, settled.arguments)
+    own = not is_built_in(settled.model)
+    described = settled.describe(seed)
     infer = partial(
         infer_cases,
-        model=model if scheduler is None or isinstance(model, str) else Once(model),
-        arguments=arguments,
+        model=Once(model) if own and scheduler is not None else model,
+        arguments=settled.arguments,
         described=described,
-        automatic=automatic,
+        automatic=settled.automatic,
         quantities=len(slots),
     )
+    if isinstance(annotations, Scores):
+        return _of_scores(partial(infer, annotations, progress=progress), settled.model.name, out, scheduler)
     if out is None and scheduler is None:
         return infer(annotations, progress=progress)
     check_shard(shard)
     if out is not None:
         check_path(out)
     program = {}
-    if out is not None and not isinstance(model, str):
-        program = {"program": code_digest(model, f"the program {name}")}
+    if out is not None and own:
+        program = {"program": code_digest(model, f"the program {settled.model.name}")}
     in_shards = partial(
         aggregate_in_shards,
         infer,
@@ -220,33 +201,38 @@ def aggregate(
             return load(path)
 
 
+def _of_scores(infer: Callable[[], Posterior], name: str, out: Any, scheduler: Any) -> Posterior:
+    """Cases share a prior, which shards would not; and scores are quick."""
+    if scheduler is not None:
+        raise ArgumentError(
+            f"{name} makes one model of all scores, which comes in no shards, but scheduler was given: leave it out."
+        )
+    if out is None:
+        return infer()
+    check_path(out)
+    found = infer()
+    try:
+        write_whole(partial(save, found), lambda path: Path(out), Path(out).parent)
+    except OSError as error:
+        raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
+    return load(out, lazy=True)
+
+
 def refit(
-    annotations: Annotations,
-    model: str | Callable[..., None],
-    *,
-    engine: str = "auto",
-    seed: int,
-    progress: bool,
-    **given: Any,
+    annotations: Annotations, model: AnyModel, *, engine: str = "auto", seed: int, progress: bool, **given: Any
 ) -> Posterior:
     """As :func:`aggregate`, for draws alone: without log likelihoods, and with the mean of the draws as point estimate.
 
-    These take as long as sampling, and whoever samples thousands of copies of cases has no use for them.
+    These take as long as sampling, and are not needed where thousands of copies of cases are sampled.
     """
-    name, _, used, arguments = settle(annotations, model, engine=engine, seed=seed, **given)
+    settled = settle(annotations, model, engine=engine, seed=seed, **given)
     return infer_cases(
         annotations,
         model=model,
-        arguments=arguments,
-        described=_described(name, used, seed, arguments),
-        automatic=engine == "auto",
-        quantities=len(lay_out(annotations, arguments)[0]),
+        arguments=settled.arguments,
+        described=settled.describe(seed),
+        automatic=settled.automatic,
+        quantities=len(lay_out(annotations, settled.arguments)[0]),
         progress=progress,
         draws_alone=True,
     )
-
-
-def _described(name: str, engine: str, seed: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    described: dict[str, Any] = {"model": name, "engine": engine, "seed": int(seed)}
-    described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
-    return described | {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}

@@ -1,85 +1,141 @@
 """Whether a model, its arguments and annotations go together, before anything is computed."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from plausibly.aggregation._registry import CHOICES, SETTINGS, Model, find_model, takes
-from plausibly.aggregation._scores import check_prior, refuse_other_kind
+from plausibly._arviz import Posterior
+from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.annotations._scores import check_threshold
+from plausibly.annotations._names import _show
+from plausibly.annotations._scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.fingerprint import versions_text
 from plausibly.inference import check_repeats
+from plausibly.model import Model
+from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
 from plausibly.random_streams import check_seed
 
+GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A model, its engine and all its arguments, which go together and with the annotations.
+
+    Attributes
+    ----------
+    model
+        Declaration of the model.
+    engine
+        Name of the engine.
+    automatic
+        Whether the engine was left to choose, so that cases with a known posterior are drawn exactly.
+    arguments
+        All arguments, with their defaults.
+    """
+
+    model: Model
+    engine: str
+    automatic: bool
+    arguments: Mapping[str, Any]
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether the posterior is known by its draws alone."""
+        return self.engine in ("nuts", "gibbs")
+
+    def describe(self, seed: int) -> dict[str, Any]:
+        """Attributes of the posterior."""
+        model, arguments = self.model, self.arguments
+        described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": int(seed)}
+        described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+        described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
+        return described | {"declaration": json.dumps(declaration(model, model.choice_power(arguments)))}
+
+
+def declaration(model: Model, choice_power: float | None) -> dict[str, Any]:
+    """What a posterior keeps of its model, for those who read it without the model at hand."""
+    kept = {"replicate": model.replicate, "choice_power": choice_power, "reliability": model.reliability}
+    return kept | {"citations": model.citations}
+
+
+def declared(posterior: Posterior) -> dict[str, Any]:
+    """What :func:`declaration` kept in a posterior."""
+    return json.loads(posterior.attrs.get("declaration", "{}"))
+
 
 def settle(
-    annotations: Annotations | Scores,
-    model: str | Callable[..., None],
-    *,
-    engine: str = "auto",
-    seed: int = 0,
-    **given: Any,
-) -> tuple[str, Model, str, dict[str, Any]]:
+    annotations: Annotations | Scores, model: AnyModel, *, engine: str = "auto", seed: int = 0, **given: Any
+) -> Settled:
     """Check everything that :func:`aggregate` checks, and compute nothing.
-
-    Returns
-    -------
-    tuple
-        Name of the model, what is known about it, the engine, and all arguments with their defaults.
 
     Raises
     ------
     ArgumentError, AnnotationError
         As :func:`aggregate` does.
     """
-    of_scores = isinstance(annotations, Scores)
-    known = find_model(model, of_scores)
-    name = model if isinstance(model, str) else getattr(model, "__name__", "program")
-    if isinstance(annotations, Annotations | Scores) and (
-        wrong := refuse_other_kind(name, known.of_scores, annotations)
-    ):
-        raise AnnotationError(wrong)
+    known = find_model(model, isinstance(annotations, Scores))
+    _check_kind(known, annotations)
     if engine != "auto" and engine not in known.engines:
-        raise ArgumentError(f"{name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
-    engine = known.engines[0] if engine == "auto" else engine
-    arguments = _arguments(name, takes(model, engine, of_scores), engine, given)
+        raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
+    used = known.engines[0] if engine == "auto" else engine
+    arguments = _arguments(known, used, given)
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
-            f"{name} needs a threshold, which parts scores into two classes, but none was given: write for example "
-            "threshold=0 (--threshold 0)."
+            f"{known.name} needs a threshold, which divides scores into two classes, but none was given: write for "
+            "example threshold=0 (--threshold 0)."
         )
-    if engine == "gibbs":
-        check_repeats(arguments["reliability"], arguments["mode"])
+    if engine == "auto" and used == "nuts" and _suits_gibbs(known, arguments):
+        used = "gibbs"
+    elif engine == "gibbs":
+        if (power := known.choice_power(arguments)) is not None:
+            raise ArgumentError(
+                "the Gibbs sampler needs annotators who choose by the plausibilities themselves, but here they choose "
+                f"by the power {power:g} of them (mode={arguments.get('mode')!r}): choose engine='nuts'."
+            )
+        check_repeats(known.count(arguments))
     check_seed(seed)
-    _check_annotations(name if isinstance(model, str) else "", annotations)
-    if engine in ("nuts", "gibbs", "ml") and isinstance(annotations, Annotations):
-        _check_sizes(name, annotations)
-    return name, known, engine, arguments
+    if isinstance(annotations, Annotations):
+        _check_annotations(known, annotations)
+        if used in ("nuts", "gibbs", "ml"):
+            _check_sizes(known.name, annotations)
+    return Settled(known, used, engine == "auto", arguments)
 
 
-def _arguments(name: str, taken: Mapping[str, Any], engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in defaults and check; what the model has no use for is an error."""
-    arguments = dict(taken)
+def _suits_gibbs(model: Model, arguments: Mapping[str, Any]) -> bool:
+    if not model.gibbs or model.choice_power(arguments) is not None:
+        return False
+    count = model.count(arguments)
+    return float(count).is_integer() and count <= GIBBS_UP_TO
+
+
+def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in defaults and check; an argument that is not accepted is an error."""
+    arguments = accepted(model, engine)
     for key, value in given.items():
         if value is None:
             continue
-        if key not in taken:
-            what = ", ".join(taken) or "none"
+        if key not in arguments:
             raise ArgumentError(
-                f"{name} by engine {engine!r} has no use for {key}={value!r}: leave it out (its arguments: {what})."
+                f"{model.name} by engine {engine!r} does not accept {key}={value!r}: leave it out (its arguments: "
+                f"{', '.join(arguments) or 'none'})."
             )
-        if key in CHOICES and value not in CHOICES[key]:
-            raise ArgumentError(f"{key} must be one of {', '.join(CHOICES[key])}, but {value!r} was given.")
+        if key in model.options and value not in model.options[key]:
+            values = ", ".join(map(str, model.options[key]))
+            raise ArgumentError(f"{key} must be one of {values}, but {value!r} was given.")
         if key in SETTINGS:
             least = 0 if key == "warmup" else 4 if key == "draws" else 1
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise ArgumentError(f"{key} must be a whole number of at least {least}, but {value!r} was given.")
             value = int(value)
         if key in ("reliability", "concentration"):
-            value = _positive(key, value, zero=key == "concentration" and name == "prirn" and engine == "exact")
+            value = _positive(key, value, key == "concentration" and engine == "exact" and model.zero_concentration)
         if key == "threshold":
             value = check_threshold(value)
         if key == "prior":
@@ -97,28 +153,77 @@ def _positive(key: str, value: Any, zero: bool) -> float:
     return float(value)
 
 
-def _check_annotations(name: str, annotations: Annotations | Scores) -> None:
-    """What a model asks of annotations beyond the rules of the container."""
-    if isinstance(annotations, Scores):
-        return
-    if isinstance(annotations, Annotations) and REMAINDER_NAME in annotations.classes:
-        raise AnnotationError(
-            f"a class is named {REMAINDER_NAME!r}, which in a posterior stands for the classes that nobody named; "
-            f"rename it"
+def check_prior(prior: object) -> list[float]:
+    """Check a prior of the mean and the variance of scores.
+
+    Parameters
+    ----------
+    prior
+        Four numbers, see :class:`plausibly.case.NormalInverseGamma`.
+
+    Raises
+    ------
+    ArgumentError
+        If there are not four, or one is out of range; the last three must be positive.
+
+    Examples
+    --------
+    >>> check_prior((0, 1, 2, 1))
+    [0.0, 1.0, 2.0, 1.0]
+    """
+    values = list(prior) if isinstance(prior, Sequence | np.ndarray) and not isinstance(prior, str) else []
+    numbers = all(isinstance(value, Real | np.number) and not isinstance(value, bool) for value in values)
+    # What lies beyond leaves single precision.
+    good = len(values) == 4 and numbers and abs(values[0]) <= GREATEST and all(1e-30 <= v <= 1e30 for v in values[1:])
+    if not good:
+        raise ArgumentError(
+            f"prior must be four numbers, the mean, of a size of at most {GREATEST:g}, and, between 1e-30 and 1e30, "
+            f"its strength, and the shape and scale of the variance, but {_show(prior)} was given: write for example "
+            "prior=(0, 1, 2, 1), or leave it out to estimate it from the scores."
         )
-    if not isinstance(annotations, Annotations):
+    return [float(value) for value in values]
+
+
+def _names(of_scores: bool) -> str:
+    return ", ".join(name for name, model in MODELS.items() if model.of_scores == of_scores)
+
+
+def _check_kind(model: Model, annotations: Any) -> None:
+    """Refuse scores for a model of rankings, rankings for a model of scores, and anything else."""
+    if not isinstance(annotations, Annotations | Scores):
         raise ArgumentError(
             f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
             "build one with read_annotations or Annotations.from_…."
         )
-    if name == "dirichlet-categorical":
-        named = np.diff(annotations.annotation_start)
-        if (named != 1).any():
-            worst = int((named != 1).argmax())
-            raise AnnotationError(
-                f"{name} takes one label per annotation, but {_whose(annotations, worst)} names {named[worst]}: "
-                "use prirn or plackett-luce, which take partial rankings."
-            )
+    if isinstance(annotations, Scores) and not model.of_scores:
+        raise AnnotationError(
+            f"{model.name} takes partial rankings, but scores were given: use a model of scores ({_names(True)}) with "
+            "a threshold, or make labels of them by Scores.split(threshold)."
+        )
+    if model.of_scores and not isinstance(annotations, Scores):
+        raise AnnotationError(
+            f"{model.name} takes scores, but partial rankings of {annotations.n_classes} classes were given: read "
+            "scores from a table with the columns case, annotator and score, or choose a model of rankings "
+            f"({_names(False)})."
+        )
+
+
+def _check_annotations(model: Model, annotations: Annotations) -> None:
+    """What a model asks of annotations beyond the rules of the container."""
+    if REMAINDER_NAME in annotations.classes:
+        raise AnnotationError(
+            f"a class is named {REMAINDER_NAME!r}, which in a posterior stands for the unnamed classes; rename it"
+        )
+    named = np.diff(annotations.annotation_start)
+    if model.takes == "labels" and (named != 1).any():
+        worst = int((named != 1).argmax())
+        case = annotations.cases[annotations.annotation_case[worst]]
+        annotator = annotations.annotators[annotations.annotation_annotator[worst]]
+        raise AnnotationError(
+            f"{model.name} takes one label per annotation, but case {str(case)!r}, annotator {str(annotator)!r} names "
+            f"{named[worst]}: use a model of partial rankings "
+            f"({', '.join(name for name, other in MODELS.items() if other.takes == 'rankings')})."
+        )
 
 
 # More classes in a case than a few thousand, and what samplers hold of it fills the memory.
@@ -132,14 +237,9 @@ def _check_sizes(name: str, annotations: Annotations) -> None:
     blocks = np.bincount(annotations.annotation_case, per_annotation, annotations.n_cases)
     worst = int((slots * blocks).argmax())
     if slots[worst] * blocks[worst] > _LARGEST:
+        exact = ", ".join(other.name for other in MODELS.values() if other.exact and other.takes == "rankings")
         raise AnnotationError(
             f"{name} is for cases of up to about a thousand named classes, but in case "
             f"{str(annotations.cases[worst])!r} annotators name {slots[worst]:,} of them in {int(blocks[worst]):,} "
-            "blocks: use prirn, or merge classes."
+            f"blocks: use a model with an exact posterior ({exact}), or merge classes."
         )
-
-
-def _whose(annotations: Annotations, annotation: int) -> str:
-    case = annotations.cases[annotations.annotation_case[annotation]]
-    annotator = annotations.annotators[annotations.annotation_annotator[annotation]]
-    return f"case {str(case)!r}, annotator {str(annotator)!r}"

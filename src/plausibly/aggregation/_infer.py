@@ -1,41 +1,81 @@
 """From annotations, all or those of a shard, to their posterior: what runs, once everything is settled."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Array, Float, Key
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._point_estimates import exact_posterior, lay_out, point_estimate
-from plausibly.aggregation._registry import MODELS, SETTINGS, find_model
+from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
+from plausibly.aggregation._registry import SETTINGS, AnyModel, find_model, is_built_in
 from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
 from plausibly.errors import ArgumentError
 from plausibly.inference import (
     MAX_TREE_DEPTH,
     THINNING,
     Program,
+    bucket_scores,
     dirichlet,
     dirichlet_tree,
+    draw_scores,
+    estimate_prior,
     gibbs,
     log_likelihood,
     nested_cases,
     no_trajectories,
+    normal_log_likelihood,
     nuts,
     sweeps_per_draw,
 )
+from plausibly.model import Model
+from plausibly.models.normal_scores import probability_below
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys
 
 
+@dataclass
+class _Work:
+    """All that an engine is given."""
+
+    model: Model
+    program: Program
+    observed: Annotations | Scores
+    labels: Annotations
+    slots: Slots
+    prior: Any
+    arguments: Mapping[str, Any]
+    keys: Key[Array, " case"]
+    bars: Progress
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        return self.model.numeric(self.arguments)
+
+    def settings(self, *names: str) -> dict[str, int]:
+        return {name: self.arguments[name] for name in names}
+
+
+@dataclass
+class _Drawn:
+    """What an engine returns."""
+
+    plausibility: Float[np.ndarray, "chain draw slot"]
+    statistics: dict[str, np.ndarray] | None = None  # None of independent draws
+    attrs: dict[str, Any] = field(default_factory=dict)
+    by_case: dict[str, np.ndarray] | None = None  # mean and variance of scores
+    certainty: Float[np.ndarray, " case"] | None = None
+
+
 def infer_cases(
-    annotations: Annotations,
+    observed: Annotations | Scores,
     *,
-    model: str | Callable[..., None],
+    model: AnyModel,
     arguments: Mapping[str, Any],
     described: Mapping[str, Any],
     automatic: bool,
@@ -47,51 +87,28 @@ def infer_cases(
 
     It may do so in another process, so all arguments can be sent there.
     """
-    known = find_model(model)
-    name, engine = described["model"], described["engine"]
-    described = dict(described)
-    keys = case_keys(described["seed"], annotations.cases)
+    scores = observed if isinstance(observed, Scores) else None
+    known = find_model(model, scores is not None)
+    engine, described = described["engine"], dict(described)
+    labels = observed if scores is None else scores.split(arguments["threshold"])
+    slots, prior = lay_out(observed, arguments)
+    if scores is not None:
+        given = arguments["prior"]
+        prior = estimate_prior(scores) if given is None else NormalInverseGamma(*given)
+        described |= {"prior": [float(value) for value in prior], "prior_from": "given" if given else "scores"}
+    program = Program(known.program, tuple(known.static(arguments).items()))
+    keys = case_keys(described["seed"], observed.cases)
     alpha = arguments.get("concentration", 0.0)
-    slots, prior = lay_out(annotations, arguments)
-    static = tuple((key, arguments[key]) for key in ("mode", "ties") if key in arguments)
-    program = Program(known.program, static)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
-            point = point_estimate(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
-            return build_posterior(
-                point[None, None], annotations, slots, point=point, concentration=alpha, attrs=described
-            )
-        numbers = {"reliability": arguments["reliability"]} if "reliability" in arguments else {}
-        diagnosed: xr.Dataset | None = None
-        statistics = None
-        if engine == "exact":
-            shape = exact_posterior(name, annotations, slots, prior, arguments)
-            plausibility = dirichlet(shape, slots, keys, chains=arguments["chains"], draws=arguments["draws"])
-        else:
-            settings = {key: arguments[key] for key in SETTINGS} | {"progress": bars}
-            if engine == "gibbs":
-                plausibility, statistics = gibbs(annotations, slots, arguments["reliability"], prior, keys, **settings)
-                described["thinning"] = sweeps_per_draw(arguments["reliability"])
-            else:
-                pooled = known is MODELS["plackett-luce"]
-                exact = np.zeros(annotations.n_cases, bool)
-                if pooled and automatic and (arguments["mode"] == "power" or arguments["reliability"] == 1):
-                    exact = nested_cases(annotations)
-
-                def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    how = {"pooled": pooled, "gaps": arguments.get("mode") == "temper"}
-                    return nuts(part, own, program, numbers, shape, keys[which], **how, **settings)
-
-                def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-                    n = {key: arguments[key] for key in ("chains", "draws")}
-                    made = dirichlet_tree(part, own, arguments["reliability"], shape, keys[which], **n)
-                    return made, no_trajectories((*n.values(), len(which)))
-
-                plausibility, statistics = _by_part(annotations, slots, prior, {draw: exact, sample: ~exact})
-                described |= {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
-                if pooled:
-                    described["exact"] = f"{exact.sum()} of {annotations.n_cases} cases"
-            release_memory()
+            point = point_estimate(known, observed, slots, arguments, keys, bars)
+            return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
+        work = _Work(known, program, observed, labels, slots, prior, arguments, keys, bars)
+        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work, automatic)
+        release_memory()
+        plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
+        described |= drawn.attrs
+        if statistics is not None:
             diagnosed = convergence(
                 plausibility,
                 slots,
@@ -100,52 +117,117 @@ def infer_cases(
                 statistics=statistics,
                 progress=bars,
             )
-            described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        if isinstance(model, str) and not draws_alone:
-            point = point_estimate(name, annotations, slots, arguments.get("ties", "split"), keys, bars)
+            described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
+        if not is_built_in(known):
+            _check_shares(known.name, observed, slots, plausibility)
+        point = likelihood = None
+        # Of scores, NUTS keeps the plausibilities alone.
+        if not draws_alone and (scores is None or engine == "exact"):
+            point = point_estimate(known, observed, slots, arguments, keys, bars)
             release_memory()
-            likelihood = log_likelihood(annotations, slots, program, numbers, prior, plausibility, keys, progress=bars)
-        else:
-            if not isinstance(model, str):
-                check_shares(name, annotations, slots, plausibility)
-            # Of a program nothing is known but its draws, and of others nothing else may be wanted.
-            point, likelihood = plausibility.mean((0, 1)), None
+            if known.log_likelihood and scores is not None:
+                likelihood = normal_log_likelihood(scores, **drawn.by_case)
+            elif known.log_likelihood:
+                likelihood = log_likelihood(
+                    observed, slots, program, work.numbers, prior, plausibility, keys, progress=bars
+                )
     return build_posterior(
         plausibility,
-        annotations,
+        labels,
         slots,
-        point=point,
+        point=plausibility.mean((0, 1)) if point is None else point,
         concentration=alpha,
         sample_stats=statistics,
         log_likelihood=likelihood,
         convergence=diagnosed,
+        by_case=drawn.by_case,
+        scores=scores,
+        certainty=drawn.certainty,
         attrs=described,
     )
 
 
-def _by_part(annotations, slots, prior, engines):
-    """Apply each engine to its own cases, and put together what they return."""
+def _exact(work: _Work, automatic: bool) -> _Drawn:
+    """Independent draws from the posterior that the model declares."""
+    found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
+    numbers = work.settings("chains", "draws")
+    if not work.model.of_scores:
+        return _Drawn(dirichlet(found, work.slots, work.keys, **numbers))
+    threshold = work.arguments["threshold"]
+    plausibility, by_case = draw_scores(found, threshold, work.keys, **numbers)
+    below = probability_below(found, threshold)
+    return _Drawn(plausibility, by_case=by_case, certainty=np.maximum(below, 1 - below))
+
+
+def _gibbs(work: _Work, automatic: bool) -> _Drawn:
+    count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
+
+    def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
+        return gibbs(part, own, count, shape, work.keys[which], **settings, progress=work.bars)
+
+    drawn = _by_part(work, sample, automatic, lambda shape: {"lp": np.zeros(shape, np.float32)})
+    drawn.attrs["thinning"] = sweeps_per_draw(count)
+    return drawn
+
+
+def _nuts(work: _Work, automatic: bool) -> _Drawn:
+    model, arguments, slots = work.model, work.arguments, work.slots
+    settings = work.settings(*SETTINGS) | {"progress": work.bars}
+    attrs = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
+    if model.of_scores:
+        buckets = bucket_scores(work.observed, slots, arguments["threshold"], work.prior)
+        ones = np.ones(len(slots))
+        plausibility, statistics = nuts(
+            work.labels, slots, work.program, work.numbers, ones, work.keys, buckets=buckets, **settings
+        )
+        certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
+        return _Drawn(plausibility, statistics, attrs, certainty=certainty)
+    power = model.choice_power(arguments)
+
+    def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
+        how = {"pooled": model.gibbs, "gaps": power is not None}
+        return nuts(part, own, work.program, work.numbers, shape, work.keys[which], **how, **settings)
+
+    drawn = _by_part(work, sample, automatic and power in (None, 1), no_trajectories)
+    drawn.attrs |= attrs
+    return drawn
+
+
+def _by_part(work: _Work, sample: Callable, known: bool, no_statistics: Callable) -> _Drawn:
+    """Draw the cases whose posterior is known exactly, if these are wanted, and sample the others."""
+    annotations, slots = work.labels, work.slots
+    exact = np.zeros(annotations.n_cases, bool)
+    if work.model.gibbs and known:
+        exact = nested_cases(annotations)
+
+    def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
+        numbers = work.settings("chains", "draws")
+        made = dirichlet_tree(part, own, work.model.count(work.arguments), shape, work.keys[which], **numbers)
+        return made, no_statistics((*numbers.values(), len(which)))
+
+    attrs = {"exact": f"{exact.sum()} of {annotations.n_cases} cases"} if work.model.gibbs else {}
     plausibility, statistics = np.empty(0), {}
-    for engine, which in engines.items():
+    for engine, which in ((draw, exact), (sample, ~exact)):
+        if which.all():
+            return _Drawn(*engine(np.flatnonzero(which), annotations, slots, work.prior), attrs)
         if not which.any():
             continue
-        part = annotations if which.all() else annotations.select(np.flatnonzero(which))
         inside = which[slots.case]
-        own = slots if which.all() else slots.select(which)
-        draws, found = engine(np.flatnonzero(which), part, own, prior[inside])
+        part, own = annotations.select(np.flatnonzero(which)), slots.select(which)
+        draws, found = engine(np.flatnonzero(which), part, own, work.prior[inside])
         if not plausibility.size:
             plausibility = np.empty((*draws.shape[:2], len(slots)), draws.dtype)
         plausibility[..., inside] = draws
         for name, values in found.items():
             whole = statistics.setdefault(name, np.empty((*draws.shape[:2], annotations.n_cases), values.dtype))
             whole[..., which] = values
-    return plausibility, statistics
+    return _Drawn(plausibility, statistics, attrs)
 
 
-def check_shares(
+def _check_shares(
     name: str, annotations: Annotations | Scores, slots: Slots, plausibility: Float[np.ndarray, "chain draw slot"]
 ) -> None:
-    """Refuse draws of somebody's program that are no distributions over classes; NaN is for the diagnosis to find."""
+    """Refuse draws of a user's program that are not distributions over classes; NaN is left to the diagnosis."""
     total = np.add.reduceat(plausibility, slots.start[:-1], axis=-1)
     wrong = np.abs(total - 1) > 1e-3
     wrong |= np.minimum.reduceat(plausibility, slots.start[:-1], axis=-1) < 0

@@ -29,6 +29,9 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
+from plausibly.aggregation._arguments import declaration
+from plausibly.aggregation._layout import point_estimate
+from plausibly.aggregation._registry import AnyModel, find_model
 from plausibly.annotations import Annotations, Slots
 from plausibly.datasets import simulate_annotators
 from plausibly.diagnostics import convergence, judge
@@ -40,11 +43,10 @@ from plausibly.inference import (
     Program,
     bucket_cases,
     log_likelihood,
-    maximum_likelihood,
     sample_jointly,
 )
-from plausibly.models import plackett_luce, tempered_plackett_luce
-from plausibly.models.plackett_luce_ml import update as maximise
+from plausibly.model import Model
+from plausibly.models import MODELS
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys, check_seed
 
@@ -55,6 +57,7 @@ TOGETHER = 256  #: cases up to which compiling fewer programs is worth some fill
 
 def infer_reliability(
     annotations: Annotations,
+    model: AnyModel = "plackett-luce",
     *,
     per: Literal["dataset", "annotator"] = "dataset",
     mode: Literal["temper"] = "temper",
@@ -74,7 +77,9 @@ def infer_reliability(
     Parameters
     ----------
     annotations
-        N cases over K classes; ties and missing annotators are no obstacle.
+        N cases over K classes; annotators may tie classes, and may be missing in cases.
+    model
+        Model of annotators who draw with weights :math:`\lambda^\gamma`, of which there is one, Plackett-Luce.
     per
         One reliability for the data set, or one for each annotator, pooled partially:
         :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.
@@ -131,7 +136,7 @@ def infer_reliability(
     >>> dict(posterior["posterior"]["reliability"].sizes)
     {'chain': 2, 'draw': 10}
     """
-    check_inferable("plackett-luce", mode)
+    declared = check_inferable(model, mode)
     settings = _check(annotations, per, unranked, concentration, prior, spread, draws, chains, warmup)
     check_seed(seed)
     by_annotator = per == "annotator"
@@ -155,7 +160,7 @@ def infer_reliability(
             together=annotations.n_cases <= TOGETHER,
         )
         found = sample_jointly(
-            tempered_plackett_luce,
+            declared.joint,
             buckets,
             annotations.annotation_annotator if by_annotator else None,
             len(annotators) if by_annotator else 0,
@@ -195,22 +200,21 @@ def infer_reliability(
         diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
         diagnosed["converged"] &= _of_cases(judged, annotations, by_annotator)
         diagnosed.attrs["shared"] = "reliability"
-        point = np.zeros(len(slots), np.float32)
-        named = Slots.of(annotations, remainder=False)
-        ml = maximum_likelihood(annotations, named, maximise, keys, progress=bars)
-        point[slots.find(named.case, named.class_index)] = ml
+        point = point_estimate(declared, annotations, slots, declared.arguments, keys, bars)
         if not by_annotator:
             weights = _tempered(plausibility, sampled["reliability"], slots)
-            program = Program(plackett_luce, (("mode", "power"),))
+            program = Program(declared.program, tuple(declared.static(declared.arguments).items()))
             likelihood = log_likelihood(
                 annotations, slots, program, {"reliability": 1.0}, shape, weights, keys, progress=bars
             )
     arguments = {"per": per, "unranked": unranked, "concentration": float(concentration), "mode": "temper"}
     arguments |= {"prior": list(map(float, prior)), "spread": float(spread)} | settings
     converged = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-    attrs = {"model": "tempered-plackett-luce", "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
+    name = declared.joint.__name__.replace("_", "-")
+    attrs = {"model": name, "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
     attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
-    attrs["versions"] = versions_text()
+    # The power by which annotators choose is among the draws.
+    attrs |= {"versions": versions_text(), "declaration": json.dumps(declaration(declared, None))}
     posterior = build_posterior(
         plausibility,
         annotations,
@@ -275,18 +279,19 @@ def simulated_coverage(
     }
 
 
-def check_inferable(model: object, mode: str | None) -> None:
+def check_inferable(model: AnyModel, mode: str | None) -> Model:
     """Refuse to infer the reliability of a model in which it has no posterior.
 
     Raises
     ------
     ArgumentError
-        If it is not Plackett-Luce with ``mode="temper"``.
+        If the model declares no program of all cases, or the mode is not ``"temper"``.
     """
-    if model != "plackett-luce":
-        name = model if isinstance(model, str) else getattr(model, "__name__", "the program")
+    declared = find_model(model)
+    if declared.joint is None:
+        able = ", ".join(name for name, other in MODELS.items() if other.joint)
         raise ArgumentError(
-            f"reliability can be inferred under model='plackett-luce' alone, but {name!r} was given: choose that, or "
+            f"reliability can be inferred under model={able!r} alone, but {declared.name!r} was given: choose that, or "
             "choose among reliabilities by held-out density, see plausibly.compare."
         )
     if mode not in (None, "temper"):
@@ -295,6 +300,7 @@ def check_inferable(model: object, mode: str | None) -> None:
             "the power of γ is no probability of the annotations, so that a prior on γ has no posterior: leave mode "
             "out, or choose among reliabilities by held-out density, see plausibly.compare."
         )
+    return declared
 
 
 def _check(

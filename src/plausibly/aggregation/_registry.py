@@ -1,114 +1,99 @@
-"""The models by name, and what each of them takes."""
+"""Models by name, by declaration or as a bare program; and which arguments each of them accepts."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
-from plausibly import models
 from plausibly.errors import ArgumentError
+from plausibly.model import Model
+from plausibly.models import MODELS
 
-CHOICES = {"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), "ties": ("split", "full")}
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
 
+_OPTIONS = {"mode": ("power", "temper"), "ties": ("split", "full")}  # of programs without a declaration
+_UNRANKED = {"unranked": ("lumped", "exact", "ignore")}
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-
-@dataclass(frozen=True)
-class Model:
-    """What :func:`aggregate` knows about a model."""
-
-    program: Callable[..., None]
-    engines: tuple[str, ...]  #: the first is what "auto" means
-    arguments: Mapping[str, Any] = field(default_factory=dict)  #: those it takes, with their defaults
-    reliabilities: tuple[float, ...] = ()  #: its usual sweep
-    of_scores: bool = False  #: whether it takes scores, and not partial rankings
+AnyModel = str | Model | Callable[..., None]
 
 
-MODELS = {
-    "dirichlet-categorical": Model(
-        models.dirichlet_categorical, ("exact", "nuts"), {"reliability": 1.0, "concentration": 1.0}, (1, 2, 3, 5, 10)
-    ),
-    "irn": Model(models.irn, ("point",), {"ties": "split"}),
-    "prirn": Model(
-        models.prirn,
-        ("exact", "nuts"),
-        {"reliability": 30.0, "concentration": 0.01, "ties": "split"},
-        (10, 20, 30, 50, 100),
-    ),
-    "plackett-luce": Model(
-        models.plackett_luce,
-        ("nuts", "gibbs"),
-        {"reliability": 3.0, "concentration": 1.0, "mode": "power", "unranked": "lumped"},
-        (1, 2, 3, 5, 10),
-    ),
-    "plackett-luce-ml": Model(models.plackett_luce_ml, ("ml",)),
-    "normal-scores": Model(
-        models.normal_scores,
-        ("exact", "nuts"),
-        {"reliability": 1.0, "threshold": None, "prior": None},
-        (1, 2, 3, 5, 10),
-        of_scores=True,
-    ),
-    "majority-vote": Model(models.majority_vote, ("point",)),
-}
-
-
-def find_model(model: str | Callable[..., None], of_scores: bool = False) -> Model:
-    """Look a model up by name, or describe a NumPyro program by its signature.
+def find_model(model: AnyModel, of_scores: bool = False) -> Model:
+    """Look a model up by its name, or describe a NumPyro program by its signature.
 
     Parameters
     ----------
     model
-        Name or program.
+        Name, declaration or program.
     of_scores
-        Whether a program is called with the scores of a case.
+        Whether a program without a declaration is called with the scores of a case.
 
     Raises
     ------
     ArgumentError
-        If there is no model of that name, or the program does not take a case first, or takes what no engine gives it.
+        If there is no model of that name, or the program does not take a case first, or takes an argument that no
+        engine passes.
+
+    Notes
+    -----
+    A program without a declaration has concentration 1, ``unranked="lumped"``, and as much of ``reliability`` (1 unless
+    it has a default), ``mode`` and ``ties`` as its signature names. It is sampled by NUTS, its point estimate is the
+    mean of the draws, it has no log likelihood, and annotators choose first by the plausibilities, or under
+    ``mode="temper"`` by their power.
     """
+    if isinstance(model, Model):
+        return model
     if isinstance(model, str):
         if model not in MODELS:
             raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(MODELS)}, or pass a program.")
         return MODELS[model]
     if not callable(model):
-        raise ArgumentError(f"model must be a name or a NumPyro program, but {model!r} was given.")
+        raise ArgumentError(f"model must be a name, a Model or a NumPyro program, but {model!r} was given.")
     parameters = list(inspect.signature(model).parameters.values())
     if not parameters:
         raise ArgumentError(f"a NumPyro program must take a case as its first argument, but {model} takes none.")
-    taken: dict[str, Any] = {"concentration": 1.0, "unranked": "lumped"}
-    if of_scores:
-        taken = {"threshold": None, "prior": None}
+    reliability = None
+    options: dict[str, tuple[Any, ...]] = {} if of_scores else dict(_UNRANKED)
     for parameter in parameters[1:]:
-        if parameter.name in ("reliability", "mode", "ties"):
-            first = 1.0 if parameter.name == "reliability" else CHOICES[parameter.name][0]
-            taken[parameter.name] = first if parameter.default is parameter.empty else parameter.default
-        elif parameter.default is parameter.empty and parameter.kind not in _VARIADIC:
+        name, default = parameter.name, parameter.default
+        if name == "reliability":
+            reliability = 1.0 if default is parameter.empty else default
+        elif name in _OPTIONS:
+            values = _OPTIONS[name]
+            first = values[0] if default is parameter.empty else default
+            options[name] = (first, *(value for value in values if value != first))
+        elif default is parameter.empty and parameter.kind not in _VARIADIC:
             raise ArgumentError(
-                f"{model} asks for {parameter.name!r}, which no engine provides: give it a default, or bind it with "
+                f"{model} asks for {name!r}, which no engine provides: give it a default, or bind it with "
                 "functools.partial."
             )
-    return Model(model, ("nuts",), taken, of_scores=of_scores)
+    return Model(
+        name=getattr(model, "__name__", "program"),
+        program=model,
+        takes="scores" if of_scores else "rankings",
+        reliability=reliability,
+        concentration=None if of_scores else 1.0,
+        options=options,
+        first_choice=_tempered if "mode" in options and reliability is not None else None,
+    )
 
 
-def takes(model: str | Callable[..., None], engine: str = "auto", of_scores: bool = False) -> dict[str, Any]:
-    """List the arguments that a model and an engine have a use for, with their defaults.
+def _tempered(*, reliability: float, mode: str, **_: Any) -> float | None:
+    return reliability if mode == "temper" else None
 
-    Parameters
-    ----------
-    model, of_scores
-        As for :func:`find_model`.
-    engine
-        Of the model.
+
+def is_built_in(model: Model) -> bool:
+    """Whether this is one of the package's own models."""
+    return MODELS.get(model.name) is model
+
+
+def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
+    """List the arguments that a model and an engine accept, with their defaults.
 
     Examples
     --------
-    >>> takes("irn"), list(takes("prirn"))
+    >>> accepted(MODELS["irn"]), list(accepted(MODELS["prirn"]))
     ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'draws', 'chains'])
     """
-    known = find_model(model, of_scores)
-    engine = known.engines[0] if engine == "auto" else engine
+    engine = model.engines[0] if engine == "auto" else engine
     settings = {"point": (), "ml": (), "exact": ("draws", "chains")}.get(engine, tuple(SETTINGS))
-    return dict(known.arguments) | {key: SETTINGS[key] for key in settings}
+    return model.arguments | {key: SETTINGS[key] for key in settings}

@@ -9,6 +9,7 @@ import typer
 from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
+from plausibly.aggregation import parse_variant, run_label
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
 from plausibly.annotators import annotator_reliabilities
@@ -19,7 +20,6 @@ from plausibly.diagnostics import diagnose
 from plausibly.diagnostics._verdict import verdict
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
-from plausibly.sweeps import run_label
 
 DEFAULT = "plackett-luce@3"
 
@@ -42,9 +42,10 @@ def aggregate(
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME@R",
-            help=f"Aggregation model and its reliability; without @ a medium one. One of {options.MODEL_NAMES}. "
-            "By default plackett-luce@3, for scores normal-scores.",
+            metavar="NAME@R:OPTION=VALUE",
+            help="Aggregation model, its reliability (without @ its default) and options. NAME is one of "
+            f"{options.MODEL_NAMES}, or a Python file that declares a model. By default plackett-luce@3, for scores "
+            "normal-scores.",
             rich_help_panel="Models",
         ),
     ] = None,
@@ -70,46 +71,46 @@ def aggregate(
 
     Finished shards are kept in FILE.parts until the file is whole: after an interruption, the same command goes on.
     """
-    name, reliabilities = (None, None) if model is None else options.parse_model(model)
-    if infer_reliability is not None and reliabilities is not None and model != DEFAULT:
+    variant = None if model is None else parse_variant(model)
+    given = () if variant is None or variant.reliabilities is None else variant.reliabilities
+    if infer_reliability is not None and given and model != DEFAULT:
         raise ArgumentError(
-            f"--infer-reliability leaves reliability open, but --model {model!r} gives one: write --model {name}."
+            f"--infer-reliability leaves reliability open, but --model {model!r} gives one: leave out @{given[0]:g}."
         )
-    if reliabilities is not None and len(reliabilities) > 1:
+    if len(given) > 1:
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
     if out.is_dir():
         raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
-    if name is None:
-        name, reliabilities = options.parse_model(options.usual_models(read)[0])
+    variant = variant or parse_variant(options.usual_models(read)[0])
     make_folder(out.parent)
     wanted = {"unranked": options.value(unranked), "concentration": concentration}
     wanted |= {"draws": draws, "chains": chains, "warmup": warmup}
     common = {key: value for key, value in wanted.items() if value is not None} | {"seed": seed, "progress": not quiet}
     if infer_reliability is None:
+        common |= {"ties": options.value(ties), "mode": options.value(mode)}
+        common |= {"threshold": threshold, "prior": options.parse_prior(prior)}
         posterior = infer(
             read,
-            name,
-            reliability=reliabilities[0] if reliabilities else None,
-            ties=options.value(ties),
-            mode=options.value(mode),
-            threshold=threshold,
-            prior=options.parse_prior(prior),
+            variant.model,
+            reliability=variant.reliabilities[0] if variant.reliabilities else None,
             out=out,
             shard=shard,
             fresh=fresh,
             scheduler=dask,
-            **common,
+            **(common | dict(variant.arguments)),
         )
     else:
-        check_inferable(name, options.value(mode))
+        check_inferable(variant.model, options.value(mode))
         useless = {"ties": options.value(ties), "threshold": threshold, "prior": prior, "dask": dask}
         for option, text in useless.items():
             if text is not None:
-                raise ArgumentError(f"--infer-reliability has no use for --{option} {text}: leave it out.")
-        posterior = with_reliability(read, per=infer_reliability.value, **common)
+                raise ArgumentError(f"--infer-reliability does not accept --{option} {text}: leave it out.")
+        posterior = with_reliability(
+            read, variant.model, per=infer_reliability.value, **(common | dict(variant.arguments))
+        )
         save(posterior, out)
     found = diagnose(posterior)
     if not quiet:
@@ -117,7 +118,7 @@ def aggregate(
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
         _say_reliability(posterior)
-    label = run_label(name, float(posterior.attrs.get("reliability", float("nan"))))
+    label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():
         raise typer.Exit(NOT_CONVERGED)

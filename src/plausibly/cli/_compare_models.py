@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from plausibly.aggregation import parse_variants
 from plausibly.annotations import read_annotations
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
-from plausibly.model_comparison import Comparing
+from plausibly.model_comparison import ComparisonPlan
 from plausibly.plots import model_comparison
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
@@ -73,7 +74,7 @@ def compare_models(
     given |= {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"draws": draws, "chains": chains, "warmup": warmup}
     given = {name: options.plain(value) for name, value in given.items()}
-    plan = Comparing.of(read, options.parse_models(model or options.DEFAULT_MODELS), **given)
+    plan = ComparisonPlan.of(read, parse_variants(model or options.DEFAULT_MODELS), **given)
     if out is not None:
         make_folder(out)
 
@@ -81,19 +82,20 @@ def compare_models(
         if not quiet:
             say(f"[{number + 1} of {len(plan.labels)}] {label}", stderr=True)
 
-    compared = plan.table(list(plan.scores(progress=not quiet, before=announce)))
+    compared = plan.run(progress=not quiet, before=announce)
+    table = compared.table
     if out is not None:
-        write_table(compared.reset_index(), out / MODELS)
+        write_table(table.reset_index(), out / MODELS)
         write_table(compared.pointwise.to_dataframe().reset_index(), out / POINTWISE)
         write_figure(model_comparison(compared), out / FIGURE)
     if not quiet:
         what = "first block" if plan.observation == "first" else "ranking"
         title = f"Log probability of the {what} of left-out annotations (standard errors by case)"
         columns = ("model", *(column.replace("_", " ") for column in _SHOWN))
-        rows = [(str(name), *(_cell(column, row) for column in _SHOWN)) for name, row in compared.iterrows()]
+        rows = [(str(name), *(_cell(column, row) for column in _SHOWN)) for name, row in table.iterrows()]
         print_table(title, columns, rows, left=("model", "verdict"))
-        if compared["warning"].any():
-            names = ", ".join(compared.index[compared["warning"]])
+        if table["warning"].any():
+            names = ", ".join(table.index[table["warning"]])
             say(f"Not all chains converged ({names}): give more --warmup or --draws before trusting small differences.")
         if out is not None:
             say(f"Wrote {MODELS}, {POINTWISE} and {FIGURE} to {out}")

@@ -8,13 +8,13 @@ import typer
 
 from plausibly import plots
 from plausibly._arviz import to_groups
+from plausibly.aggregation import run_label
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior import opened
-from plausibly.sweeps import run_label
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
 RELIABILITIES = "reliabilities.csv"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from plausibly import annotations as annotated
+from plausibly.aggregation import parse_variants
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -107,7 +108,7 @@ def run(
     plan = Plan.of(
         read,
         predictions,
-        options.parse_models(models or options.usual_models(read)),
+        parse_variants(models or options.usual_models(read)),
         risks=None if risks is None else str(risks),
         **given,
     )

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from plausibly.aggregation import MODELS, find_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
+from plausibly.models import MODELS
 
 
 class Ties(StrEnum):
@@ -139,9 +139,10 @@ ModelNames = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        metavar="NAME@R1,R2",
-        help=f"Aggregation model and its reliabilities; without @ its usual ones. One of {', '.join(MODELS)}. "
-        f"By default {' and '.join(DEFAULT_MODELS)}, for scores {DEFAULT_MODELS_OF_SCORES[0]}.",
+        metavar="NAME@R1,R2:OPTION=VALUE",
+        help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
+        f"of {', '.join(MODELS)}, or a Python file that declares a model. By default {' and '.join(DEFAULT_MODELS)}, "
+        f"for scores {DEFAULT_MODELS_OF_SCORES[0]}.",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -203,51 +204,6 @@ def value(choice: Enum | None) -> str | None:
 def plain(given: object) -> object:
     """Return the text of a choice, and anything else as it is."""
     return given.value if isinstance(given, Enum) else given
-
-
-def parse_model(text: str) -> tuple[str, list[float] | None]:
-    """Read a model with its reliabilities.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such model, or a reliability is no number.
-
-    Examples
-    --------
-    >>> parse_model("plackett-luce@1,3"), parse_model("irn")
-    (('plackett-luce', [1.0, 3.0]), ('irn', None))
-    """
-    name, at, numbers = text.partition("@")
-    find_model(name)
-    if not at:
-        return name, None
-    return name, parse_numbers(numbers, f"the reliabilities of --model {text!r}", "plackett-luce@1,3,10")
-
-
-def parse_models(texts: Sequence[str]) -> dict[str, list[float] | None]:
-    """Read several models; one that is there twice is run at the reliabilities of both.
-
-    Raises
-    ------
-    ArgumentError
-        If one is not understood, or is there twice without reliabilities.
-
-    Examples
-    --------
-    >>> parse_models(["plackett-luce@1", "irn", "plackett-luce@3"])
-    {'plackett-luce': [1.0, 3.0], 'irn': None}
-    """
-    models: dict[str, list[float] | None] = {}
-    for text in texts:
-        name, reliabilities = parse_model(text)
-        if name in models:
-            before = models[name]
-            if before is None or reliabilities is None:
-                raise ArgumentError(f"--model {name} is there twice: give it once, such as {name}@1,3,10.")
-            reliabilities = before + reliabilities
-        models[name] = reliabilities
-    return models
 
 
 def parse_files(texts: Sequence[str], option: str = "--predictions") -> dict[str, str]:

@@ -6,6 +6,7 @@ import pandas as pd
 import typer
 
 from plausibly import annotations as annotated
+from plausibly.aggregation import parse_variants
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
@@ -59,7 +60,7 @@ def sensitivity(
     found = prior_sensitivity(
         read,
         options.parse_files(predictions or ()),
-        options.parse_models(model or options.DEFAULT_MODELS),
+        parse_variants(model or options.DEFAULT_MODELS),
         concentration=tried,
         k=options.parse_lengths(k),
         draws=draws,

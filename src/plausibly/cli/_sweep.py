@@ -7,6 +7,7 @@ import typer
 from matplotlib.figure import Figure
 
 from plausibly import annotations as annotated
+from plausibly.aggregation import parse_variants
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
@@ -72,7 +73,7 @@ def sweep(
     plan = Plan.of(
         read,
         named,
-        options.parse_models(model or options.usual_models(read)),
+        parse_variants(model or options.usual_models(read)),
         risks=None if risks is None else str(risks),
         k=options.parse_lengths(k),
         break_ties=break_ties.value,

@@ -31,10 +31,10 @@ from plausibly.inference._program import Program as Program
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
 from plausibly.inference.exact._dirichlet_tree import dirichlet_tree as dirichlet_tree
 from plausibly.inference.exact._dirichlet_tree import nested_cases as nested_cases
-from plausibly.inference.exact._scores import Sums as Sums
 from plausibly.inference.exact._scores import bucket_scores as bucket_scores
 from plausibly.inference.exact._scores import draw_scores as draw_scores
 from plausibly.inference.exact._scores import estimate_prior as estimate_prior
+from plausibly.inference.exact._scores import normal_log_likelihood as normal_log_likelihood
 from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs

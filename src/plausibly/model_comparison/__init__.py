@@ -3,10 +3,10 @@
 :func:`compare` leaves annotations out and asks which model gave them most probability.
 """
 
-from plausibly.model_comparison._compare import Comparing as Comparing
-from plausibly.model_comparison._compare import Comparison as Comparison
+from plausibly.model_comparison._compare import ComparisonPlan as ComparisonPlan
 from plausibly.model_comparison._compare import compare as compare
 from plausibly.model_comparison._predictive_check import PredictiveCheck as PredictiveCheck
 from plausibly.model_comparison._predictive_check import predictive_check as predictive_check
 from plausibly.model_comparison._prior_sensitivity import Sensitivity as Sensitivity
 from plausibly.model_comparison._prior_sensitivity import prior_sensitivity as prior_sensitivity
+from plausibly.model_comparison._summary import Comparison as Comparison

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
+from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison._statistics import (
@@ -27,13 +28,6 @@ from plausibly.random_streams import Stream, case_keys, check_seed, generator, s
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
 GIVEN_STATUS, SILENT, GOOD, BAD = "given", "not modelled", "reproduced", "not reproduced"
-
-_RANKING_MODELS = (
-    "plackett-luce",
-    "plackett-luce-ml",
-    "dirichlet-categorical",
-    "tempered-plackett-luce",
-)  # A label is a whole ranking.
 
 
 @dataclass(frozen=True)
@@ -178,7 +172,7 @@ def predictive_check(
     annotations, slots = annotations_of(posterior), slots_of(posterior)
     weights, powers = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
-    rankings = posterior.attrs["model"] in _RANKING_MODELS
+    rankings = declared(posterior).get("replicate") == "rankings"
     names = list(OF_MODEL)
     shape = (len(names), annotations.n_cases)
     observed, expected, probability = (np.full(shape, np.nan) for _ in range(3))
@@ -245,13 +239,12 @@ def _chosen(
     chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
     at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
     weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
-    if posterior.attrs.get("mode") != "temper":
-        return weights, None
-    if (given := posterior.attrs.get("reliability")) is not None:
-        return weights, np.full((replicates, 1), float(given))
     if "annotator_reliability" in group:
         return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values
-    return weights, group["reliability"].isel(at).values[:, None]
+    if "reliability" in group:
+        return weights, group["reliability"].isel(at).values[:, None]
+    power = declared(posterior).get("choice_power")
+    return weights, None if power is None else np.full((replicates, 1), power)
 
 
 def _choices(

@@ -4,21 +4,21 @@ Every choice is changed by itself, all others staying as they are, so that a shi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from plausibly.aggregation import CHOICES, takes
+from plausibly.aggregation import Variants, accepted, find_model, read_variants
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.sweeps import Models, Plan, Run
+from plausibly.sweeps import Plan, Run
 
 BASELINE = "baseline"
 FACTORS = (0.1, 10.0)  #: of the usual concentration, unless others are asked for
-MODELS: Models = {"plackett-luce": (3,), "prirn": (30,)}
+DEFAULT: Variants = {"plackett-luce": (3,), "prirn": (30,)}
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ def check_metric(result: Sensitivity, metric: str) -> None:
 def prior_sensitivity(
     annotations: Annotations,
     predictions: Mapping[str, Any],
-    models: Models | None = None,
+    models: Variants | None = None,
     *,
     concentration: Sequence[float] | None = None,
-    unranked: Sequence[str] = CHOICES["unranked"],
-    ties: Sequence[str] = CHOICES["ties"],
+    unranked: Sequence[str] = ("lumped", "exact", "ignore"),
+    ties: Sequence[str] = ("split", "full"),
     k: int | Sequence[int] | None = None,
     draws: int | None = None,
     chains: int | None = None,
@@ -126,22 +126,18 @@ def prior_sensitivity(
     >>> own[["choice", "value"]].values.tolist()
     [['baseline', ''], ['concentration', '0.001'], ['concentration', '0.1'], ['ties', 'full']]
     """
-    models = MODELS if models is None else models
-    if not isinstance(models, Mapping):
-        raise ArgumentError(
-            f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
-            '{"prirn": (10, 30)}.'
-        )
+    variants = read_variants(DEFAULT if models is None else models)
     settings = {"draws": draws, "chains": chains, "warmup": warmup}
     plans: list[tuple[str, str, Plan]] = []
     baselines: dict[str, dict[str, str]] = {}
-    for model, wanted in models.items():
-        taken = takes(model)
+    for variant in variants:
+        taken = accepted(find_model(variant.model)) | dict(variant.arguments)
         own = {name: value for name, value in settings.items() if value is not None and name in taken}
         base = {name: _text(taken[name]) for name in ("concentration", "unranked", "ties") if name in taken}
 
-        def planned(model=model, wanted=wanted, own=own, **choice: Any) -> Plan:
-            return Plan.of(annotations, predictions, {model: wanted}, k=k, seed=seed, **own, **choice)
+        def planned(variant=variant, own=own, **choice: Any) -> Plan:
+            changed = replace(variant, arguments={**variant.arguments, **choice})
+            return Plan.of(annotations, predictions, [changed], k=k, seed=seed, **own)
 
         plans.append((BASELINE, "", planned()))
         baselines |= dict.fromkeys(plans[-1][2].labels, base)
@@ -152,8 +148,8 @@ def prior_sensitivity(
             for value in _values(name, tried[name]):
                 if _text(value) != base[name]:
                     plans.append((name, _text(value), planned(**{name: value})))
-    if len(plans) == len(models):
-        names = ", ".join(str(getattr(model, "__name__", model)) for model in models) or "none"
+    if len(plans) == len(variants):
+        names = ", ".join(variant.label for variant in variants) or "none"
         raise ArgumentError(
             f"none of the models has a choice to make, but {names} was given: add one that has a prior, such as prirn, "
             "or other values of its arguments."

@@ -1,5 +1,7 @@
 """Aggregation models by how well they predict left-out annotations."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,7 +12,7 @@ from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, num
 _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 
 
-def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how far models fall short of the best in predicting left-out annotations.
 
     Parameters
@@ -40,21 +42,21 @@ def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['dirichlet-categorical@1', 'dirichlet-categorical@0.1', 'majority-vote']
     """
-    if not isinstance(compared, pd.DataFrame) or not set(compared.columns) >= _COLUMNS:
+    table = getattr(compared, "table", None)
+    if not isinstance(table, pd.DataFrame) or not set(table.columns) >= _COLUMNS:
         raise ArgumentError(
-            f"a table of plausibly.compare is needed, but a {type(compared).__name__} without its columns was given: "
-            "compare models first."
+            f"a result of plausibly.compare is needed, but a {type(compared).__name__} was given: compare models first."
         )
-    n = len(compared)
+    n = len(table)
     ax = new_axes(ax, 7.0, 1.5 + 0.36 * n)
-    difference = -compared["elpd_diff"].to_numpy(float)
-    dse = compared["dse"].fillna(0).to_numpy(float)
+    difference = -table["elpd_diff"].to_numpy(float)
+    dse = table["dse"].fillna(0).to_numpy(float)
     finite = np.isfinite(difference)
     reach = np.where(finite, difference - 2 * dse, 0).min()
     ax.axvline(0, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
-    for row, verdict in enumerate(compared["verdict"]):
+    for row, verdict in enumerate(table["verdict"]):
         if not finite[row]:
-            count = int(compared["impossible"].iloc[row])
+            count = int(table["impossible"].iloc[row])
             text = f"finds {count:,} annotation{'' if count == 1 else 's'} impossible"
             ax.annotate(text, (0, row), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", color=GREY)
             continue
@@ -62,8 +64,8 @@ def model_comparison(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         shade = COLOURS[0] if verdict != "worse" else COLOURS[1]
         ax.hlines(row, difference[row] - 2 * dse[row], difference[row] + 2 * dse[row], color=shade, lw=2)
         ax.plot([difference[row]], [row], "o", color=shade, ms=7, mfc=shade if filled else "white", mew=1.6)
-    name_rows(ax, range(n), [plain(name, 32) for name in compared.index])
-    numbers = zip(compared["elpd"], compared["weight"], strict=True)
+    name_rows(ax, range(n), [plain(name, 32) for name in table.index])
+    numbers = zip(table["elpd"], table["weight"], strict=True)
     texts = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
     number_rows(ax, range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in texts])
     grid(ax, "x")

@@ -100,7 +100,7 @@ def extras(thing: Any, caption: str = "") -> list[Extra]:
 
 def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> list[Extra]:
     """Show a result of this package in words, as figures, and as a table."""
-    table = pd.DataFrame(thing) if isinstance(thing, pd.DataFrame) else thing.table
+    table = thing.table
     with matplotlib.rc_context(SVG):
         if isinstance(thing, Comparison):
             words = "Expected log predictive density of left-out annotations, and its difference from the best model"

@@ -1,5 +1,6 @@
 """Tables of the report, which the command line also prints."""
 
+import json
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -8,7 +9,6 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.aggregation import MODELS
 from plausibly.diagnostics._verdict import failures
 from plausibly.evaluation import METRICS
 from plausibly.evaluation.comparison import probability_better
@@ -92,8 +92,7 @@ def headline(swept: Sweep) -> pd.DataFrame:
 def representative(runs: Sequence[Run]) -> Run:
     """Choose the run that stands for its model: at the default reliability, or else the middle one."""
     ordered = sorted(runs, key=lambda run: run.reliability)
-    model = MODELS.get(runs[0].model)
-    usual = model.arguments.get("reliability") if model else None
+    usual = json.loads(runs[0].attrs.get("declaration", "{}")).get("reliability")
     return next((run for run in ordered if run.reliability == usual), ordered[(len(ordered) - 1) // 2])
 
 

@@ -9,13 +9,10 @@ it, and ``_make`` evaluates and diagnoses it. ``_runs`` has what is found, and `
 from plausibly.diagnostics._verdict import verdict as verdict
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES
 from plausibly.sweeps._make import KEPT_CHAINS as KEPT_CHAINS
-from plausibly.sweeps._plan import Models as Models
 from plausibly.sweeps._plan import Plan as Plan
-from plausibly.sweeps._plan import reliabilities as reliabilities
 from plausibly.sweeps._posteriors import Folder as Folder
 from plausibly.sweeps._runs import STATISTICS as STATISTICS
 from plausibly.sweeps._runs import Run as Run
 from plausibly.sweeps._runs import Sweep as Sweep
 from plausibly.sweeps._runs import posterior_name as posterior_name
-from plausibly.sweeps._runs import run_label as run_label
 from plausibly.sweeps._sweep import sweep as sweep

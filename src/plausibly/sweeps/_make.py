@@ -26,7 +26,7 @@ DEPTH = 3  #: of the lists of the least certain cases
 
 def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, scheduler: Any) -> Run:
     """Evaluate and diagnose the posterior of a run."""
-    _, name, reliability, _ = plan.steps[number]
+    step = plan.steps[number]
     options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
     results, levels = evaluate_by_level(posterior, plan.predictions, **options, by_level=bool(plan.predictions))
     certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
@@ -35,8 +35,9 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
     cases = case_names(posterior)
     doubtful = [int(np.flatnonzero(cases == case)[0]) for case in worst(convergence, KEPT_CHAINS)]
     return Run(
-        name,
-        reliability,
+        step.label,
+        step.variant,
+        step.reliability,
         results,
         convergence,
         _excerpt(plan.annotations, posterior, order),

@@ -8,7 +8,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from plausibly._memory import release_memory
-from plausibly.aggregation import aggregate, find_model, settle, takes
+from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
@@ -19,9 +19,7 @@ from plausibly.metrics._user import Function
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._posteriors import Folder, posterior_of
-from plausibly.sweeps._runs import Run, Sweep, run_label
-
-Models = Mapping[str | Callable[..., None], Sequence[float] | None]
+from plausibly.sweeps._runs import Run, Sweep
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Plan:
     annotations: Annotations  #: labels of two classes, if scores are aggregated
     observed: Annotations | Scores  #: what is aggregated
     predictions: Mapping[str, np.ndarray]
-    steps: Sequence[tuple[str | Callable[..., None], str, float, Mapping[str, Any]]]  #: model, name, reliability, rest
+    steps: Sequence[PlannedRun]
     options: Mapping[str, Any]  #: of evaluate
     seed: int
 
@@ -40,7 +38,7 @@ class Plan:
         cls,
         observed: Annotations | Scores,
         predictions: Mapping[str, Any],
-        models: Models,
+        models: Variants,
         *,
         k: int | Sequence[int] | None = None,
         sizes: int | Sequence[int] | None = None,
@@ -52,39 +50,17 @@ class Plan:
         **given: Any,
     ) -> "Plan":
         """Read and check; see :func:`sweep`."""
-        options = {name: value for name, value in given.items() if value is not None}
-        of_scores = isinstance(observed, Scores)
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
         named = named_predictions(predictions)
-        if not isinstance(models, Mapping):
-            raise ArgumentError(
-                f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
-                '{"prirn": (10, 30), "irn": None}.'
-            )
-        if not models:
+        steps = plan_runs(observed, models, given, seed=seed)
+        if not steps:
             raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
-        for name, value in options.items():
-            if not any(name in takes(model, of_scores=of_scores) for model in models):
-                raise ArgumentError(
-                    f"none of the models has a use for {name}={value!r}, but it was given: leave it out, or add a "
-                    "model that has."
-                )
-        steps = []
-        for model, wanted in models.items():
-            own = {name: value for name, value in options.items() if name in takes(model, of_scores=of_scores)}
-            for reliability in reliabilities(model, wanted, of_scores):
-                own["reliability"] = reliability
-                name, _, _, arguments = settle(observed, model, seed=seed, **own)
-                steps.append((model, name, arguments.get("reliability", np.nan), dict(own)))
-        labels = [run_label(name, reliability) for _, name, reliability, _ in steps]
-        for label in labels:
-            if labels.count(label) > 1:
-                raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
-        # No model of scores is settled without a threshold.
-        annotations = observed.split(options["threshold"]) if isinstance(observed, Scores) else observed
+        annotations = observed
+        if isinstance(observed, Scores):
+            annotations = observed.split(steps[0].settled.arguments["threshold"])
         check_break_ties(break_ties)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
@@ -119,7 +95,7 @@ class Plan:
     @property
     def labels(self) -> list[str]:
         """Of all runs."""
-        return [run_label(name, reliability) for _, name, reliability, _ in self.steps]
+        return [step.label for step in self.steps]
 
     def runs(
         self,
@@ -158,27 +134,3 @@ class Plan:
             options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
             voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
         return Sweep(self.annotations, tuple(runs), voted)
-
-
-def reliabilities(
-    model: str | Callable[..., None], wanted: Sequence[float] | None, of_scores: bool = False
-) -> Sequence[float | None]:
-    """Reliabilities at which to run a model, None for a model that has none."""
-    taken = takes(model, of_scores=of_scores)
-    if "reliability" not in taken:
-        if wanted is not None and np.size(wanted):
-            first = wanted if np.ndim(wanted) == 0 else wanted[0]
-            raise ArgumentError(f"{model} has no reliability, but {first!r} was given: leave it out.")
-        return [None]
-    if wanted is None:
-        return find_model(model, of_scores).reliabilities or [taken["reliability"]]
-    if isinstance(wanted, str) or np.ndim(wanted) != 1:
-        raise ArgumentError(
-            f"the reliabilities of {model} must be a list of numbers, but {_show(wanted)} was given: write for example "
-            "(1, 3, 10)."
-        )
-    if not len(wanted):
-        raise ArgumentError(
-            f"{model} needs a reliability, but none was given: name some, or give None for the usual ones."
-        )
-    return wanted

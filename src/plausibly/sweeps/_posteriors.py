@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation import aggregate
+from plausibly.aggregation import aggregate, is_built_in
 from plausibly.annotations import Scores
 from plausibly.errors import FileError, reason
 from plausibly.fingerprint import code_digest, software
@@ -46,7 +46,7 @@ def posterior_of(
     plan: "Plan", number: int, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
 ) -> Iterator[Posterior]:
     """Sample the posterior of a run, or open it where it is kept already."""
-    model, _, _, arguments = plan.steps[number]
+    model, arguments = plan.steps[number].model, plan.steps[number].arguments
     of_scores = isinstance(plan.observed, Scores)
     options: dict[str, Any] = {**arguments, "seed": plan.seed, "progress": progress}
     options["scheduler"] = None if of_scores else scheduler  # scores share a prior, and are sampled in one piece
@@ -88,8 +88,9 @@ def posterior_of(
 
 def _fingerprint(plan: "Plan", number: int) -> dict[str, Any]:
     """All that the draws of a run depend on, but the processor."""
-    model, name, _, arguments = plan.steps[number]
-    program = {} if isinstance(model, str) else {"program": code_digest(model, f"the program {name}")}
-    given = {key: value for key, value in arguments.items() if value is not None}
-    about = {"annotations": plan.observed.digest(), "model": name, "seed": int(plan.seed), **given, **program}
+    step = plan.steps[number]
+    name, about = step.settled.model.name, {"annotations": plan.observed.digest(), "seed": int(plan.seed)}
+    if not is_built_in(step.settled.model):
+        about["program"] = code_digest(step.model, f"the program {name}")
+    about |= {"model": name, "engine": step.settled.engine, **step.settled.arguments}
     return json.loads(json.dumps(about | software()))

@@ -1,6 +1,7 @@
 """What a sweep finds: of every run its results, and of all of them tables."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +25,10 @@ class Run:
 
     Attributes
     ----------
+    label
+        Name of the run, such as ``"plackett-luce@3"``.
     model
-        Its name.
+        Label of the variant that it belongs to; the name of the model, unless it has options.
     reliability
         NaN for a model that has none.
     results
@@ -47,6 +50,7 @@ class Run:
         of cases in it.
     """
 
+    label: str
     model: str
     reliability: float
     results: xr.Dataset
@@ -56,11 +60,6 @@ class Run:
     worst: Posterior | None = None
     choices: xr.DataArray | None = None
     subgroups: pd.DataFrame | None = None
-
-    @property
-    def label(self) -> str:
-        """Model and reliability, as the command line takes them: ``"plackett-luce@3"``."""
-        return run_label(self.model, self.reliability)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -225,17 +224,6 @@ class Sweep:
         return verdict({run.label: run.convergence for run in self.runs}, most)
 
 
-def run_label(model: str, reliability: float) -> str:
-    """Join the name of a model and a reliability, if there is one.
-
-    Examples
-    --------
-    >>> run_label("prirn", 10.0), run_label("irn", float("nan"))
-    ('prirn@10', 'irn')
-    """
-    return model if np.isnan(reliability) else f"{model}@{reliability:.15g}"
-
-
 def posterior_name(label: str, *, in_shards: bool = False) -> str:
     """Name the file, or the Zarr store, of a run's posterior.
 
@@ -244,4 +232,5 @@ def posterior_name(label: str, *, in_shards: bool = False) -> str:
     >>> posterior_name("prirn@10"), posterior_name("prirn@10", in_shards=True)
     ('posterior-prirn-10.nc', 'posterior-prirn-10.zarr')
     """
-    return f"posterior-{label.replace('@', '-')}.{'zarr' if in_shards else 'nc'}"
+    name = re.sub(r"[@:=/\\]+", "-", label)
+    return f"posterior-{name}.{'zarr' if in_shards else 'nc'}"

@@ -8,13 +8,14 @@ from typing import Any, Literal
 from jax.typing import ArrayLike
 
 from plausibly._progress import tell
+from plausibly.aggregation import Variants
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import FileError, reason
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
 from plausibly.posterior._shards import check_shard
-from plausibly.sweeps._plan import Models, Plan
+from plausibly.sweeps._plan import Plan
 from plausibly.sweeps._posteriors import Folder
 from plausibly.sweeps._runs import Sweep
 
@@ -22,7 +23,7 @@ from plausibly.sweeps._runs import Sweep
 def sweep(
     annotations: Annotations | Scores,
     predictions: Mapping[str, Any],
-    models: Models,
+    models: Variants,
     *,
     k: int | Sequence[int] | None = None,
     sizes: int | Sequence[int] | None = None,
@@ -58,7 +59,9 @@ def sweep(
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
     models
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for a model's
-        usual ones, or for a model that has none. A model is a name or a NumPyro program.
+        usual ones, or for a model that has none. A model is a name, a :class:`plausibly.Model` or a NumPyro program. Or
+        arguments of :func:`plausibly.aggregate` by any label, such as
+        ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
     k
         Lengths of the classifiers' lists; by default 1, 2 and 3, as far as there are so many classes.
     sizes
@@ -72,7 +75,7 @@ def sweep(
     break_ties
         Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
-        As for :func:`plausibly.aggregate`; each goes to those of the models that have a use for it.
+        Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
     seed
         Random seed, the same for all runs.
     progress
@@ -99,8 +102,7 @@ def sweep(
     Raises
     ------
     ArgumentError
-        If an argument is out of range, a model is there twice with one reliability, or no model has a use for an
-        argument.
+        If an argument is out of range, two runs have the same label, or no model accepts an argument.
     FileError
         If ``out`` cannot be written.
     ClusterError

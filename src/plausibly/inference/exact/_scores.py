@@ -1,16 +1,15 @@
 """Scores: their prior from all cases (empirical Bayes), exact draws, and cases of one number of scores side by side."""
 
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, UInt32
+from jaxtyping import Array, Float, Key, UInt32
 from scipy.optimize import minimize
 from scipy.special import digamma, ndtr
 
 from plausibly.annotations import Scores, Slots
-from plausibly.case import NormalInverseGamma, ScoredCase
+from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import Shape
 from plausibly.inference.exact._dirichlet import together
@@ -22,24 +21,6 @@ _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
 _CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
 # m, log κ, log a. With a below 1/2 the variance could be anything, and b / a would no longer be its size.
 _BOUNDS = ((None, None), (-9.2, 9.2), (float(np.log(0.5)), 9.2))
-
-
-class Sums(NamedTuple):
-    """What the normal model sees of the scores of each case."""
-
-    n: Int[np.ndarray, " case"]
-    mean: Float[np.ndarray, " case"]
-    squares: Float[np.ndarray, " case"]  #: sum of the squared distances from the mean
-
-    @classmethod
-    def of(cls, scores: Scores) -> "Sums":
-        """Sum the scores up by case."""
-        start, case = scores.case_start[:-1], scores.annotation_case
-        n = np.diff(scores.case_start)
-        # Equal scores are summed to their multiple but for rounding; distances from the first have none.
-        first = scores.score[start]
-        mean = first + np.add.reduceat(scores.score - first[case], start) / n
-        return cls(n, mean, np.add.reduceat((scores.score - mean[case]) ** 2, start))
 
 
 def estimate_prior(scores: Scores) -> NormalInverseGamma:
@@ -65,8 +46,8 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
     centre, spread = scores.score.mean(), scores.score.std()
     resolution = max(np.diff(levels).min(), _LEAST) if len(levels) > 1 else 1.0
     unit = max(spread, _LEAST) if len(levels) > 1 else resolution
-    found = Sums.of(scores)
-    sums = Sums(found.n, (found.mean - centre) / unit, found.squares / unit**2)
+    found = ScoreSums.of(scores)
+    sums = ScoreSums(found.n, (found.mean - centre) / unit, found.squares / unit**2)
     least = np.log(max((resolution / unit) ** 2 / 12, 1e-12))
 
     within = sums.squares.sum() / max((sums.n - 1).sum(), 1)
@@ -80,7 +61,7 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
     return NormalInverseGamma(float(centre + unit * m), float(strength), float(a), float(a * v * unit**2))
 
 
-def _loss(x: Float[np.ndarray, "4"], sums: Sums) -> tuple[float, Float[np.ndarray, "4"]]:
+def _loss(x: Float[np.ndarray, "4"], sums: ScoreSums) -> tuple[float, Float[np.ndarray, "4"]]:
     """Minus the penalised log marginal likelihood at (m, log κ, log a, log b / a), and its gradient."""
     m, (strength, a, v) = x[0], np.exp(x[1:])
     b = a * v
@@ -161,6 +142,15 @@ def draw_scores(
         plausibility[:, 2 * first + 1 : 2 * last : 2] = ndtr(-z)
     by_chain = (chains, draws, -1)
     return plausibility.reshape(by_chain), {name: values.reshape(by_chain) for name, values in out.items()}
+
+
+def normal_log_likelihood(
+    scores: Scores, *, mean: Float[np.ndarray, "chain draw case"], variance: Float[np.ndarray, "chain draw case"]
+) -> Float[np.ndarray, "chain draw annotation"]:
+    """Log density of every score at every draw of the mean and the variance of its case."""
+    mean, variance = (values[..., scores.annotation_case] for values in (mean, variance))
+    # Differences in double precision: scores may lie far from zero and close together.
+    return -((scores.score - mean) ** 2 / variance + np.log(2 * np.pi * variance)) / 2
 
 
 def bucket_scores(scores: Scores, slots: Slots, threshold: float, prior: NormalInverseGamma) -> list[Bucket]:

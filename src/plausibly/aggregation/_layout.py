@@ -1,0 +1,77 @@
+"""What needs no draws: the slots of a model's posterior with their prior, point estimates, and exact posteriors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from plausibly._progress import Progress
+from plausibly.aggregation._arguments import Settled
+from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.case import Entries, NormalInverseGamma, ScoreSums
+from plausibly.inference import maximum_likelihood
+from plausibly.model import Model
+from plausibly.random_streams import case_keys
+
+
+def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """Slots that a model's arguments give mass, and the prior shape of each.
+
+    Scores have both classes in every case, whether or not a score falls into each, and no prior by class.
+    """
+    if isinstance(observed, Scores):
+        n = observed.n_cases
+        case, class_index = np.divmod(np.arange(2 * n, dtype=np.int32), np.int32(2))
+        return Slots(case, class_index, np.ones(2 * n, np.int32), 2 * np.arange(n + 1)), np.ones(2 * n)
+    alpha = arguments.get("concentration", 0.0)
+    slots = Slots.of(observed, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
+    lumped = arguments.get("unranked") == "lumped"
+    return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+
+
+def exact_posterior(
+    model: Model,
+    observed: Annotations | Scores,
+    slots: Slots,
+    prior: Float[np.ndarray, " slot"] | NormalInverseGamma,
+    arguments: Mapping[str, Any],
+) -> Any:
+    """Parameters of the exact posterior of every case, see :class:`plausibly.Model`."""
+    view = ScoreSums.of(observed) if isinstance(observed, Scores) else Entries.of(observed, slots)
+    return model.exact(view, prior, **model.numeric(arguments), **model.static(arguments))
+
+
+def point_estimate(
+    model: Model,
+    observed: Annotations | Scores,
+    slots: Slots,
+    arguments: Mapping[str, Any],
+    keys: Key[Array, " case"],
+    progress: Progress,
+) -> Float[np.ndarray, " slot"] | None:
+    """Point estimate of a model, None if it declares none."""
+    if isinstance(observed, Scores):
+        return model.point_estimate and model.point_estimate(ScoreSums.of(observed), arguments["threshold"])
+    if model.point_estimate is not None:
+        return model.point_estimate(Entries.of(observed, slots), **model.static(arguments))
+    if model.update is None:
+        return None
+    named = Slots.of(observed, remainder=False)
+    out = np.zeros(len(slots), np.float32)
+    found = maximum_likelihood(observed, named, model.update, keys, progress=progress)
+    out[slots.find(named.case, named.class_index)] = found
+    return out
+
+
+def expected_plausibility(
+    annotations: Annotations, settled: Settled, *, progress: Progress
+) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """Plausibilities that need no draws: the mean of a Dirichlet posterior, or a point estimate."""
+    model, arguments = settled.model, settled.arguments
+    slots, prior = lay_out(annotations, arguments)
+    if settled.engine == "exact":
+        shape = exact_posterior(model, annotations, slots, prior, arguments)
+        return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]
+    keys = case_keys(0, annotations.cases)  # Nothing is random.
+    return slots, point_estimate(model, annotations, slots, arguments, keys, progress)

@@ -1,0 +1,327 @@
+"""Variants: models with options and reliabilities, as functions and commands that run several of them name them.
+
+In Python they are a mapping, from names to reliabilities or to arguments:
+
+>>> variants = {"prirn": (10, 30), "irn": None, "sparse": {"model": "plackett-luce", "concentration": 0.1}}
+>>> [variant.label for variant in read_variants(variants)]
+['prirn', 'irn', 'sparse']
+
+On the command line each is a text, ``NAME@R1,R2:option=value:option=value``, in which NAME may be the path of a Python
+file that ends with its :class:`plausibly.Model`, called ``model``:
+
+>>> [variant.label for variant in parse_variants(["prirn@10,30:ties=full", "irn"])]
+['prirn:ties=full', 'irn']
+
+:func:`plan_runs` makes runs of them, each a model at one reliability, and checks every one before any is computed.
+"""
+
+import importlib.util
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plausibly.aggregation._arguments import Settled, settle
+from plausibly.aggregation._registry import AnyModel, accepted, find_model
+from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError, FileError
+from plausibly.model import Model
+
+_OF_ALL = ("seed", "progress", "out", "shard", "fresh", "scheduler", "version")  # arguments that runs have in common
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A model with options and reliabilities.
+
+    Attributes
+    ----------
+    label
+        Name of the variant; those of its runs begin with it.
+    model
+        Name, declaration or program.
+    reliabilities
+        Reliabilities to run it at; None for the usual ones of the model.
+    arguments
+        Further arguments of :func:`plausibly.aggregate`.
+    single
+        Whether there is one run, which is called by the label alone.
+    """
+
+    label: str
+    model: AnyModel
+    reliabilities: Any = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    single: bool = False
+
+
+Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Sequence[Variant]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A model at one reliability, of which everything is checked.
+
+    Attributes
+    ----------
+    label
+        Name of the run, such as ``"prirn@10"``.
+    variant
+        Label of the variant it belongs to.
+    reliability
+        NaN for a model that has none.
+    model, arguments
+        What to call :func:`plausibly.aggregate` with; the arguments are those given, the reliability included.
+    settled
+        The declaration, the engine and all arguments with their defaults.
+    """
+
+    label: str
+    variant: str
+    reliability: float
+    model: AnyModel
+    arguments: Mapping[str, Any]
+    settled: Settled
+
+
+def run_label(label: str, reliability: float) -> str:
+    """Join the label of a variant and a reliability, if there is one, as the command line takes them.
+
+    Examples
+    --------
+    >>> run_label("prirn", 10.0), run_label("irn", float("nan")), run_label("prirn:ties=full", 3)
+    ('prirn@10', 'irn', 'prirn@3:ties=full')
+    """
+    name, colon, options = label.partition(":")
+    return label if np.isnan(reliability) else f"{name}@{reliability:.15g}{colon}{options}"
+
+
+def read_variants(models: Variants) -> list[Variant]:
+    """Read variants from a mapping.
+
+    Parameters
+    ----------
+    models
+        By name, Model or program, the reliabilities of each; None for the usual ones, or for a model that has none. Or,
+        by any label, a mapping with ``model`` (unless the label is one), ``reliability`` (one or several) and further
+        arguments of :func:`plausibly.aggregate`. Variants themselves are returned as they are.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a mapping, or a variant has an argument that belongs to all runs.
+    """
+    if isinstance(models, Sequence) and models and all(isinstance(variant, Variant) for variant in models):
+        return list(models)
+    if not isinstance(models, Mapping):
+        raise ArgumentError(
+            f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
+            '{"prirn": (10, 30), "irn": None}.'
+        )
+    return [_read(name, value) for name, value in models.items()]
+
+
+def _read(name: AnyModel, value: Any) -> Variant:
+    label = name if isinstance(name, str) else find_model(name).name
+    if not isinstance(value, Mapping):
+        return Variant(label, name, value)
+    arguments = dict(value)
+    model, reliabilities = arguments.pop("model", name), arguments.pop("reliability", None)
+    for argument in _OF_ALL:
+        if argument in arguments:
+            raise ArgumentError(
+                f"{argument} belongs to all runs, but {label!r} has its own: give it to the function itself."
+            )
+    if reliabilities is None or isinstance(reliabilities, str) or np.ndim(reliabilities) == 0:
+        arguments = arguments if reliabilities is None else arguments | {"reliability": reliabilities}
+        return Variant(label, model, None, arguments, single=True)
+    return Variant(label, model, reliabilities, arguments)
+
+
+def parse_variants(texts: Sequence[str], option: str = "--model") -> list[Variant]:
+    """Read variants from the command line; one that is there twice is run at the reliabilities of both.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not understood, there is no such model, or it is there twice without reliabilities.
+    FileError
+        If a file cannot be read, or does not declare a model.
+
+    Examples
+    --------
+    >>> [variant.reliabilities for variant in parse_variants(["plackett-luce@1", "irn", "plackett-luce@3"])]
+    [[1.0, 3.0], None]
+    """
+    variants: dict[str, Variant] = {}
+    for text in texts:
+        variant = parse_variant(text, option)
+        before = variants.get(variant.label)
+        if before is not None:
+            if before.reliabilities is None or variant.reliabilities is None:
+                raise ArgumentError(
+                    f"{option} {variant.label} is there twice: give it once, such as "
+                    f"{run_label(variant.label, 1).replace('@1', '@1,3,10')}."
+                )
+            variant = replace(variant, reliabilities=before.reliabilities + variant.reliabilities)
+        variants[variant.label] = variant
+    return list(variants.values())
+
+
+def parse_variant(text: str, option: str = "--model") -> Variant:
+    """Read ``NAME@R1,R2:option=value:option=value``; NAME may be the path of a Python file.
+
+    Raises
+    ------
+    ArgumentError, FileError
+        As :func:`parse_variants` does.
+
+    Examples
+    --------
+    >>> variant = parse_variant("plackett-luce@1,3:mode=temper:concentration=0.5")
+    >>> variant.label, variant.reliabilities, dict(variant.arguments)
+    ('plackett-luce:mode=temper:concentration=0.5', [1.0, 3.0], {'mode': 'temper', 'concentration': 0.5})
+    """
+    name, at, numbers, options = re.fullmatch(r"(.*?\.py|[^@:]*)(?:(@)([^:]*))?(?::(.*))?", text, re.DOTALL).groups()
+    model = load_model(name) if name.endswith(".py") else name
+    label = ":".join(part for part in (find_model(model).name, options) if part)
+    arguments: dict[str, Any] = {}
+    for part in options.split(":") if options else ():
+        key, equals, value = part.partition("=")
+        if not (key and equals and value) or key in ("model", "reliability", *_OF_ALL):
+            raise ArgumentError(
+                f"{option} must be NAME@R1,R2:option=value, but {text!r} was given: write for example "
+                "plackett-luce@1,3:mode=temper."
+            )
+        arguments[key] = _value(value)
+    reliabilities = None
+    if at:
+        try:
+            reliabilities = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            raise ArgumentError(
+                f"the reliabilities of {option} {text!r} must be numbers parted by commas, but {numbers!r} was given: "
+                "write for example plackett-luce@1,3,10."
+            ) from None
+    return Variant(label, model, reliabilities, arguments)
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return [_value(part) for part in text.split(",")] if "," in text else text
+
+
+def load_model(path: str | Path) -> Model:
+    """Run a Python file and return its ``model``.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read or run, or has no :class:`plausibly.Model` called ``model``.
+    """
+    path = Path(path)
+    spec = importlib.util.spec_from_file_location(f"plausibly_model_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise FileError(f"{path} cannot be read as a Python file with a model: check the path.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise FileError(f"{path} cannot be run ({type(error).__name__}: {error}): fix it, and try again.") from error
+    finally:
+        del sys.modules[spec.name]  # Workers of a cluster cannot import it: it is sent to them by value.
+    model = getattr(module, "model", None)
+    if not isinstance(model, Model):
+        raise FileError(
+            f"{path} must end with the declaration of its model, but has {'no' if model is None else 'another'} "
+            "'model': add model = pb.Model(name=…, program=…)."
+        )
+    return model
+
+
+def plan_runs(
+    observed: Annotations | Scores, models: Variants, common: Mapping[str, Any] | None = None, *, seed: int = 0
+) -> list[PlannedRun]:
+    """Check the runs of some variants, and compute nothing.
+
+    Parameters
+    ----------
+    observed
+        N cases over K classes, or scores of N cases.
+    models
+        As for :func:`read_variants`.
+    common
+        Arguments of :func:`plausibly.aggregate`, each for those variants that accept it and have no other value; those
+        that are None are left out.
+    seed
+        Random seed of all runs.
+
+    Raises
+    ------
+    ArgumentError, AnnotationError
+        If :func:`plausibly.aggregate` would refuse a run, no variant accepts a common argument, or two runs have the
+        same label.
+    """
+    variants = read_variants(models)
+    common = {name: value for name, value in (common or {}).items() if value is not None}
+    known = [find_model(variant.model, isinstance(observed, Scores)) for variant in variants]
+    own = [
+        accepted(model, engine if (engine := variant.arguments.get("engine")) in model.engines else "auto")
+        for model, variant in zip(known, variants, strict=True)
+    ]
+    for name, value in common.items():
+        if variants and not any(name in arguments for arguments in own):
+            raise ArgumentError(
+                f"none of the models accepts {name}={value!r}, but it was given: leave it out, or add a model that "
+                "does."
+            )
+    runs = []
+    for variant, model, taken in zip(variants, known, own, strict=True):
+        given = {name: value for name, value in common.items() if name in taken} | dict(variant.arguments)
+        for reliability in [None] if variant.single else reliabilities(model, variant.reliabilities):
+            arguments = given if reliability is None else given | {"reliability": reliability}
+            if str(arguments.get("reliability")) == "infer":
+                raise ArgumentError(
+                    "an inferred reliability makes one model of all cases, which is not run beside others, but "
+                    f"reliability='infer' was given for {variant.label}: give numbers instead."
+                )
+            settled = settle(observed, variant.model, seed=seed, **arguments)
+            used = settled.arguments.get("reliability", np.nan)
+            label = variant.label if variant.single else run_label(variant.label, used)
+            runs.append(PlannedRun(label, variant.label, used, variant.model, arguments, settled))
+    labels = [run.label for run in runs]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
+    return runs
+
+
+def reliabilities(model: Model, wanted: Sequence[float] | None) -> Sequence[float | None]:
+    """Reliabilities at which to run a model, None for a model that has none."""
+    if model.reliability is None:
+        if wanted is not None and np.size(wanted):
+            first = wanted if np.ndim(wanted) == 0 else wanted[0]
+            raise ArgumentError(f"{model.name} has no reliability, but {first!r} was given: leave it out.")
+        return [None]
+    if wanted is None:
+        return model.reliabilities or [model.reliability]
+    if isinstance(wanted, str) or np.ndim(wanted) != 1:
+        raise ArgumentError(
+            f"the reliabilities of {model.name} must be a list of numbers, but {_show(wanted)} was given: write for "
+            "example (1, 3, 10)."
+        )
+    if not len(wanted):
+        raise ArgumentError(
+            f"{model.name} needs a reliability, but none was given: name some, or give None for the usual ones."
+        )
+    return wanted

@@ -1,0 +1,166 @@
+"""The declaration of an aggregation model: everything about it that the rest of the package needs to know.
+
+A model is one file: a NumPyro program of one case and, below it, a :class:`Model` called ``model``. The registry,
+argument checks, engines, point estimates, :func:`plausibly.compare`, :func:`plausibly.predictive_check`, sweeps, the
+report's citations and the command line read its fields, so a copy of a built-in file behaves as the built-in.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from plausibly.errors import ArgumentError
+
+STUTZ = (
+    "Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, "
+    "Medical Image Analysis; arXiv 2307.02191."
+)
+CARON = (
+    "Caron & Doucet (2012), Efficient Bayesian inference for generalized Bradley–Terry models, Journal of "
+    "Computational and Graphical Statistics 21."
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    r"""An aggregation model.
+
+    Functions among the fields are called with the keyword arguments that the program takes: ``reliability``, if the
+    model has one, and its options. ``point_estimate`` is called with the options alone.
+
+    Parameters
+    ----------
+    name
+        Name in tables, figures and files.
+    program
+        NumPyro program of one case, called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or a
+        :class:`plausibly.case.ScoredCase` if the model takes scores. It has a site "plausibility" of shape (slot,).
+    takes
+        Kind of annotations: partial ``"rankings"``, ``"labels"`` (rankings that name one class each), or ``"scores"``.
+        Models of scores have two more arguments, ``threshold`` and ``prior``.
+    reliability
+        Default reliability :math:`\gamma`; None for a model without one.
+    concentration
+        Default prior shape :math:`\alpha` of each class, which reaches the program as ``case.concentration``; None for
+        a model without one.
+    options
+        Allowed values of each further argument by its name, the default first. ``unranked`` does not reach the program:
+        it decides which slots a case has and what their concentrations are.
+    reliabilities
+        Reliabilities of a sweep in which none are named.
+    deterministic
+        Whether nothing is drawn, so that the model consists of its point estimate.
+    exact
+        Exact posterior of all cases. Of rankings and labels, ``exact(entries, concentration, **arguments)``, with
+        :class:`plausibly.case.Entries`, returns the (slot,) shapes of Dirichlet distributions. Of scores,
+        ``exact(sums, prior, **arguments)``, with :class:`plausibly.case.ScoreSums`, returns a
+        :class:`plausibly.case.NormalInverseGamma`.
+    zero_concentration
+        Whether the exact posterior also exists at concentration 0, where unnamed classes have no mass.
+    gibbs
+        Whether the prior is Dirichlet and an annotation has the Plackett-Luce probability of :math:`\lambda^p`, with p
+        the ``first_choice``. Where p is None, the Gibbs sampler applies (to whole ``repeats``); and cases whose
+        annotators agree on what was left at each draw have an exact posterior.
+    repeats
+        Power to which the probability of an annotation enters the posterior, ``repeats(**arguments)``. It lets
+        :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
+    first_choice
+        Power p by which annotators choose, ``first_choice(**arguments)``: the first choice is class k with probability
+        :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for the plausibilities as they
+        are.
+    replicate
+        What the model has a probability for, and :func:`plausibly.predictive_check` replicates: whole ``"rankings"``,
+        by draws without replacement, or first blocks alone (``"first"``). A label is a whole ranking.
+    point_estimate
+        Plausibilities to which the posterior contracts as the reliability grows: ``point_estimate(entries, **options)``
+        or, of scores, ``point_estimate(sums, threshold)``, of shape (slot,). None for the mean of the draws.
+    update
+        Instead of ``point_estimate``: one step of an iteration whose fixed point it is, ``update(plausibility, case)``
+        with the slots of one case, such as maximum likelihood.
+    log_likelihood
+        Whether draws have a log probability of every annotation: of rankings and labels, that of the program's observed
+        sites, whose only latent site is then "plausibility" or "log_ratio"; of scores, the normal density.
+    joint
+        Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
+    citations
+        What to cite, as pairs (what for, source).
+
+    Examples
+    --------
+    >>> [model.name for model in pb.models.MODELS.values() if model.exact]
+    ['dirichlet-categorical', 'normal-scores', 'prirn']
+    >>> pb.models.MODELS["prirn"].arguments
+    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split'}
+    """
+
+    name: str
+    program: Callable[..., None]
+    takes: Literal["rankings", "labels", "scores"] = "rankings"
+    reliability: float | None = None
+    concentration: float | None = None
+    options: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    reliabilities: tuple[float, ...] = ()
+    deterministic: bool = False
+    exact: Callable[..., Any] | None = None
+    zero_concentration: bool = False
+    gibbs: bool = False
+    repeats: Callable[..., float] | None = None
+    first_choice: Callable[..., float | None] | None = None
+    replicate: Literal["rankings", "first"] = "first"
+    point_estimate: Callable[..., Any] | None = None
+    update: Callable[..., Any] | None = None
+    log_likelihood: bool = False
+    joint: Callable[..., None] | None = None
+    citations: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self):
+        if not (isinstance(self.name, str) and self.name):
+            raise ArgumentError(f"the name of a Model must be a text, but {self.name!r} was given: call it 'my-model'.")
+        if not callable(self.program):
+            raise ArgumentError(f"the program of the Model {self.name} must be a function, but it is {self.program!r}.")
+        if self.takes not in ("rankings", "labels", "scores"):
+            raise ArgumentError(
+                f"the Model {self.name} must take rankings, labels or scores, but takes={self.takes!r} was given."
+            )
+        if self.deterministic and self.point_estimate is None and self.update is None:
+            raise ArgumentError(
+                f"the Model {self.name} is deterministic, so it needs a point_estimate or an update: declare one."
+            )
+
+    @property
+    def of_scores(self) -> bool:
+        """Whether it takes scores."""
+        return self.takes == "scores"
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Names of the engines that it has."""
+        if self.deterministic:
+            return ("point",) if self.update is None else ("ml",)
+        return (*(("exact",) if self.exact else ()), "nuts", *(("gibbs",) if self.gibbs else ()))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments by name, with their defaults."""
+        found = {"reliability": self.reliability, "concentration": self.concentration}
+        found = {name: value for name, value in found.items() if value is not None}
+        found |= {name: values[0] for name, values in self.options.items()}
+        return found | (dict.fromkeys(("threshold", "prior")) if self.of_scores else {})
+
+    def static(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Options among the arguments that the program takes."""
+        return {name: arguments[name] for name in self.options if name != "unranked"}
+
+    def numeric(self, arguments: Mapping[str, Any]) -> dict[str, float]:
+        """Numbers among the arguments that the program takes."""
+        return {} if self.reliability is None else {"reliability": arguments["reliability"]}
+
+    def choice_power(self, arguments: Mapping[str, Any]) -> float | None:
+        """Power of the plausibilities by which annotators choose, None for the plausibilities themselves."""
+        return self.first_choice and self.first_choice(**self.numeric(arguments), **self.static(arguments))
+
+    def count(self, arguments: Mapping[str, Any]) -> float:
+        """How often an annotation counts in the posterior."""
+        if self.repeats is None:
+            return arguments.get("reliability", 1.0)
+        return self.repeats(**self.numeric(arguments), **self.static(arguments))

@@ -1,0 +1,176 @@
+"""What comes of a comparison of models: sums of log probabilities, their errors, weights and a verdict."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+from scipy.optimize import LinearConstraint, minimize
+
+from plausibly.annotations import Annotations
+from plausibly.model_comparison._left_out import K_HAT, LeftOut
+
+SMALLEST = 4.0  #: differences below it are small whatever their standard error (Sivula et al. 2020)
+
+BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of :func:`plausibly.compare`.
+
+    Attributes
+    ----------
+    table
+        One row per model, best first, with the columns that :func:`plausibly.compare` lists.
+    pointwise
+        By model and annotation: ``elpd``, the log probability of what is left out; ``in_sample``, the same with nothing
+        left out; ``error``, its Monte Carlo standard error; ``k_hat`` of importance sampling (NaN where none was
+        tried); ``refitted``; ``converged``. Coordinates ``case`` and ``annotator``. The attributes say what was scored.
+    """
+
+    table: pd.DataFrame
+    pointwise: xr.Dataset
+
+    @classmethod
+    def of(cls, annotations: Annotations, found: dict[str, LeftOut], **attrs: object) -> "Comparison":
+        """Put together what was found for each model."""
+        case = annotations.annotation_case
+        columns = {name: [getattr(one, name) for one in found.values()] for name in LeftOut.__dataclass_fields__}
+        pointwise = xr.Dataset(
+            {name: (("model", "annotation"), np.stack(values)) for name, values in columns.items()},
+            coords={
+                "model": list(found),
+                "case": ("annotation", annotations.cases[case]),
+                "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
+            },
+            attrs=attrs,
+        )
+        return cls(summarise(pointwise, case), pointwise)
+
+    def verdict(self) -> str:
+        """Say in a sentence which model predicts best, and from which others it does not differ.
+
+        Examples
+        --------
+        >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
+        >>> print(pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
+        dirichlet-categorical@1 predicts annotations that are left out best (elpd -8.1); no difference from \
+dirichlet-categorical@0.1 (by 2.1 ± 2.0).
+        """
+        table = self.table
+        best, elpd = str(table.index[0]), table["elpd"].iloc[0]
+        if not np.isfinite(elpd):
+            return (
+                "No model can be preferred: each gives probability zero to an annotation that was made. Give one a "
+                "prior for unnamed classes."
+            )
+        others = table.iloc[1:]
+
+        def named(what: str) -> str:
+            chosen = others[others["verdict"] == what]
+            return ", ".join(
+                f"{name} (by {row['elpd_diff']:.1f} ± {row['dse']:.1f})"
+                if np.isfinite(row["elpd_diff"])
+                else f"{name} (which finds {int(row['impossible'])} annotations impossible)"
+                for name, row in chosen.iterrows()
+            )
+
+        parts = [f"{best} predicts annotations that are left out best (elpd {elpd:.1f})"]
+        if same := named(SAME):
+            parts.append(f"no difference from {same}")
+        if worse := named(WORSE):
+            parts.append(f"better than {worse}")
+        if unknown := list(others.index[others["verdict"] == UNKNOWN]):
+            parts.append(f"nothing can be said of {', '.join(unknown)}")
+        return "; ".join(parts) + "."
+
+
+def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
+    """Sum up log probabilities by model; ``case`` numbers the case of each annotation."""
+    elpd, in_sample = pointwise["elpd"].values, pointwise["in_sample"].values
+    total = elpd.sum(1)
+    impossible = np.isneginf(elpd).sum(1)
+    # Those that find something impossible come last, and first among them those that do so least.
+    order = np.lexsort((-np.where(np.isneginf(elpd), 0, elpd).sum(1), impossible))
+    by_case = np.stack([np.bincount(case, row) for row in elpd])
+    error = np.sqrt((pointwise["error"].values ** 2).sum(1))
+    best = order[0]
+    rows = []
+    for rank, i in enumerate(order):
+        with np.errstate(invalid="ignore"):
+            difference = total[best] - total[i] if i != best else 0.0
+            dse = _spread(by_case[best] - by_case[i]) if i != best else 0.0
+        both = np.hypot(dse, np.hypot(error[best], error[i])) if i != best else 0.0
+        rows.append(
+            {
+                "rank": rank,
+                "elpd": total[i],
+                "p": in_sample[i].sum() - total[i] if np.isfinite(total[i]) else np.nan,
+                "elpd_diff": difference,
+                "weight": np.nan,
+                "se": _spread(by_case[i]),
+                "dse": dse,
+                "warning": not pointwise["converged"].values[i].all(),
+                "scale": "log",
+                "error": error[i],
+                "impossible": int(impossible[i]),
+                "k_high": int((pointwise["k_hat"].values[i] > K_HAT).sum()),
+                "refits": int(pointwise["refitted"].values[i].sum()),
+                "verdict": BEST if i == best else _verdict(difference, both, impossible[best]),
+            }
+        )
+    table = pd.DataFrame(rows, index=pd.Index([str(pointwise["model"].values[i]) for i in order], name="model"))
+    table["weight"] = stacking(elpd[order])
+    return table
+
+
+def _verdict(difference: float, error: float, impossible: int) -> str:
+    if impossible:
+        return UNKNOWN
+    if np.isinf(difference):
+        return WORSE
+    if np.isnan(error):
+        return UNKNOWN
+    return WORSE if difference > max(2 * error, SMALLEST) else SAME
+
+
+def _spread(by_case: Float[np.ndarray, " case"]) -> float:
+    """Standard error of a sum over cases, NaN where a single case says nothing of others."""
+    if len(by_case) < 2 or not np.isfinite(by_case).all():
+        return np.nan
+    return float(np.sqrt(len(by_case)) * by_case.std(ddof=1))
+
+
+def stacking(elpd: Float[np.ndarray, "model annotation"]) -> Float[np.ndarray, " model"]:
+    """Weights of the mixture of predictive distributions that gives annotations left out most probability.
+
+    What all models find impossible says nothing about the weights.
+
+    Examples
+    --------
+    >>> stacking(np.log([[0.9, 0.9, 0.1], [0.2, 0.2, 0.1]])).round(3).tolist()
+    [1.0, 0.0]
+    """
+    most = elpd.max(0)
+    known = np.isfinite(most)
+    n = len(elpd)
+    if not known.any():
+        return np.full(n, 1 / n)
+    p = np.exp(elpd[:, known] - most[known])
+
+    def loss(weight):
+        mixed = np.maximum(weight @ p, 1e-300)
+        return -np.log(mixed).mean(), -(p / mixed).mean(1)
+
+    found = minimize(
+        loss,
+        np.full(n, 1 / n),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * n,
+        constraints=LinearConstraint(np.ones(n), 1, 1),
+    )
+    weight = np.where(found.x > 1e-9, found.x, 0)  # An optimiser's zeros are not quite zero.
+    return weight / weight.sum()
