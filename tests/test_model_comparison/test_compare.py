@@ -15,10 +15,10 @@ import plausibly as pb
 from plausibly._arviz import from_groups, pareto_smoothed, to_groups
 from plausibly.annotations import Annotations
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.model_comparison import _compare as comparing
-from plausibly.model_comparison import _left_out as scoring
+from plausibly.model_comparison import _left_out
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import K_HAT, _without_others
+from plausibly.model_comparison._summary import stacking, summarise
 
 CLASSES = list("abcde")
 RANKINGS = {
@@ -79,11 +79,11 @@ def test_prirn_and_irn_are_scored_by_their_closed_forms(ties):
             wanted["irn"].append(np.log(share) if share else -np.inf)
     for model, values in wanted.items():
         np.testing.assert_allclose(by_model(compared, model), values, rtol=1e-6)
-    assert compared.loc["irn", "impossible"] == np.isneginf(wanted["irn"]).sum() > 0
-    assert compared.loc["irn", ["elpd", "elpd_diff"]].tolist() == [-np.inf, np.inf]
-    assert compared["verdict"].tolist() == ["best", "worse"]
-    assert (compared["error"] == 0).all()
-    assert (compared["refits"] == 0).all()
+    assert compared.table.loc["irn", "impossible"] == np.isneginf(wanted["irn"]).sum() > 0
+    assert compared.table.loc["irn", ["elpd", "elpd_diff"]].tolist() == [-np.inf, np.inf]
+    assert compared.table["verdict"].tolist() == ["best", "worse"]
+    assert (compared.table["error"] == 0).all()
+    assert (compared.table["refits"] == 0).all()
 
 
 def literal_labels(annotations, reliability, concentration):
@@ -106,9 +106,9 @@ def test_the_table_is_the_sum_of_scores_by_case():
     scores = {r: literal_labels(annotations, r, 1.0) for r in (1, 3)}
     for r, values in scores.items():
         np.testing.assert_allclose(by_model(compared, f"dirichlet-categorical@{r}"), values, rtol=1e-6)
-    assert compared.index.tolist()[0] == "dirichlet-categorical@1"
+    assert compared.table.index.tolist()[0] == "dirichlet-categorical@1"
     sums = {r: [values[annotations.annotation_case == i].sum() for i in range(40)] for r, values in scores.items()}
-    row = compared.loc["dirichlet-categorical@3"]
+    row = compared.table.loc["dirichlet-categorical@3"]
     assert row["elpd"] == pytest.approx(scores[3].sum())
     assert row["elpd_diff"] == pytest.approx(scores[1].sum() - scores[3].sum())
     assert row["se"] == pytest.approx(np.sqrt(40) * np.std(sums[3], ddof=1))
@@ -116,8 +116,8 @@ def test_the_table_is_the_sum_of_scores_by_case():
     n = np.stack([np.bincount(annotations.entry_class[annotations.entry_case == i], minlength=4) for i in range(40)])
     inside = np.log((3 * n + 1) / (3 * 5 + 4))
     assert row["p"] == pytest.approx((n * inside).sum() - scores[3].sum())
-    assert list(compared["rank"]) == [0, 1, 2]
-    assert set(compared["scale"]) == {"log"}
+    assert list(compared.table["rank"]) == [0, 1, 2]
+    assert set(compared.table["scale"]) == {"log"}
     columns = ["rank", "elpd", "p", "elpd_diff", "weight", "se", "dse", "warning", "scale"]
     assert list(compared.columns[:9]) == columns
     assert compared.head(1).pointwise is compared.pointwise
@@ -148,10 +148,10 @@ def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
         np.testing.assert_array_equal(np.isneginf(found), np.isneginf(values))
         finite = np.isfinite(values)
         assert (np.abs(found[finite] - values[finite]) < 5 * error[finite] + 1e-6).all()
-    assert compared.loc["exact", "elpd"] == pytest.approx(
-        expected["exact"].sum(), abs=4 * compared.loc["exact", "error"]
+    assert compared.table.loc["exact", "elpd"] == pytest.approx(
+        expected["exact"].sum(), abs=4 * compared.table.loc["exact", "error"]
     )
-    assert not compared["warning"].any()
+    assert not compared.table["warning"].any()
 
 
 def plackett_luce(order_blocks, weights):
@@ -242,9 +242,9 @@ def test_a_lone_dissenter_does_not_mislead():
     assert exact[0.4] > exact[0.03] + 200
     assert naive[0.03] > naive[0.4] + 10
     for a in models:
-        assert compared.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
-    assert compared.index[0] == "α = 0.4"
-    assert compared["verdict"].tolist() == ["best", "worse"]
+        assert compared.table.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
+    assert compared.table.index[0] == "α = 0.4"
+    assert compared.table["verdict"].tolist() == ["best", "worse"]
 
 
 def test_a_sampled_model_does_not_mislead_either():
@@ -253,18 +253,18 @@ def test_a_sampled_model_does_not_mislead_either():
     models = {f"α = {a}": given | {"concentration": a} for a in (0.03, 0.4)}
     compared = pb.compare(annotations, models, progress=False)
     for a in (0.03, 0.4):
-        row = compared.loc[f"α = {a}"]
+        row = compared.table.loc[f"α = {a}"]
         assert row["elpd"] == pytest.approx(literal_labels(annotations, 1, a).sum(), abs=4 * row["error"] + 0.5)
         assert row["refits"] > 0
-    assert compared.index[0] == "α = 0.4"
-    assert compared["verdict"].iloc[1] == "worse"
+    assert compared.table.index[0] == "α = 0.4"
+    assert compared.table["verdict"].iloc[1] == "worse"
 
 
 def split_by_seed(pointwise, case, seeds, per_seed):
     """Tables of the cases of each seed: cases are independent, so all are fitted at once."""
     for seed in range(seeds):
         chosen = np.flatnonzero(case // per_seed == seed)
-        yield comparing.summarise(pointwise.isel(annotation=chosen), case[chosen] - seed * per_seed)
+        yield summarise(pointwise.isel(annotation=chosen), case[chosen] - seed * per_seed)
 
 
 def test_the_model_that_data_come_from_is_preferred_among_dirichlets():
@@ -300,8 +300,8 @@ def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     case = compared.pointwise["case"].values.astype(int)
     tables = list(split_by_seed(compared.pointwise, case, 10, 30))
     assert sum(table.index[0] == "plackett-luce" for table in tables) >= 9
-    assert compared.loc["plackett-luce", "verdict"] == "best"
-    assert set(compared["verdict"].iloc[1:]) == {"worse"}
+    assert compared.table.loc["plackett-luce", "verdict"] == "best"
+    assert set(compared.table["verdict"].iloc[1:]) == {"worse"}
 
 
 def test_equal_models_do_not_differ():
@@ -356,10 +356,10 @@ def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch,
         groups["convergence"] = xr.Dataset({"converged": ("case", good), "ess_bulk": ("case", np.full(len(good), 1e3))})
         return from_groups(groups, posterior.attrs)
 
-    monkeypatch.setattr(scoring, "refit", refit)
+    monkeypatch.setattr(_left_out, "refit", refit)
     models = {"plackett-luce": {"reliability": 1, "unranked": "exact", "draws": 50}, "majority-vote": None}
     compared = pb.compare(annotations, models, method="refit", progress=False)
-    assert compared.loc["plackett-luce", "warning"] == warned
+    assert compared.table.loc["plackett-luce", "warning"] == warned
     (copies, given), *more = calls
     assert given["draws"] == 50
     assert copies > 20
@@ -371,8 +371,8 @@ def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch,
         assert copies == 1
         assert given["draws"] == 200
         assert given["warmup"] == 600
-    error = compared.loc["plackett-luce", "error"]
-    assert compared.loc["plackett-luce", "elpd"] == pytest.approx(
+    error = compared.table.loc["plackett-luce", "error"]
+    assert compared.table.loc["plackett-luce", "elpd"] == pytest.approx(
         literal_labels(annotations, 1, 1.0).sum(), abs=5 * error + 0.2
     )
 
@@ -403,9 +403,9 @@ def test_a_program_of_the_users_is_refitted():
 
     annotations = Annotations.from_counts([[3, 2], [1, 4], [2, 2]])
     compared = pb.compare(annotations, {own: (1,), "dirichlet-categorical": (1,)}, progress=False)
-    assert set(compared.index) == {"own@1", "dirichlet-categorical@1"}
-    row = compared.loc["own@1"]
-    expected = compared.loc["dirichlet-categorical@1", "elpd"]
+    assert set(compared.table.index) == {"own@1", "dirichlet-categorical@1"}
+    row = compared.table.loc["own@1"]
+    expected = compared.table.loc["dirichlet-categorical@1", "elpd"]
     assert row["elpd"] == pytest.approx(expected, abs=4 * row["error"] + 1e-3)
     assert row["refits"] == annotations.n_annotations
 
@@ -413,8 +413,8 @@ def test_a_program_of_the_users_is_refitted():
 def test_cases_of_one_annotation_change_no_difference():
     annotations = Annotations.from_rankings([[[["a", "b"]]], [[["c"]]]], classes=CLASSES)
     compared = pb.compare(annotations, {"prirn": (10,), "irn": None, "majority-vote": None}, progress=False)
-    np.testing.assert_allclose(compared["elpd"], np.log(2 / 5) + np.log(1 / 5))
-    assert compared["elpd_diff"].tolist() == [0, 0, 0]
+    np.testing.assert_allclose(compared.table["elpd"], np.log(2 / 5) + np.log(1 / 5))
+    assert compared.table["elpd_diff"].tolist() == [0, 0, 0]
     # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
     whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
     np.testing.assert_allclose(_without_others(whole, of_rankings=True), np.log([1 / 30, 1 / 5]))
@@ -423,8 +423,8 @@ def test_cases_of_one_annotation_change_no_difference():
 def test_of_a_single_case_nothing_is_said():
     annotations = Annotations.from_rankings([[[["a", "b"]], [["b"], ["c"]]]], classes=CLASSES)
     compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
-    assert np.isnan(compared["se"]).all()
-    assert compared["verdict"].tolist() == ["best", "unknown"]
+    assert np.isnan(compared.table["se"]).all()
+    assert compared.table["verdict"].tolist() == ["best", "unknown"]
     assert compared.verdict().endswith("; nothing can be said of prirn@1.") or compared.verdict().endswith(
         "; nothing can be said of prirn@100."
     )
@@ -433,28 +433,29 @@ def test_of_a_single_case_nothing_is_said():
 def test_stacking_maximises_the_score_of_the_mixture():
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(4), (2, 50))[..., 0]
-    weight = comparing.stacking(np.log(p))
+    weight = stacking(np.log(p))
     shares = np.linspace(0, 1, 10_001)
     best = shares[np.argmax(np.log(np.outer(shares, p[0]) + np.outer(1 - shares, p[1])).sum(1))]
     assert weight[0] == pytest.approx(best, abs=1e-3)
     # What nobody expects says nothing, and a model may find something impossible.
     some = np.array([[np.log(0.5), np.log(0.5), -np.inf], [np.log(0.9), -np.inf, -np.inf]])
     # log(0.5 w + 0.9 (1 - w)) + log(0.5 w) is greatest at w = 0.9 / 0.8, which is beyond 1.
-    assert comparing.stacking(some).round(6).tolist() == [1, 0]
-    assert comparing.stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
+    assert stacking(some).round(6).tolist() == [1, 0]
+    assert stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
 
 
 def test_where_all_find_something_impossible_none_is_preferred():
     annotations = Annotations.from_labels([["a", "b"], ["a", "a"]])
     compared = pb.compare(annotations, {"irn": None, "majority-vote": None}, progress=False)
-    assert compared["verdict"].tolist() == ["best", "unknown"]
+    assert compared.table["verdict"].tolist() == ["best", "unknown"]
     assert compared.verdict().startswith("No model can be preferred")
 
 
 def test_the_sentence_names_all_models():
     compared = pb.compare(rankings(), {"prirn": (3, 30), "irn": None}, progress=False)
-    assert compared.verdict().startswith(f"{compared.index[0]} predicts annotations that are left out best (elpd ")
-    for name in compared.index:
+    best = compared.table.index[0]
+    assert compared.verdict().startswith(f"{best} predicts annotations that are left out best (elpd ")
+    for name in compared.table.index:
         assert name in compared.verdict()
 
 
@@ -470,12 +471,6 @@ def normal_scores(case):
         ({"prirn": (30, 30)}, {}, "prirn@30 is asked for 2 times"),
         (["prirn"], {}, "models must be a mapping"),
         ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
-        (
-            {"prirn": (30,), "normal-scores": None},
-            {},
-            "normal-scores predicts scores, and the other models annotations",
-        ),
-        ({"prirn": (30,), "x": {"model": "normal-scores"}}, {}, "cannot be ranked"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
         ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
         (
@@ -489,7 +484,7 @@ def normal_scores(case):
         ({"prirn": (3, 30)}, {"folds": True}, "folds must be a whole number"),
         ({"prirn": (3, 30)}, {"seed": -1}, "seed must be a whole number"),
         ({"prirn": (3, 30)}, {"mode": "temper"}, "none of the models accepts mode='temper'"),
-        ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to the whole comparison"),
+        ({"prirn": (3, 30), "x": {"model": "irn", "seed": 3}}, {}, "seed belongs to all runs"),
         ({"prirn": (3, 30), "x": {"model": "irn", "reliability": 3}}, {}, "irn .* does not accept reliability=3"),
     ],
 )
@@ -499,6 +494,8 @@ def test_what_cannot_be_compared_is_refused(models, given, sentence):
 
 
 def test_annotations_have_to_suit_all_models():
+    with pytest.raises(AnnotationError, match="normal-scores takes scores, but partial rankings"):
+        pb.compare(rankings(), {"prirn": (30,), "normal-scores": {"threshold": 1}}, progress=False)
     with pytest.raises(AnnotationError, match="takes one label per annotation"):
         pb.compare(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
     with pytest.raises(ArgumentError, match="annotations must be an Annotations"):
@@ -511,6 +508,6 @@ def test_real_cases(shared):
         folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt"
     )
     compared = pb.compare(annotations, {"prirn": (10, 30), "irn": None}, progress=False)
-    assert np.isfinite(compared["elpd"].iloc[0])
-    assert isinstance(compared, pd.DataFrame)
-    assert compared.loc["irn", "impossible"] > 0
+    assert np.isfinite(compared.table["elpd"].iloc[0])
+    assert isinstance(compared.table, pd.DataFrame)
+    assert compared.table.loc["irn", "impossible"] > 0

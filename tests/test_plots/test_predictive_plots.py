@@ -1,5 +1,7 @@
 """Figures of model comparisons, predictive checks and prior sensitivity hold what they were given."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_models_are_rows_at_their_differences(ax):
         },
         index=["a", "b$", "c", "vote"],
     )
-    assert plots.model_comparison(table, ax=ax) is ax
+    assert plots.model_comparison(SimpleNamespace(table=table), ax=ax) is ax
     assert [mark.get_xdata()[0] for mark in marks(ax)] == [0, -2.5, -30]
     fills = [to_hex(mark.get_markerfacecolor()) for mark in marks(ax)]
     assert fills == [to_hex(COLOURS[0]), "#ffffff", to_hex(COLOURS[1])]

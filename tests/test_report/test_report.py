@@ -476,7 +476,7 @@ def test_results_of_the_package_bring_their_words_and_figures():
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
     checked = pb.predictive_check(posterior, replicates=20, progress=False)
     shifted = pb.prior_sensitivity(annotations, {}, {"dirichlet-categorical": (1,)}, draws=20, progress=False)
-    for result, what in ((compared, compared), (checked, checked.table), (shifted, None)):
+    for result, what in ((compared, compared.table), (checked, checked.table), (shifted, None)):
         found = extras(result)
         words = [extra.text for extra in found if extra.text]
         assert words == ([] if what is None else [result.verdict()])
