@@ -128,7 +128,7 @@ def test_the_observed_values_are_means_over_cases_that_have_them():
     assert check.replicated.equals(again.replicated)
 
 
-RANKINGS = {"replicate": "rankings", "choice_power": None}  # what a posterior keeps of its model
+WHOLE = {"replicate": "rankings", "choice_power": None}  # what a posterior keeps of its model
 
 
 def fixed(attrs, weights=(0.6, 0.4), counts=((30, 30),)):
@@ -140,19 +140,19 @@ def fixed(attrs, weights=(0.6, 0.4), counts=((30, 30),)):
 
 
 def test_tempered_annotators_draw_by_the_power():
-    attrs = {"model": "plackett-luce", "reliability": 3.0, "declaration": RANKINGS | {"choice_power": 3.0}}
+    attrs = {"model": "plackett-luce", "reliability": 3.0, "declaration": WHOLE | {"choice_power": 3.0}}
     found = pb.predictive_check(fixed(attrs), replicates=2000, progress=False)
     # Of sixty annotators a share 0.6³ / (0.6³ + 0.4³) = 0.771 names the first class.
     assert found.model == "plackett-luce@3"
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
     plain = pb.predictive_check(
-        fixed({"model": "plackett-luce", "declaration": RANKINGS}), replicates=2000, progress=False
+        fixed({"model": "plackett-luce", "declaration": WHOLE}), replicates=2000, progress=False
     )
     assert float(plain.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.607, abs=0.01)
 
 
 def test_an_inferred_reliability_is_that_of_the_draw():
-    posterior = fixed({"model": "tempered-plackett-luce", "declaration": RANKINGS})
+    posterior = fixed({"model": "tempered-plackett-luce", "declaration": WHOLE})
     posterior["posterior"]["reliability"] = (("chain", "draw"), np.array([[3.0]]))
     found = pb.predictive_check(posterior, replicates=2000, progress=False)
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
@@ -164,7 +164,7 @@ def test_each_annotator_draws_by_her_own_reliability():
     )
     slots = Slots.of(annotations)
     point = np.tile(np.array([0.5, 0.3, 0.2], np.float32), 30)
-    attrs = {"model": "tempered-plackett-luce", "declaration": RANKINGS}
+    attrs = {"model": "tempered-plackett-luce", "declaration": WHOLE}
     posterior = build_posterior(point[None, None], annotations, slots, point=point, concentration=1.0, attrs=attrs)
     powers = np.array([[[3.0, 1.0, 0.01]]])
     posterior["posterior"]["annotator_reliability"] = (("chain", "draw", "annotator"), powers)
@@ -185,7 +185,7 @@ def test_powers_of_small_plausibilities_are_not_lost():
     weights = (0.2, 0.18, 0.17, 0.16, 0.15, 0.14)
     annotations = Annotations.from_counts(np.ones((1, 6), int), classes=list("abcdef"))
     point = np.array(weights, np.float32)
-    attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": RANKINGS | {"choice_power": 100.0}}
+    attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": WHOLE | {"choice_power": 100.0}}
     posterior = build_posterior(
         point[None, None], annotations, Slots.of(annotations), point=point, concentration=1.0, attrs=attrs
     )
