@@ -43,25 +43,12 @@ def resampled_sums(
     seed: int,
     progress: bool = False,
 ) -> Float[np.ndarray, "replicate statistic"]:
-    """Sum statistics over groups drawn with replacement.
-
-    Parameters
-    ----------
-    statistics
-        Numbers to sum over cases.
-    group
-        Group of each case, counted from 0.
-    replicates
-        Number of bootstrap replicates, at least 1.
-    seed
-        Random seed.
-    progress
-        Whether to show a progress bar if this takes seconds.
+    """Sum statistics over groups drawn with replacement; `group` is that of each case, counted from 0.
 
     Raises
     ------
     ArgumentError
-        If there is a single group, or ``replicates`` or ``seed`` is out of range.
+        If there is a single group, or `replicates` or `seed` is out of range.
 
     Examples
     --------
@@ -87,20 +74,8 @@ def resampled_means(
 ) -> Float[np.ndarray, "row replicate"]:
     """Weighted means over cases that are drawn with replacement, the same cases for all rows.
 
-    Parameters
-    ----------
-    values, weight
-        Value and weight of each case.
-    groups
-        Group of each case; cases of one group are drawn together. By default each case is its own group.
-    replicates
-        Number of bootstrap replicates.
-    seed
-        Random seed.
-
-    Returns
-    -------
-    NaN where no case with a weight was drawn.
+    Cases of one group are drawn together; by default each case is its own group. NaN where no case with a weight was
+    drawn.
 
     Raises
     ------
@@ -129,13 +104,7 @@ def resampled_means(
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper end of the central interval of replicates or draws.
-
-    Raises
-    ------
-    ArgumentError
-        If ``ci_prob`` is not between 0 and 1.
-    """
+    """Lower and upper end of the central interval of replicates or draws, which may be infinite."""
     check_probability("ci_prob", ci_prob)
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
 

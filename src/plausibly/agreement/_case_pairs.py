@@ -11,14 +11,9 @@ BLOCK = 1 << 20  # pairs at a time
 def pairs_within(
     start: Int[np.ndarray, " boundary"], block: int = BLOCK
 ) -> Iterator[tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]]:
-    """Give all unordered pairs of rows of one case, each once.
+    """Give all unordered pairs of rows of one case, each once, about `block` at a time.
 
-    Parameters
-    ----------
-    start
-        The rows of case ``i`` are those from ``start[i]`` to ``start[i + 1]``.
-    block
-        Approximate number of pairs in a block.
+    The rows of case ``i`` are those from ``start[i]`` to ``start[i + 1]``.
 
     Examples
     --------
@@ -42,16 +37,9 @@ def pairs_within(
 def pairs_across(
     cases: Int[np.ndarray, " row"], start: Int[np.ndarray, " boundary"], block: int = BLOCK
 ) -> Iterator[tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]]:
-    """Pair every row of one table with all rows that another has for the same case.
+    """Pair every row of one table, whose cases are given, with all rows of the same case in a second one.
 
-    Parameters
-    ----------
-    cases
-        Case of every row of the first table.
-    start
-        Where the rows of each case begin in the second, as in :func:`pairs_within`.
-    block
-        Approximate number of pairs in a block.
+    In the second table the rows of each case begin at `start`, as in :func:`pairs_within`.
 
     Examples
     --------

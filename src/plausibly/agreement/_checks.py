@@ -7,13 +7,7 @@ from plausibly.labels._container import Labels
 
 
 def check_single_labels(labels: Labels) -> None:
-    """Refuse two labels of one case by one annotator.
-
-    Raises
-    ------
-    AnnotationError
-        If there are such; the message names the second one.
-    """
+    """Refuse a second label of one case by one annotator."""
     for label in 1 + np.flatnonzero((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)):
         raise AnnotationError(
             f"{labels.where(label)}: a second label of the same case; an annotator gives one, so keep one, or name the "
@@ -22,20 +16,7 @@ def check_single_labels(labels: Labels) -> None:
 
 
 def check_two_annotators(labels: Labels, n_annotators: np.ndarray) -> None:
-    """Refuse labels of which no case has two annotators.
-
-    Parameters
-    ----------
-    labels
-        Labels.
-    n_annotators
-        Number of annotators of each case.
-
-    Raises
-    ------
-    AnnotationError
-        If no case has two.
-    """
+    """Refuse labels of which no case has two annotators."""
     if (n_annotators < 2).all():
         raise AnnotationError(
             f"no case has labels of two annotators ({len(labels.cases):,} cases, {len(labels.annotators):,} annotators "

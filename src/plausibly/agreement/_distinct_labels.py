@@ -25,10 +25,7 @@ class Distinct:
 def distinct(labels: Labels) -> Distinct:
     """Find equal labels: of the same type and content, through all levels of lists and mappings.
 
-    Parameters
-    ----------
-    labels
-        Labels of any type. What can be neither looked into nor hashed counts as different from everything else.
+    What can be neither looked into nor hashed counts as different from everything else.
 
     Examples
     --------

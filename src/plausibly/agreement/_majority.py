@@ -26,16 +26,9 @@ def share_of_top(votes: Int[np.ndarray, "*case class"]) -> Float[np.ndarray, "*c
 def agreement_with_others(
     case: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], n_cases: int, n_classes: int, part: int = 1 << 16
 ) -> Float[np.ndarray, " label"]:
-    """Say of every label to what part it is the majority of the other labels of its case; NaN if there are none.
+    """Share of every label in the majority of the other labels of its case; NaN if there are none.
 
-    Parameters
-    ----------
-    case, code
-        Case and code of every label; one label by annotator and case.
-    n_cases, n_classes
-        Numbers of cases and classes.
-    part
-        Number of labels to compare at a time.
+    An annotator labels a case once. Labels are compared `part` at a time.
 
     Examples
     --------

@@ -177,39 +177,21 @@ def each_label(read: Callable[[Any], Any], labels: Sequence[Any]) -> list[Any]:
 
 
 def as_list(label: Any, rule: str, such_as: str) -> list[Any]:
-    """Return the members of a label that is a list, a tuple or an array.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
+    """Return the members of a label that is a list, a tuple or an array; raise ValueError for any other."""
     if isinstance(label, str | bytes | Mapping | Set) or not hasattr(label, "__len__"):
         raise ValueError(f"{rule}, got {show(label)}; write {such_as}")
     return label.tolist() if isinstance(label, np.ndarray) else list(label)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse an argument that is not one of the choices.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not.
-    """
+    """Refuse an argument that is not one of the choices."""
     if value not in choices:
         *others, last = (f'"{choice}"' for choice in choices)
         raise ArgumentError(f"{name} must be {', '.join(others)} or {last}, but {value!r} was given: choose one.")
 
 
 def check_library(library: str, extra: str) -> None:
-    """Refuse to go on without an optional library, and name the command that installs it.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not installed.
-    """
+    """Refuse to go on without an optional library, and name the command that installs it."""
     try:
         import_module(library)
     except ImportError as error:

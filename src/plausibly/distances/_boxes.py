@@ -17,12 +17,7 @@ Measure = Literal["iou", "giou", "l2"]
 
 
 def boxes_of(label: Any) -> Float[np.ndarray, "box 4"]:
-    """Read a label of boxes.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    """Read a label of boxes; raise ValueError for any other.
 
     Examples
     --------

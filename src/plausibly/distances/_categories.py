@@ -87,13 +87,7 @@ class Ordinal(Distance):
 
 
 def numbers_of(labels: Sequence[Any], rule: str) -> Float[np.ndarray, " label"]:
-    """Read labels as finite numbers.
-
-    Raises
-    ------
-    DistanceError
-        If one is none.
-    """
+    """Read labels as finite numbers; refuse the first that is none."""
     numbers = np.empty(len(labels))
     for position, label in enumerate(labels):
         try:

@@ -44,12 +44,7 @@ class Pose(NamedTuple):
 
 
 def poses_of(label: Any) -> list[Pose]:
-    """Read a label of keypoints: a list of objects.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    """Read a label of keypoints: a list of objects; raise ValueError for any other.
 
     Examples
     --------

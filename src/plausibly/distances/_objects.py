@@ -172,12 +172,7 @@ def by_shape(
 ) -> Iterator[tuple[Int[np.ndarray, " chosen"], int, int]]:
     """Gather pairs of labels with equal numbers of objects, in portions of bounded size.
 
-    Parameters
-    ----------
-    left, right
-        Numbers of objects of the labels of every pair.
-    at_once
-        Greatest number of pairs of objects in a portion that holds more than one pair of labels.
+    A portion has at most `at_once` pairs of objects, or one pair of labels.
 
     Yields
     ------

@@ -21,12 +21,7 @@ from plausibly.errors import ArgumentError
 
 
 def blocks_of(label: Any) -> list[list[Any]]:
-    """Read a partial ranking: a list of blocks, or of classes that are blocks of one.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or names a class twice.
+    """Read a partial ranking: a list of blocks, or of classes that are blocks of one; raise ValueError for any other.
 
     Examples
     --------

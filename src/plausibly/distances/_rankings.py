@@ -25,12 +25,7 @@ _AT_ONCE = 1 << 18
 
 
 def ranked_list(label: Any) -> list[Any]:
-    """Read a ranked list.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or names something twice.
+    """Read a ranked list; raise ValueError for any other.
 
     Examples
     --------

@@ -34,12 +34,7 @@ class Span(NamedTuple):
 
 
 def spans_of(label: Any) -> list[Span]:
-    """Read a label of spans.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    """Read a label of spans; raise ValueError for any other.
 
     Examples
     --------

@@ -24,12 +24,7 @@ _FIRST_CHARACTER = 0xE000  # characters that stand for tokens begin after those 
 
 
 def tokens_of(label: Any) -> list[str]:
-    """Split text into tokens.
-
-    Raises
-    ------
-    ValueError
-        If the label is neither text nor a list of tokens.
+    """Split text into tokens; raise ValueError for what is neither text nor a list.
 
     Examples
     --------

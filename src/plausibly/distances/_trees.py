@@ -28,12 +28,7 @@ class Tree:
 
 
 def tree_of(label: Any) -> Tree:
-    """Read a tree.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
+    """Read a tree; raise ValueError for any other.
 
     Examples
     --------

@@ -52,14 +52,7 @@ class Across:
 
 
 def within(labels: Labels, distinct: Distinct, same_annotator: bool) -> Within:
-    """Count the pairs of labels on one case.
-
-    Parameters
-    ----------
-    labels, distinct
-        Labels, and which of them are equal.
-    same_annotator
-        Whether two labels of one annotator are a pair.
+    """Count the pairs of labels on one case; of one annotator's labels only if `same_annotator`.
 
     Raises
     ------
@@ -86,16 +79,9 @@ def within(labels: Labels, distinct: Distinct, same_annotator: bool) -> Within:
 
 
 def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_case: bool) -> Across:
-    """Count all pairs of labels on different cases.
+    """Count all pairs of labels on different cases, and those on one case, too, if `own_case` (Krippendorff's form).
 
-    Parameters
-    ----------
-    labels, distinct
-        Labels, and which of them are equal.
-    everything
-        All pairs on one case.
-    own_case
-        Whether pairs on one case count, too, as in Krippendorff's form.
+    `everything` are all pairs on one case.
 
     Raises
     ------
@@ -132,19 +118,7 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
 
 
 def across_sample(labels: Labels, distinct: Distinct, size: int, seed: int, *, own_case: bool) -> Across:
-    """Draw pairs of labels on different cases, with replacement.
-
-    Parameters
-    ----------
-    labels, distinct
-        Labels, and which of them are equal.
-    size
-        Number of pairs to draw.
-    seed
-        Random seed.
-    own_case
-        Whether pairs on one case are drawn, too.
-    """
+    """Draw `size` pairs of labels on different cases with replacement; pairs on one case, too, if `own_case`."""
     rng, base, n = np.random.default_rng(seed), len(distinct), len(labels)
     left, right = np.empty(0, np.int64), np.empty(0, np.int64)
     while len(left) < size:
@@ -162,25 +136,13 @@ def across_sample(labels: Labels, distinct: Distinct, size: int, seed: int, *, o
 
 
 def n_across(labels: Labels, *, own_case: bool) -> int:
-    """Count the pairs of labels on different cases, or on any.
-
-    Examples
-    --------
-    >>> n_across(Labels.of({"p": {"ann": 1, "bob": 1}, "q": {"ann": 1}}), own_case=False)
-    2
-    """
+    """Count the pairs of labels on different cases, or on any."""
     n, sizes = len(labels), np.diff(labels.start).tolist()
     return n * (n - 1) // 2 - (0 if own_case else sum(size * (size - 1) // 2 for size in sizes))
 
 
 def pairable(labels: Labels, pairs: Within) -> Labels:
-    """Keep the labels of cases that have a pair.
-
-    Raises
-    ------
-    AnnotationError
-        If there are none.
-    """
+    """Keep the labels of cases that have a pair; refuse labels without any."""
     has = np.zeros(len(labels.cases), bool)
     has[pairs.case] = True
     if not has.any():

@@ -31,20 +31,7 @@ def distances_of(
     processes: int = 1,
     progress: bool = True,
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the distances of pairs of distinct labels.
-
-    Parameters
-    ----------
-    labels, distinct
-        Labels, and which of them are equal.
-    key
-        Pairs as numbers, ``lesser · D + greater``.
-    distance
-        Distance to compute.
-    processes
-        Number of processes that share the work.
-    progress
-        Whether to show a progress bar, if this takes long.
+    """Compute the distances of pairs of distinct labels, which are given as numbers ``lesser · D + greater``.
 
     Raises
     ------

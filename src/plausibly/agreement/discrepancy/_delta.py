@@ -71,18 +71,10 @@ class Delta:
     def compare(self, values: np.ndarray, n_labels: int | None = None) -> Compare:
         """Return a function that gives the disagreements of pairs of these labels, by their indices.
 
-        Parameters
-        ----------
-        values
-            Labels: codes for ``"nominal"``, float64 for numeric ones, else objects.
-        n_labels
-            Number of those, from the first on, that are the annotators'; all if None. A distance that depends on how
-            frequent labels are (ordinal) counts those only, so that no model alters the annotators' disagreement.
-
-        Raises
-        ------
-        LabelRefused
-            If a distance cannot take a label; with its index.
+        `values` are codes for ``"nominal"``, float64 for numeric disagreements, else objects; the first `n_labels` of
+        them (all if None) are the annotators'. A distance that depends on how frequent labels are (ordinal) counts
+        those only, so that no model alters the annotators' disagreement. Raises LabelRefused if a distance cannot take
+        a label.
         """
         if self.distance is not None:
             return _by_distance(self.distance, values, len(values) if n_labels is None else n_labels)
@@ -94,14 +86,9 @@ class Delta:
 
 
 def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None = None) -> Delta:
-    """Find a disagreement.
+    """Find a disagreement by a name in :data:`NAMES` or in ``plausibly.distances``, or make one of a function.
 
-    Parameters
-    ----------
-    delta
-        Name in :data:`NAMES` or in ``plausibly.distances``, or a function.
-    tolerance
-        λ of ``"hinge"``, at least 0: distance of two numbers up to which they do not disagree.
+    `tolerance` is λ of ``"hinge"``, at least 0: the distance of two numbers up to which they do not disagree.
 
     Raises
     ------

@@ -59,16 +59,7 @@ def discrepancy_to_others(
 ) -> Float[np.ndarray, " set"]:
     r"""Sum a set's discrepancies to all other sets of its case, :math:`\sum_{j' \ne j} \psi(Y_j, Y_{j'})`.
 
-    Parameters
-    ----------
-    labels, sets
-        Labels of the annotators, and their sets.
-    values
-        Labels in the form that ``delta`` compares.
-    delta, compare
-        Disagreement, and its function of pairs of ``values``.
-    progress
-        Progress to report to.
+    `values` are the labels in the form that `delta` compares, and `compare` its function of pairs of them.
     """
     if delta.name == "nominal" and delta.distance is None:
         return _nominal(values, sets)
@@ -95,24 +86,10 @@ def discrepancy_to_model(
     compare: Compare,
     progress: Progress,
 ) -> Float[np.ndarray, " set"]:
-    r"""Discrepancy of a model's predictions to every set of labels, :math:`\psi(m, Y_j)`.
+    r"""Discrepancy of a model's predictions to every set of labels, :math:`\psi(m, Y_j)`; NaN without a prediction.
 
-    Parameters
-    ----------
-    model_case
-        Case of every prediction, in increasing order; a model may predict several labels of a case.
-    offset
-        Index of the first prediction in what ``compare`` compares.
-    labels, sets
-        Labels of the annotators, and their sets.
-    compare
-        Function of pairs that gives the disagreement.
-    progress
-        Progress to report to.
-
-    Returns
-    -------
-    NaN where the case has no prediction.
+    Predictions are in the order of their cases, several of a case allowed; `offset` is the index of the first one in
+    what `compare` compares.
     """
     total = np.zeros(len(sets.case))
     advance = progress.task("Comparing predictions", int(np.diff(labels.start)[model_case].sum()), "pairs")

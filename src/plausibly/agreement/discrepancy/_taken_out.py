@@ -12,21 +12,8 @@ def taken_out(
 ) -> Float[csr_array, "case statistic"]:
     """Discrepancies of every annotator, in the cases in which they have two others.
 
-    With fewer the others have no discrepancy of their own.
-
-    Parameters
-    ----------
-    sets
-        Sets of labels.
-    to_others
-        Sum of every set's discrepancies to the other sets of its case.
-    n_annotators
-        Number of annotators in the table.
-
-    Returns
-    -------
-    For every case the discrepancy to the others, for all annotators; then the others' discrepancy to each other; then 1
-    where the annotator is judged.
+    With fewer the others have no discrepancy of their own. For every case the columns hold the discrepancy to the
+    others, for all annotators; then the others' discrepancy to each other; then 1 where the annotator is judged.
     """
     n = sets.n_annotators[sets.case]
     total = np.bincount(sets.case, to_others, len(sets.start) - 1)

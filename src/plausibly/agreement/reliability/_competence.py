@@ -22,13 +22,7 @@ NAMES = ("rasch", "leave-one-out", "known")
 def read_truth(
     labels: Labels, names: np.ndarray, code: Int[np.ndarray, " label"], truth: Any
 ) -> Float[np.ndarray, " label"]:
-    """Say of every label whether it is the true one, 1 or 0; NaN where the truth is not known.
-
-    Raises
-    ------
-    PredictionError
-        If the table of truths cannot be read, or names unknown cases.
-    """
+    """Whether every label is the true one, 1 or 0; NaN where the truth is not known."""
     found = read_models({"truth": truth}, labels, needed=np.zeros(len(labels.cases), bool))["truth"]
     known = {name: number for number, name in enumerate(names.tolist())}
     true = np.full(len(labels.cases), -1)
@@ -40,13 +34,7 @@ def read_truth(
 
 
 def mean_by_annotator(labels: Labels, correct: Float[np.ndarray, " label"]) -> Float[np.ndarray, " label"]:
-    """Give every label the share of right ones among those of its annotator.
-
-    Raises
-    ------
-    AnnotationError
-        If no label of an annotator can be judged.
-    """
+    """Give every label the share of right ones among those of its annotator, who must have some that can be judged."""
     judged = ~np.isnan(correct)
     n = np.bincount(labels.annotator[judged], minlength=len(labels.annotators))
     present = np.bincount(labels.annotator, minlength=len(labels.annotators)) > 0
@@ -68,7 +56,7 @@ def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " labe
     AnnotationError
         If there is no accuracy for an annotator (or a label), or one is outside 0 to 1.
     ArgumentError
-        If ``competence`` is none of these.
+        If `competence` is none of these.
     """
     if isinstance(competence, Real) and not isinstance(competence, bool):
         return np.full(len(labels), _checked(competence, "of all annotators"))

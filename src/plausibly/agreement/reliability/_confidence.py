@@ -17,17 +17,11 @@ COLUMN = "confidence"
 def read_confidence(
     labels: Labels, confidence: str | float | None, scale: Mapping[Any, float] | tuple[float, float] | None
 ) -> Float[np.ndarray, " label"]:
-    """Find the confidence of every label, from 0 to 1.
+    """Confidence of every label, from 0 to 1.
 
-    Parameters
-    ----------
-    labels
-        Labels, with the column of that name.
-    confidence
-        Name of a column, a number for all labels, or None: the column ``confidence`` if there is one, else 1.
-    scale
-        Mapping from each level to its confidence, pair (least, greatest) of a linear scale, or None if the cells are
-        confidences.
+    `confidence` is the name of a column, a number for all labels, or None: the column ``confidence`` if there is one,
+    else 1. `scale` is a mapping from each level to its confidence, a pair (least, greatest) of a linear scale, or None
+    if the cells are confidences.
 
     Raises
     ------
@@ -59,21 +53,15 @@ def read_confidence(
 def chance_of(
     code: Int[np.ndarray, " label"], names: np.ndarray, chance: str | Mapping[Any, float], n_classes: int | None
 ) -> Float[np.ndarray, " label"]:
-    """Find the probability with which chance gives each label.
+    """Probability with which chance gives each label, from the codes of all labels and the names of the codes.
 
-    Parameters
-    ----------
-    code, names
-        Code of every label, and the labels that the codes stand for.
-    chance
-        ``"uniform"``, ``"empirical"`` (the share of the label among all), or a probability by label.
-    n_classes
-        Number of possible labels, for ``"uniform"``; by default those in use.
+    `chance` is ``"uniform"`` (over `n_classes`, by default the labels in use), ``"empirical"`` (the share of the label
+    among all), or a probability by label.
 
     Raises
     ------
     ArgumentError
-        If ``chance`` is none of these, a label is not in it, or there are more labels than classes.
+        If `chance` is none of these, a label is not in it, or there are more labels than classes.
     """
     if n_classes is not None and chance != "uniform":
         raise ArgumentError(f"n_classes is for chance='uniform', but chance={chance!r} was given: leave one out.")

@@ -37,20 +37,9 @@ def sample_rasch(
     seed: int = 0,
     progress: bool = True,
 ) -> Posterior:
-    """Sample abilities and difficulties by NUTS.
+    """Sample abilities and difficulties by NUTS from who answered which case, and whether rightly.
 
-    Parameters
-    ----------
-    annotator, case, correct
-        Annotator and case of every answer, and whether it is right.
-    annotators, cases
-        Names of all; of one without answers, the prior is sampled.
-    draws, chains, warmup
-        Draws of each chain, chains and warm-up steps.
-    seed
-        Random seed.
-    progress
-        Whether to show a progress bar.
+    Of annotators and cases without answers, the prior is sampled.
 
     Returns
     -------
