@@ -120,7 +120,7 @@ def test_coded_labels_are_sorted_if_they_can_be():
 
 
 def test_further_columns_follow_their_labels():
-    table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], groups=[1, 2, 1, 2, 1], other=0)
+    table = TABLE.assign(confidence=[0.1, 0.2, 0.3, 0.4, 0.5], group=[1, 2, 1, 2, 1], other=0)
     labels = Labels.of(table, columns=["confidence"], optional=["group", "absent"])
     assert list(labels.columns) == ["confidence", "group"]
     assert labels.floats("confidence").tolist() == [0.1, 0.5, 0.3, 0.2]
@@ -185,11 +185,11 @@ def test_arguments_and_cells():
         _ = Labels.of([("p", "a", np.inf)]).numbers
     with pytest.raises(AnnotationError, match=r"the label \[1\] is a list, which only a distance can compare"):
         _ = Labels.of([("p", "a", [1])]).coded
-    gaps = Labels.of(TABLE.assign(groups=["a", None, "b", "c", "d"]), columns=["group"])
+    gaps = Labels.of(TABLE.assign(group=["a", None, "b", "c", "d"]), columns=["group"])
     with pytest.raises(AnnotationError, match=r"row 2 .*the cell in column 'group' is missing; fill it"):
         gaps.names_of("group")
     with pytest.raises(AnnotationError, match=r"row 2 .*the group is missing; write a number"):
-        Labels.of(TABLE.assign(groups=["1", None, "2", "3", "4"]), columns=["group"]).floats("group")
+        Labels.of(TABLE.assign(group=["1", None, "2", "3", "4"]), columns=["group"]).floats("group")
 
 
 @pytest.mark.parametrize("column", [True, None, "abc", {"p": 1}])
