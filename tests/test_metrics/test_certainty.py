@@ -12,8 +12,8 @@ from plausibly.metrics import annotation_certainty, certainty
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_draws=st.integers(1, 8),
-    n_classes=st.integers(1, 5),
+    n_draws=st.sampled_from([1, 8]),
+    n_classes=st.sampled_from([1, 4]),
     levels=st.sampled_from([2, 1000]),
     data=st.data(),
 )

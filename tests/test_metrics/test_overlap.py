@@ -67,13 +67,13 @@ LITERAL = {
 
 @st.composite
 def problems(draw):
-    """Small problems with many ties."""
-    n_draws, n_cases, n_classes = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 6))
+    """Small problems with many ties, of few shapes, each of which JAX compiles for."""
+    n_draws, n_cases, n_classes = draw(st.sampled_from([(1, 2, 1), (3, 2, 6)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     levels = draw(st.sampled_from([2, 4, 1000]))
     plausibilities = rng.integers(0, levels, (n_draws, n_cases, n_classes)) / levels
     predictions = rng.integers(0, levels, (n_cases, n_classes)) / levels - 0.5
-    return predictions, plausibilities, draw(st.integers(1, n_classes))
+    return predictions, plausibilities, draw(st.sampled_from([k for k in (1, 2, 4, 6) if k <= n_classes]))
 
 
 @pytest.mark.parametrize("name", LITERAL)

@@ -188,13 +188,9 @@ def evaluate_by_level(
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 yield cases, own, None if checked is None else checked[:, cases.cases]
 
-        def watched() -> Iterator[Found]:
-            work = partial(_measure, asked)
-            for found in map(work, parts()) if scheduler is None else map_on(scheduler, work, parts()):
-                advance(found.by_case["metrics"].shape[-1])
-                yield found
-
-        found = join(watched(), ranges.n_cases)
+        work = partial(_measure, asked)
+        made = map(work, parts()) if scheduler is None else map_on(scheduler, work, parts())
+        found = join(made, ranges.n_cases, advance)
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
         if asked.risks is not None:
             by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T

@@ -1,6 +1,6 @@
 """What a range of cases gives: sums over its cases, to be added to those of others, and means by case."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -173,15 +173,16 @@ def _uniform(words, n_classes):
     return jax.vmap(lambda word: jax.random.uniform(as_key(word), (n_classes,)))(jnp.asarray(words))
 
 
-def join(parts: Iterable[Found], n_cases: int) -> Found:
+def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -> Found:
     """Add up what ranges gave, in their order, and put their cases one after the other."""
     sums, weight, by_case, at = 0, 0, {}, 0
     for part in parts:
-        sums, weight, size = sums + part.sums, weight + part.weight, 0
+        sums, weight = sums + part.sums, weight + part.weight
+        size = part.by_case["metrics"].shape[-1]
         for name, values in part.by_case.items():
-            size = values.shape[-1]
             if name not in by_case:
                 by_case[name] = np.empty((*values.shape[:-1], n_cases), np.float32)
             by_case[name][..., at : at + size] = values
+        advance(size)
         at += size
     return Found(sums, weight, by_case)

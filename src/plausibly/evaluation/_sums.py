@@ -55,31 +55,19 @@ def sum_counts(
     weights: Sequence[Weights | None],
 ) -> Sums:
     """Sum the counts of one classifier: over cases by each of several weights, over draws by the first of them."""
-    pad = cases.size - len(cases)
-    predicted = np.pad(predicted, ((0, 0), (0, pad)), constant_values=-2)
-    plausible = np.pad(lists[: len(predicted)], ((0, 0), (0, pad), (0, 0)), constant_values=-1)
+    pad = (0, cases.size - len(cases))
+    predicted = np.pad(predicted, ((0, 0), pad))
+    plausible = np.pad(lists[: len(predicted)], ((0, 0), pad, (0, 0)))
     found = []
     for group in weights:
-        if group is None:
-            by_draw, by_case = (np.asarray(sums, float) for sums in _sums(predicted, plausible, tuple(rows)))
-            # The padding shares no class with anything: for distances that is all they can be.
-            far = [scale(*row) if row[0] in ("kendall_tau", "spearman_footrule") else 0 for row in rows]
-            by_draw -= pad * np.array(far)[:, None]
-        else:
-            padded = np.pad(group, ((0, pad), (0, 0)))
-            by_draw, by_case = (np.asarray(sums) for sums in _weighted_sums(predicted, plausible, padded, tuple(rows)))
-        found.append((by_draw, by_case))
+        # Whole numbers stay whole, and the padding has no weight.
+        padded = np.pad(np.ones((len(cases), 1), np.int32) if group is None else group, (pad, (0, 0)))
+        found.append([np.asarray(sums, float) for sums in _sums(predicted, plausible, padded, tuple(rows))])
     return np.stack([by_draw for by_draw, _ in found]), found[0][1][:, : len(cases)]
 
 
 @partial(jax.jit, static_argnames="rows")
-def _sums(predicted, plausible, rows):
-    counts = [count(metric, predicted[:, :, None], plausible, k) for metric, k in rows]
-    return jnp.stack([jnp.sum(c, axis=0) for c in counts]), jnp.stack([jnp.sum(c, axis=1) for c in counts])
-
-
-@partial(jax.jit, static_argnames="rows")
-def _weighted_sums(predicted, plausible, weights, rows):
+def _sums(predicted, plausible, weights, rows):
     counts = [weights * count(metric, predicted[:, :, None], plausible, k) for metric, k in rows]
     return jnp.stack([jnp.sum(c, axis=0) for c in counts]), jnp.stack([jnp.sum(c, axis=1) for c in counts])
 
