@@ -23,7 +23,7 @@ def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotat
         len(alone),
         annotations.n_cases,
         annotations.cases[alone[:SHOWN]].tolist(),
-        "Cases with a single annotator, whom nobody could contradict: their uncertainty is the model's assumption.",
+        "Cases with a single annotator: their uncertainty is an assumption of the model.",
     )
     names = known_names(annotations)
     who = annotations.annotation_annotator[: 0 if annotations.anonymous else None]

@@ -22,7 +22,7 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
         len(never),
         n_classes,
         annotations.classes[never[:SHOWN]].tolist(),
-        "Classes that nobody named of any case: their plausibilities are the prior's.",
+        "Classes that no annotator named: their plausibilities are those of the prior.",
     )
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))

@@ -1,4 +1,4 @@
-"""``plausibly audit``: what is odd about annotations and predictions, before any model sees them."""
+"""``plausibly audit``: oddities of annotations and predictions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ FOUND = 1  #: exit status under --strict
 @example(
     """
     plausibly audit annotations.csv --predictions A=a.csv --out audit.csv
-    plausibly audit annotations.csv --strict --quiet && plausibly evaluate annotations.csv ...
+    plausibly audit annotations.csv --strict --quiet
     """
 )
 def audit(
@@ -30,18 +30,17 @@ def audit(
     predictions: options.PredictionFiles = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write all checks here, with what they mean (.csv or .parquet)."),
+        typer.Option(metavar="FILE", help="File for all checks and their meaning (.csv or .parquet)."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help=f"Exit with 1 if one of these is found: {', '.join(SERIOUS)}.")
+        bool, typer.Option("--strict", help=f"Exit status 1 if one of these is found: {', '.join(SERIOUS)}.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Look for what is odd in annotations and predictions: duplicates, annotators of one answer, unused classes.
+    """Check annotations and predictions for oddities, such as duplicates, constant annotators and unused classes.
 
-    Also cases of a single annotator, annotators whom no shared case joins to the others, extreme ties, and predictions
-    that do not fit. Nothing of it is an error. Rows that repeat an annotator's label of a case, which other commands
-    refuse, are counted here.
+    Further checks: cases with a single annotator, annotators who share no case with the others, extreme ties, and
+    predictions that do not fit. No finding is an error. Repeated rows, which other commands refuse, are counted.
     """
     if out is not None:
         check_table(out)

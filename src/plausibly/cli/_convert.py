@@ -43,21 +43,21 @@ def convert(
         ),
     ],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write, or for several cases of PrefLib a folder.")
+        Path, typer.Argument(metavar="OUT", help="File to write, or a folder for several cases of PrefLib.")
     ],
     classes: options.ClassesFile = None,
     form: Annotated[
         Form | None,
-        typer.Option("--as", help="What to write, where the suffix leaves it open or OUT is a folder."),
+        typer.Option("--as", help="Format to write, if OUT is a folder or its suffix is ambiguous."),
     ] = None,
     control: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of Label Studio: the control to read, if there are several.")
+        str | None, typer.Option(metavar="NAME", help="Control of Label Studio to read, if there are several.")
     ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Forget who annotated, as counts and PrefLib have to.")
+        bool, typer.Option("--anonymous", help="Annotations without annotators, as in counts and PrefLib.")
     ] = False,
     write_classes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the names of the classes, one to a line.")
+        Path | None, typer.Option(metavar="FILE", help="File for the class names, one per line.")
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -1,9 +1,6 @@
 """``plausibly demo``: everything once, on bundled data."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from plausibly.aggregation import aggregate
 from plausibly.cli import _options as options
@@ -30,15 +27,13 @@ PUBLISHED = (  # model, arguments, top-3 accuracies of models A and B as printed
 )
 def demo(
     seed: options.Seed = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
-        "results/demo"
-    ),
+    out: options.ResultsFolder = Path("results/demo"),
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate four simulated classifiers on bundled data, and one case whose result is published.
+    """Evaluate four simulated classifiers on simulated data, and one published case.
 
-    Writes the input files too, so that their formats can be seen, and prints the command that repeats the evaluation.
+    Also writes the input files, as examples of their formats, and prints the command that repeats the evaluation.
     """
     names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
     more = [word for model in MODELS for word in ("--model", model)]

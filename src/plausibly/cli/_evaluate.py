@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -50,9 +50,7 @@ def evaluate(
     resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
-        "results"
-    ),
+    out: options.ResultsFolder = Path("results"),
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -74,64 +74,68 @@ PosteriorFile = Annotated[
 OptionalFolder = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none.")
 ]
+ResultsFolder = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results, created if it does not exist.")
+]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[
     Path | None,
-    typer.Option("--classes", metavar="FILE", help="Class names, one to a line.", rich_help_panel=_DATA),
+    typer.Option("--classes", metavar="FILE", help="Class names, one per line.", rich_help_panel=_DATA),
 ]
 RisksFile = Annotated[
     Path | None,
     typer.Option(
-        "--risks", metavar="FILE", help="Risk of each class, 0, 1 or 2, one to a line.", rich_help_panel=_DATA
+        "--risks", metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.", rich_help_panel=_DATA
     ),
 ]
 TiesOption = Annotated[
     Ties | None,
-    typer.Option(help="IRN, PrIRN: tied classes share a weight or each get it.", rich_help_panel=_MODEL),
+    typer.Option(help="Weight of tied classes (IRN, PrIRN): shared or in full.", rich_help_panel=_MODEL),
 ]
 ModeOption = Annotated[
     Mode | None,
-    typer.Option(help="Plackett-Luce: repeat annotations, or temper them.", rich_help_panel=_MODEL),
+    typer.Option(help="Meaning of reliability (Plackett-Luce): repeated or tempered.", rich_help_panel=_MODEL),
 ]
 InferReliability = Annotated[
     Per | None,
     typer.Option(
         "--infer-reliability",
-        help="Plackett-Luce: give reliability a prior, one for all or one for each annotator.",
+        help="Inferred reliability (Plackett-Luce): one for all or one per annotator.",
         rich_help_panel=_MODEL,
     ),
 ]
 UnrankedOption = Annotated[
     Unranked | None,
-    typer.Option(help="Plackett-Luce: the classes that nobody named.", rich_help_panel=_MODEL),
+    typer.Option(help="Treatment of unnamed classes (Plackett-Luce).", rich_help_panel=_MODEL),
 ]
 Concentration = Annotated[
     float | None,
-    typer.Option(help="Prior shape of each class. By default 0.01 for PrIRN, else 1.", rich_help_panel=_MODEL),
+    typer.Option(help="Prior concentration per class. By default the model's.", rich_help_panel=_MODEL),
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Scores: the two classes are those up to it and those above.", rich_help_panel=_MODEL),
+    typer.Option(help="Threshold between the two classes of scores.", rich_help_panel=_MODEL),
 ]
 PriorOption = Annotated[
     str | None,
     typer.Option(
         metavar="M,K,A,B",
-        help="Scores: mean, its strength, shape and scale of the variance. By default estimated from all scores.",
+        help="Prior of scores: mean, its strength, shape and scale of the variance. By default estimated.",
         rich_help_panel=_MODEL,
     ),
 ]
 Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases that are sampled and kept at a time.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Keep posteriors as Zarr stores, in shards, also of fewer cases than --shard.")
+    bool,
+    typer.Option("--resume", help="Posteriors as Zarr stores, which an interrupted run continues."),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again, whatever is there.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="New samples, also where posteriors can be reused.")]
 PredictionFiles = Annotated[
     list[str] | None,
     typer.Option(
         "--predictions",
         metavar="NAME=FILE",
-        help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet); once for each.",
+        help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet). Repeatable.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -153,10 +157,10 @@ BreakTiesOption = Annotated[
     BreakTies,
     typer.Option("--break-ties", help="Order of equal predictions, and of equal plausibilities."),
 ]
-Draws = Annotated[int | None, typer.Option(help="Draws of each chain, by default 250.", rich_help_panel=_SAMPLING)]
-Chains = Annotated[int | None, typer.Option(help="Chains, by default 4.", rich_help_panel=_SAMPLING)]
+Draws = Annotated[int | None, typer.Option(help="Draws per chain. By default 250.", rich_help_panel=_SAMPLING)]
+Chains = Annotated[int | None, typer.Option(help="Number of chains. By default 4.", rich_help_panel=_SAMPLING)]
 Warmup = Annotated[
-    int | None, typer.Option(help="Trajectories to adapt by (NUTS), by default 300.", rich_help_panel=_SAMPLING)
+    int | None, typer.Option(help="Number of warm-up draws (NUTS). By default 300.", rich_help_panel=_SAMPLING)
 ]
 Dask = Annotated[
     str | None,
@@ -171,8 +175,8 @@ Format = Annotated[
     TableFormat, typer.Option("--format", help="Format of the tables. Parquet is smaller and faster for many cases.")
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if chains did not converge.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit status 1 if chains did not converge.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No output but the last line.")]
 
 
 def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:

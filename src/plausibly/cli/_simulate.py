@@ -29,15 +29,13 @@ def simulate(
     cases: Annotated[int, typer.Option(help="Number of cases.")] = 200,
     classes: Annotated[int, typer.Option(help="Number of classes.")] = 50,
     reliability: Annotated[
-        float, typer.Option(help="Of the annotators: 1 draws from the truth, more agree more.")
+        float, typer.Option(help="Reliability of the annotators; at 1 they draw from the truth.")
     ] = 1.0,
     qualities: Annotated[
         str, typer.Option(metavar="Q1,Q2", help="Quality of each classifier, from 0 (noise) to 1 (the truth).")
     ] = "0.9,0.8,0.7,0.6",
     seed: options.Seed = 0,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
-        "simulated"
-    ),
+    out: options.ResultsFolder = Path("simulated"),
     quiet: options.Quiet = False,
 ) -> None:
     """Simulate differential diagnoses by several annotators, and classifiers of graded quality.

@@ -52,9 +52,7 @@ def sweep(
     resume: options.Resume = False,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write; made if it does not exist.")] = Path(
-        "results"
-    ),
+    out: options.ResultsFolder = Path("results"),
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
