@@ -9,25 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pandas as pd
 
-from fuzz.trees import tree
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import (
-    Annotations,
-    read_annotations,
-    read_classes,
-    read_risks,
-    write_annotations,
-)
+from plausibly.annotations import Annotations, Slots, read_annotations, read_classes, read_risks, write_annotations
 from plausibly.annotations.io import _table_files
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
 from plausibly.errors import PlausiblyError, PlausiblyWarning
 from plausibly.evaluation import evaluate
-from plausibly.posterior import annotations_of, build_posterior, load, opened, save
+from plausibly.posterior import annotations_of, build_posterior, load, save
 from plausibly.predictions import read_predictions
 
 CLASSES = ["corn", "melanoma", "wart"]
@@ -46,17 +38,7 @@ class Finding(Exception):
 
 @dataclass(frozen=True)
 class Harness:
-    """One attack.
-
-    Parameters
-    ----------
-    run
-        What is done with the bytes.
-    seeds
-        Content to begin from.
-    words
-        What the content is made of, for the fuzzer to put in.
-    """
+    """What is done with bytes, content to begin from, and words that the fuzzer puts in."""
 
     run: Callable[[bytes], None]
     seeds: list[bytes]
@@ -66,31 +48,10 @@ class Harness:
 def refused(error: PlausiblyError, place: str = "") -> None:
     """Check that a refusal is one sentence on one line, that says where."""
     text = str(error)
-    if "\n" in text or "\r" in text or not text.strip():
-        raise Finding(f"a refusal of several lines or none: {text!r}") from error
+    if "\n" in text or "\r" in text or not text.strip() or len(text) > 2000:
+        raise Finding(f"a refusal of several lines or none, or {len(text)} characters: {text[:2000]!r}") from error
     if place not in text:
         raise Finding(f"a refusal that does not name {place}: {text!r}") from error
-    if len(text) > 2000:
-        raise Finding(f"a refusal of {len(text)} characters") from error
-
-
-def reading(name: str, read: Callable[[Path], Any], then: Callable[[Any], None] = lambda _: None):
-    """Make a harness of a reader: write the bytes to a file of this name, read it, and look at what was read."""
-
-    def run(content: bytes) -> None:
-        path = FOLDER / name
-        path.write_bytes(content)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.simplefilter("ignore", PlausiblyWarning)
-            try:
-                found = read(path)
-            except PlausiblyError as error:
-                refused(error, name)
-                return
-            then(found)
-
-    return run
 
 
 def same_again(annotations: Annotations) -> None:
@@ -106,7 +67,7 @@ def same_again(annotations: Annotations) -> None:
     audit(annotations)
 
 
-def scores(found: np.ndarray) -> None:
+def check_scores(found: np.ndarray) -> None:
     """Check that scores are what was promised of them."""
     if found.shape != (KNOWN.n_cases, KNOWN.n_classes) or not np.isfinite(found).all():
         raise Finding(f"scores of shape {found.shape}, or not finite")
@@ -119,13 +80,6 @@ def posterior(found: Any) -> None:
             use(found)
         except PlausiblyError as error:
             refused(error)
-
-
-def from_file(path: Path) -> None:
-    """Use what is in a file, while it is there and in memory."""
-    with opened(path) as found:
-        posterior(found)
-    posterior(load(path))
 
 
 def evaluation(found: Any) -> None:
@@ -151,19 +105,9 @@ def npy_bytes(array: np.ndarray, pickled: bool = False) -> bytes:
 
 def posterior_bytes() -> bytes:
     """Write a posterior as netCDF."""
-    from plausibly.annotations import Slots
-
     slots = Slots.of(KNOWN)
     draws = np.full((1, 2, len(slots)), 0.5, np.float32)
     save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), FOLDER / "seed.nc")
-    return (FOLDER / "seed.nc").read_bytes()
-
-
-def unsealed_bytes() -> bytes:
-    """Write a posterior without the seal, which whoever opens a file to change it takes off."""
-    posterior_bytes()
-    with h5py.File(FOLDER / "seed.nc", "a"):
-        pass
     return (FOLDER / "seed.nc").read_bytes()
 
 
@@ -180,118 +124,136 @@ COCO = {"images": [{"id": 1, "file_name": "x.jpg"}], "annotations": [{"image_id"
 COCO["annotations"][0]["annotator"] = "ann"
 RECORDS = [{"case": "p", "annotator": "ann", "label": [[0, 0, 1, 1]]}, {"case": "p", "annotator": "bob", "label": []}]
 GRID = pd.DataFrame({"case": ["p", "q"], "corn": [0.1, 0.2], "melanoma": [0.3, 0.4], "wart": [0.6, 0.4]})
-JSON_WORDS = ("cases", "classes", "annotations", "result", "null", "true", "NaN", "1e999", "[[[[", '{"', '"\\ud800"')
-STUDIO_WORDS = ("id", "completed_by", "was_cancelled", "from_name", "type", "value", "choices", "taxonomy", "ranker")
-LABEL_WORDS = ("case", "annotator", "label", "images", "annotations", "id", "image_id", "bbox")
-CSV_WORDS = (
-    "case",
-    "annotator",
-    "annotation",
-    "worker",
-    "task",
-    "label",
-    "class",
-    "rank",
-    "confidence",
-    '"',
-    "'=",
-    "\r",
-)
+RANKED = [{"id": 1, "annotations": [{"completed_by": 3, "result": [RANKER]}]}]
+ODD = ("", " ", "x", "7", "-1", "=1+1", "<b>", "a\nb", "é", "null", "nan")
+NUMBERS = (0, 1, 2, -1, 3, 7, 2**31, 2**63, 10**20, 0.5, 1e308, -0.0)
 
 
-def of_tree(name: str, read: Callable[[Path], Any], words: tuple[str, ...], then=lambda _: None):
+def tree(content: bytes, words: tuple[str, ...]) -> Any:
+    """Make JSON of bytes: every byte decides something, so that a fuzzer that changes bytes changes the tree."""
+    left = list(content)
+
+    def take() -> int:
+        return left.pop(0) if left else 0
+
+    def text() -> str:
+        number = take()
+        return words[number % len(words)] if number < 200 else ODD[number % len(ODD)]
+
+    def value(depth: int) -> Any:
+        kind = take() % 8
+        if kind < 5 and depth < 7:
+            size = take() % 5
+            if kind < 3:
+                return [value(depth + 1) for _ in range(size)]
+            return {text(): value(depth + 1) for _ in range(size)}
+        if kind < 6:
+            return text()
+        return (None, True, False)[take() % 3] if kind == 7 else NUMBERS[take() % len(NUMBERS)]
+
+    return value(0)
+
+
+def of_tree(name: str, read: Callable[[Path], Any], words: str, then: Callable[[Any], Any] = id) -> Harness:
     """Make a harness that reads bytes as a recipe for JSON, so that what is read is always well-formed."""
-    inner = reading(name, read, then)
-    return lambda content: inner(json.dumps(tree(content, words)).encode())
+    inner = of_file(name, read, [], then=then).run
+    return Harness(lambda content: inner(json.dumps(tree(content, tuple(words.split()))).encode()), [bytes(range(50))])
 
 
-def labels(kind: str) -> Callable[[Path], Labels]:
-    """Read a file with all annotators."""
-    return lambda path: read_labels(path, kind)
+def of_file(
+    name: str, read: Callable[[Path], Any], seeds: list[bytes], words: str = "", then: Callable[[Any], Any] = id
+) -> Harness:
+    """Make a harness of a reader: write the bytes to a file of this name, read it, and look at what was read."""
+
+    def run(content: bytes) -> None:
+        path = FOLDER / name
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", PlausiblyWarning)
+            try:
+                found = read(path)
+            except PlausiblyError as error:
+                refused(error, name)
+                return
+            then(found)
+
+    return Harness(run, seeds, tuple(words.split()))
 
 
-def labels_of_one(kind: str) -> Callable[[Path], Labels]:
-    """Read a file with one annotator's labels."""
-    return lambda path: read_labels({"ann": path}, kind)
+def with_classes(path: Path) -> Any:
+    """Read annotations of known classes."""
+    return read_annotations(path, CLASSES)
 
 
+def predictions(path: Path) -> np.ndarray:
+    """Read predictions for known annotations."""
+    return read_predictions(path, KNOWN)
+
+
+def labels(kind: str, one: bool = False) -> Callable[[Path], Labels]:
+    """Read labels from a file with all annotators, or with one's."""
+    return lambda path: read_labels({"ann": path} if one else path, kind)
+
+
+def as_json(*values: Any) -> list[bytes]:
+    """Write seeds as JSON."""
+    return [json.dumps(value).encode() for value in values]
+
+
+JSON = 'cases classes annotations result null true NaN 1e999 [[[[ {" "\\ud800"'
+STUDIO = "id completed_by was_cancelled from_name type value choices taxonomy ranker"
+CSV = "case annotator annotation worker task label class rank confidence \" '= \r"
 HARNESSES: dict[str, Harness] = {
-    "annotations-json": Harness(
-        reading("a.json", lambda path: read_annotations(path, CLASSES), same_again), [LIST, OBJECT], JSON_WORDS
+    "annotations-json": of_file("a.json", with_classes, [LIST, OBJECT], JSON, same_again),
+    "annotations-json-tree": of_tree("a.json", read_annotations, "corn wart cases classes p ann", same_again),
+    "label-studio": of_file("a.json", read_annotations, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}", same_again),
+    "label-studio-tree": of_tree("a.json", read_annotations, f"annotations result {STUDIO}", same_again),
+    "annotations-csv": of_file("a.csv", with_classes, [LONG, COUNTS], CSV, same_again),
+    "annotations-csv-without-classes": of_file(
+        "a.csv", read_annotations, [LONG, COUNTS, b"1,2\n3,4\n"], CSV, same_again
     ),
-    "annotations-json-tree": Harness(
-        of_tree("a.json", read_annotations, (*CLASSES, "cases", "classes", "p", "ann"), same_again),
-        [bytes(range(40)), b"\x05\x01\x04\x02\x04\x00\x03"],
+    "annotations-npy": of_file(
+        "a.npy", read_annotations, [npy_bytes(np.eye(3, dtype=int)), npy_bytes(np.ones((2, 2)))], "", same_again
     ),
-    "label-studio": Harness(
-        reading("a.json", read_annotations, same_again),
-        [json.dumps(EXPORT).encode(), json.dumps(EXPORT).replace(json.dumps(ANSWER), json.dumps(RANKER)).encode()],
-        (*JSON_WORDS, *STUDIO_WORDS),
+    "annotations-parquet": of_file(
+        "a.parquet", read_annotations, [table_bytes(KNOWN.to_table()), table_bytes(GRID)], "", same_again
     ),
-    "label-studio-tree": Harness(
-        of_tree("a.json", lambda path: read_annotations(path), ("annotations", "result", *STUDIO_WORDS), same_again),
-        [bytes(range(60))],
+    "preflib": of_file(
+        "e.toi", read_annotations, [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"], "# { } : 999999999", same_again
     ),
-    "annotations-csv": Harness(
-        reading("a.csv", lambda path: read_annotations(path, CLASSES), same_again), [LONG, COUNTS], CSV_WORDS
-    ),
-    "annotations-csv-without-classes": Harness(
-        reading("a.csv", read_annotations, same_again), [LONG, COUNTS, b"1,2\n3,4\n"], CSV_WORDS
-    ),
-    "annotations-npy": Harness(
-        reading("a.npy", read_annotations, same_again), [npy_bytes(np.eye(3, dtype=int)), npy_bytes(np.ones((2, 2)))]
-    ),
-    "annotations-parquet": Harness(
-        reading("a.parquet", read_annotations, same_again), [table_bytes(KNOWN.to_table()), table_bytes(GRID)]
-    ),
-    "preflib": Harness(
-        reading("e.toi", read_annotations, same_again),
-        [VOTES, b"2\n1,a\n2,b\n3,3,1\n3,{1,2}\n"],
-        ("# NUMBER VOTERS: ", "# ALTERNATIVE NAME 1: ", "{", "}", ": ", "999999999"),
-    ),
-    "predictions-csv": Harness(
-        reading("b.csv", lambda path: read_predictions(path, KNOWN), scores),
+    "predictions-csv": of_file(
+        "b.csv",
+        predictions,
         [GRID.to_csv(index=False).encode(), b"1,2,3\n4,5,6\n"],
-        (*CSV_WORDS, "nan", "inf", "1e400"),
+        f"{CSV} nan inf 1e400",
+        check_scores,
     ),
-    "predictions-txt": Harness(
-        reading("b.txt", lambda path: read_predictions(path, KNOWN), scores), [b"1 2 3\n4 5 6\n", b"1\t2\t3\n4\t5\t6\n"]
+    "predictions-txt": of_file("b.txt", predictions, [b"1 2 3\n4 5 6\n", b"1\t2\t3\n4\t5\t6\n"], "", check_scores),
+    "predictions-npy": of_file(
+        "b.npy", predictions, [npy_bytes(np.ones((2, 3), np.float32)), npy_bytes(np.array([[{}]]), pickled=True)]
     ),
-    "predictions-npy": Harness(
-        reading("b.npy", lambda path: read_predictions(path, KNOWN), scores),
-        [npy_bytes(np.ones((2, 3), np.float32)), npy_bytes(np.array([[{}]], object), pickled=True)],
-    ),
-    "predictions-parquet": Harness(
-        reading("b.parquet", lambda path: read_predictions(path, KNOWN), scores), [table_bytes(GRID)]
-    ),
-    "classes": Harness(reading("c.txt", read_classes), [b"corn\nmelanoma\nwart\n", "n\u00e4vus\r\nwart".encode()]),
-    "risks": Harness(
-        reading("r.csv", lambda path: read_risks(path, CLASSES)),
+    "predictions-parquet": of_file("b.parquet", predictions, [table_bytes(GRID)], "", check_scores),
+    "classes": of_file("c.txt", read_classes, [b"corn\nmelanoma\nwart\n", "n\u00e4vus\r\nwart".encode()]),
+    "risks": of_file(
+        "r.csv",
+        lambda path: read_risks(path, CLASSES),
         [b"0\n2\n1\n", b"class,risk\ncorn,0\nmelanoma,2\nwart,1\n"],
     ),
-    "labels-csv": Harness(
-        reading("l.csv", labels("literal")),
+    "labels-csv": of_file(
+        "l.csv",
+        labels("literal"),
         [b'item,uid,annotation\n7,ann,"[[0, 0, 2, 2]]"\n7,bob,[]\n8,ann,null\n'],
-        ("[", "{", "(1,", "'", "null", "1_0", "nan"),
+        "[ { (1, ' null 1_0 nan",
     ),
-    "labels-jsonl": Harness(
-        reading("l.jsonl", labels("literal")), [b"\n".join(json.dumps(row).encode() for row in RECORDS)], JSON_WORDS
-    ),
-    "labels-json-tree": Harness(
-        of_tree("l.json", labels("boxes"), LABEL_WORDS),
-        [bytes(range(50))],
-    ),
-    "labels-table-json": Harness(of_tree("l.json", Labels.of, ("case", "annotator", "label")), [bytes(range(50))]),
-    "labels-coco": Harness(
-        reading("l.json", labels("boxes")), [json.dumps(COCO).encode(), json.dumps(RECORDS).encode()], JSON_WORDS
-    ),
-    "labels-coco-of-one": Harness(
-        reading("l.json", labels_of_one("keypoints")), [json.dumps(COCO).encode()], JSON_WORDS
-    ),
-    "labels-bio": Harness(reading("l.conll", labels("bio")), [b"The O O\ncat B-X B-X\nsat I-X O\n\nHi O O\n"]),
-    "labels-trees": Harness(reading("l.mrg", labels_of_one("trees")), [b"(S (NP cat)\n (VP sat))\n(S x)\n"]),
-    "labels-offsets": Harness(reading("l.ann", labels_of_one("spans")), [b"T1\tX 0 3;5 7\tcat\nR1\tx\n"]),
-    "labels-parquet": Harness(reading("l.parquet", labels("literal")), [table_bytes(pd.DataFrame(RECORDS))]),
-    "posterior": Harness(reading("p.nc", from_file), [posterior_bytes()]),
-    "posterior-without-seal": Harness(reading("p.nc", from_file), [unsealed_bytes()]),
+    "labels-jsonl": of_file("l.jsonl", labels("literal"), [b"\n".join(as_json(*RECORDS))], JSON),
+    "labels-json-tree": of_tree("l.json", labels("boxes"), "case annotator label images annotations id image_id bbox"),
+    "labels-table-json": of_tree("l.json", Labels.of, "case annotator label"),
+    "labels-coco": of_file("l.json", labels("boxes"), as_json(COCO, RECORDS), JSON),
+    "labels-coco-of-one": of_file("l.json", labels("keypoints", one=True), as_json(COCO), JSON),
+    "labels-bio": of_file("l.conll", labels("bio"), [b"The O O\ncat B-X B-X\nsat I-X O\n\nHi O O\n"]),
+    "labels-trees": of_file("l.mrg", labels("trees", one=True), [b"(S (NP cat)\n (VP sat))\n(S x)\n"]),
+    "labels-offsets": of_file("l.ann", labels("spans", one=True), [b"T1\tX 0 3;5 7\tcat\nR1\tx\n"]),
+    "labels-parquet": of_file("l.parquet", labels("literal"), [table_bytes(pd.DataFrame(RECORDS))]),
+    "posterior": of_file("p.nc", load, [posterior_bytes()], "", posterior),
 }
