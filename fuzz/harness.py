@@ -236,9 +236,7 @@ HARNESSES: dict[str, Harness] = {
     "predictions-parquet": of_file("b.parquet", predictions, [table_bytes(GRID)], "", check_scores),
     "classes": of_file("c.txt", read_classes, [b"corn\nmelanoma\nwart\n", "n\u00e4vus\r\nwart".encode()]),
     "risks": of_file(
-        "r.csv",
-        lambda path: read_risks(path, CLASSES),
-        [b"0\n2\n1\n", b"class,risk\ncorn,0\nmelanoma,2\nwart,1\n"],
+        "r.csv", lambda path: read_risks(path, CLASSES), [b"0\n2\n1\n", b"class,risk\ncorn,0\nmelanoma,2\nwart,1\n"]
     ),
     "labels-csv": of_file(
         "l.csv",
