@@ -146,22 +146,22 @@ def evaluate_by_level(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
     *,
-    k: int | Sequence[int] | None = None,
-    sizes: int | Sequence[int] | None = None,
-    risks: Any = None,
-    metrics: Mapping[str, Metric | Function] | None = None,
-    weights: ArrayLike | None = None,
-    break_ties: Literal["order", "random"] = "order",
-    seed: int = 0,
-    progress: bool = True,
-    scheduler: Any = None,
-    by_level: bool = True,
+    k: int | Sequence[int] | None,
+    sizes: int | Sequence[int] | None,
+    risks: Any,
+    metrics: Mapping[str, Metric | Function] | None,
+    weights: ArrayLike | None,
+    break_ties: str,
+    seed: int,
+    progress: bool,
+    scheduler: Any,
+    by_level: bool,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
-    """Evaluate, and in the same pass over the draws, each risk level's subgroup; see :func:`evaluate`.
+    """Evaluate, and in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
     Returns
     -------
-    The results; and for each level the mean number of cases in it (of their weights), with the metrics by draw and at
+    The results, and for each level the mean number of cases in it (of their weights) with its metrics by draw and at
     the point estimate.
     """
     named = named_predictions(predictions)
