@@ -10,10 +10,8 @@ import jax.numpy as jnp
 
 from plausibly.aggregation import _infer
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.inference import _compilation as _programs
-from plausibly.inference import _scheduling as _chunks
-from plausibly.inference.gibbs import _sweep as _gibbs
-from plausibly.inference.gibbs import _tied_blocks as _ties
+from plausibly.inference import _compilation, _scheduling
+from plausibly.inference.gibbs import _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 
@@ -61,18 +59,18 @@ def _temper_reliability() -> list[Any]:
 
 def _gibbs_rate() -> list[Any]:
     # Times of sets at a wrong rate would go unnoticed, and rightly: their scale is free, or redrawn along an orbit.
-    original = _gibbs._complete
+    original = _sweep._complete
 
     def complete(*arguments: Any):
         made = original(*arguments)
         return made._replace(exposure=made.exposure / 2)
 
-    return [patch.object(_gibbs, "_complete", complete)]
+    return [patch.object(_sweep, "_complete", complete)]
 
 
 def _gibbs_order() -> list[Any]:
-    original = _ties.order_table
-    return [patch.object(_ties, "order_table", lambda ratios: original(jnp.zeros_like(ratios)))]
+    original = _tied_blocks.order_table
+    return [patch.object(_tied_blocks, "order_table", lambda ratios: original(jnp.zeros_like(ratios)))]
 
 
 def _tree_reliability() -> list[Any]:
@@ -122,8 +120,8 @@ def broken(name: str) -> Iterator[Break]:
     Samplers compiled before are set aside, in memory and on disk, and what is compiled meanwhile is dropped.
     """
     chosen = BREAKS[name]
-    others = {key: program for key, program in _chunks._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
-    kept = [patch.object(_chunks, "_compiled", others), patch.object(_programs, "_folder", lambda: None)]
+    others = {key: program for key, program in _scheduling._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
+    kept = [patch.object(_scheduling, "_compiled", others), patch.object(_compilation, "_folder", lambda: None)]
     patches = [*chosen.apply(), *kept]
     for each in patches:
         each.start()

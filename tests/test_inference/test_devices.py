@@ -17,18 +17,18 @@ PROGRAM = """
 import hashlib, sys
 import jax
 import plausibly as pb
-from plausibly.inference import _scheduling as _chunks
+from plausibly.inference import _scheduling
 
-_chunks._seats = _chunks._chunk_size = lambda *sizes: 8
+_scheduling._seats = _scheduling._chunk_size = lambda *sizes: 8
 used = set()
-units = _chunks._units
+units = _scheduling._units
 
 def noted(*arguments):
     found = units(*arguments)
     used.update(unit.device for unit in found)
     return found
 
-_chunks._units = noted
+_scheduling._units = noted
 cases = [[[["a"], ["b"]], [["b"], ["c"]], [["c"], ["a"]]] for _ in range(26)]
 annotations = pb.Annotations.from_rankings(cases, classes=["a", "b", "c", "d"])
 settings = {"draws": 10, "chains": 2, "seed": 0, "progress": False}

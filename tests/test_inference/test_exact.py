@@ -7,7 +7,7 @@ from scipy import stats
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference import dirichlet
-from plausibly.inference.exact import _dirichlet as _exact
+from plausibly.inference.exact import _dirichlet
 from plausibly.random_streams import case_keys
 
 FALSE_ALARM = 1e-4  # of all tests of this file together
@@ -90,7 +90,7 @@ def test_a_case_has_its_draws_whoever_stands_beside_it(draws):
 
 
 def test_parts_make_no_difference(draws, monkeypatch):
-    monkeypatch.setattr(_exact, "_NUMBERS", 4 * 10_000)
+    monkeypatch.setattr(_dirichlet, "_NUMBERS", 4 * 10_000)
     np.testing.assert_allclose(dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500), draws, rtol=1e-4, atol=1e-6)
 
 
@@ -99,7 +99,7 @@ def test_settings_of_jax_given_as_a_context_hold(monkeypatch):
     annotations = Annotations.from_labels([["x"], ["y"], ["x", "y"]], classes=["x", "y"])
     slots = Slots.of(annotations)
     keys = case_keys(0, annotations.cases)
-    monkeypatch.setattr(_exact, "_NUMBERS", 16)  # a slot at a time
+    monkeypatch.setattr(_dirichlet, "_NUMBERS", 16)  # a slot at a time
 
     def draw():
         return dirichlet(np.ones(len(slots)), slots, keys, chains=2, draws=8)

@@ -14,11 +14,9 @@ import plausibly as pb
 from plausibly._arviz import az, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
-from plausibly.inference import _compilation as _programs
-from plausibly.inference import _scheduling as _chunks
+from plausibly.inference import PlackettLuceGibbs, _compilation, _scheduling, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference.gibbs import _tied_blocks as _ties
+from plausibly.inference.gibbs import _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from plausibly.random_streams import case_keys
 
@@ -107,8 +105,8 @@ def integrate(annotations, alpha, reliability):
 @pytest.fixture
 def afresh(monkeypatch):
     """Programs compiled under a changed module are not kept, neither here nor on disk."""
-    monkeypatch.setattr(_chunks, "_compiled", {})
-    monkeypatch.setattr(_programs, "_folder", lambda: None)
+    monkeypatch.setattr(_scheduling, "_compiled", {})
+    monkeypatch.setattr(_compilation, "_folder", lambda: None)
     return monkeypatch
 
 
@@ -125,7 +123,7 @@ def afresh(monkeypatch):
 )
 def test_ties_agree_with_integration(afresh, reliability, unranked, concentration, raced):
     if raced:
-        afresh.setattr(_ties, "ORDERED", 1)
+        afresh.setattr(_tied_blocks, "ORDERED", 1)
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
     options = {"unranked": unranked, "concentration": concentration, "seed": 3}
@@ -369,7 +367,7 @@ def test_gammas_that_come_out_are_gamma_variables(shape):
 )
 def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, rest, raced):
     if raced:
-        monkeypatch.setattr(_ties, "ORDERED", 1)
+        monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
     n, b = 40_000, len(weights)
     w = jnp.broadcast_to(jnp.array(weights)[:, None], (b, n))
     z = jnp.full(n, rest)
