@@ -10,7 +10,7 @@ MINUTES ?= 10
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks site clean
 
-help: ## list these verbs
+help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "The first one that needs it makes $(VENV) with $(or $(PYTHON),Python 3.11 or newer)."
 
@@ -31,13 +31,13 @@ lint: $(VENV)/.dev site ## check style, format, the direction of imports, types
 	PYTHONPATH=build/site $(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-validate: $(VENV)/.dev ## check that every sampler draws what it should, with a report in results/validation
+validate: $(VENV)/.dev ## check that every sampler draws from its posterior; report in results/validation
 	$(BIN)/python -m validation
 
-bench: $(VENV)/.dev ## print the table of timing ratios
+bench: $(VENV)/.dev ## print a table of timing ratios
 	$(BIN)/python -m benchmarks
 
-fuzz: $(VENV)/.fuzz ## attack the readers, MINUTES=10 each (READER=name for one of them)
+fuzz: $(VENV)/.fuzz ## fuzz the file parsers for MINUTES=10 each (READER=name for one of them)
 	for reader in $(or $(READER),$$($(BIN)/python -m fuzz 2>/dev/null)); do \
 		$(BIN)/python -m fuzz $$reader $(MINUTES) || exit 1; done
 
@@ -46,17 +46,17 @@ notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 	cp notebooks/*.ipynb results/notebooks
 	$(BIN)/jupyter-execute --inplace results/notebooks/*.ipynb
 
-# The wheel, unpacked. By way of an sdist: setuptools would carry what an older build left in build/ into the wheel.
+# The wheel, unpacked. Built from an sdist, since setuptools would copy leftovers in build/ into the wheel.
 site: $(VENV)/.dev
 	rm -rf build dist
 	$(BIN)/python -m build --no-isolation >/dev/null
 	$(PIP) install --quiet --no-deps --no-index --target build/site dist/*.whl
 
-clean: ## remove all that these verbs made
+clean: ## remove everything that these targets made
 	rm -rf $(VENV) build dist results .jax_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Stamps: installing again is needed only when pyproject.toml changes. Running needs less than developing.
+# Stamps: packages are installed again only when pyproject.toml changes. Running needs fewer than developing.
 $(VENV)/.runtime: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer with venv found: install one, or make PYTHON=/path/to/python"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -64,7 +64,7 @@ $(VENV)/.runtime: pyproject.toml
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-# Atheris has no wheels for the newest Python, so nothing else needs it.
+# Apart from the others, since Atheris has no wheels for the newest Python.
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) install --quiet --group fuzz
 	@touch $@

@@ -1,7 +1,5 @@
 """NUTS against closed forms, numerical integration and NumPyro; seeds; programs of the user's own; likelihoods."""
 
-from itertools import permutations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,40 +12,15 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly import models
-from plausibly._arviz import az, to_groups
+from plausibly._arviz import to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.inference._batching import bucket_cases
 from plausibly.posterior import slots_of
 from plausibly.random_streams import case_keys
+from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
 
 SETTINGS = {"engine": "nuts", "draws": 500, "chains": 4, "warmup": 300, "progress": False}
-LETTERS = list("abcde")
-
-
-def draws_of(posterior):
-    return posterior["posterior"]["plausibility"].values.astype(float)
-
-
-def moments(draws, functions):
-    """Mean of each function of the draws and its Monte Carlo standard error, by slot."""
-    out = []
-    for function in functions:
-        values = function(draws)
-        ess = az.ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
-        out.append((values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess)))
-    return out
-
-
-def agree(found, expected, errors=5.0):
-    """Five standard errors: a false alarm in a million, for each of some two hundred numbers in this file."""
-    mean, se = found
-    assert (np.abs(mean - expected) <= errors * se + 1e-6).all(), (mean, expected, se)
-
-
-# Three named classes and a remainder in every case, so that one compiled program serves them all.
-LABELS = [[0, 0, 0, 1, 2], [1, 2, 0, 0, 0, 0, 2], [2, 2, 1, 0], [0, 1, 2], [2, 1, 2, 0, 2]]
-SINGLES = Annotations.from_labels(LABELS, classes=LETTERS, cases=[f"p{i}" for i in range(len(LABELS))])
 
 
 @pytest.fixture(scope="module", params=[1, 3, 10])
@@ -92,37 +65,6 @@ FULL = {
     "ties before and after": [[["a", "b"], ["c"]], [["c"]], [["b"], ["a"]]],
     "an order twice": [[["c"], ["a", "b"]], [["c"], ["b"], ["a"]], [["c"], ["b"], ["a"]]],
 }
-
-
-def literal(blocks, weights):
-    """Probability of one annotation, for arrays of weights by class."""
-    left, p = dict(weights), 1.0
-    for block in blocks:
-        total = 0.0
-        for order in permutations(block):
-            q, still = 1.0, dict(left)
-            for k in order:
-                q = q * left[k] / sum(still.values())
-                del still[k]
-            total = total + q
-        p = p * total
-        left = {k: w for k, w in left.items() if k not in block}
-    return p
-
-
-def integrate(annotations, alpha, reliability, mode):
-    """Posterior mean and second moments of three plausibilities, by the trapezoidal rule over their log ratios."""
-    u, v = np.meshgrid(np.linspace(-40, 40, 1201), np.linspace(-40, 40, 1201))
-    logs = np.stack([u, v, np.zeros_like(u)])
-    logs -= np.logaddexp.reduce(logs, axis=0)
-    density = np.exp((np.array(alpha)[:, None, None] * logs).sum(0))
-    weights = np.exp(reliability * logs if mode == "temper" else logs)
-    for blocks in annotations:
-        p = literal(blocks, dict(zip("abc", weights, strict=True)))
-        density *= p**reliability if mode == "power" else p
-    density /= density.sum()
-    shares = np.exp(logs)
-    return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
 
 
 CONDITIONS = [

@@ -1,12 +1,9 @@
 """The Gibbs sampler against closed forms, numerical integration and NUTS; as a kernel of NumPyro's MCMC; its parts."""
 
-from itertools import permutations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 from numpyro.infer import MCMC
 from scipy import special, stats
 
@@ -19,37 +16,12 @@ from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from plausibly.random_streams import case_keys
+from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
 
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
-LETTERS = list("abcde")
 
 
-def draws_of(posterior):
-    return posterior["posterior"]["plausibility"].values.astype(float)
-
-
-def moments(draws, functions):
-    """Mean of each function of the draws and its Monte Carlo standard error, by slot."""
-    out = []
-    for function in functions:
-        values = function(draws)
-        ess = az.ess(xr.Dataset({"x": (("chain", "draw", "slot"), values)}), method="mean")["x"].values
-        out.append((values.mean((0, 1)), values.std((0, 1)) / np.sqrt(ess)))
-    return out
-
-
-def agree(found, expected, errors=5.0):
-    """Five standard errors: a false alarm in a million, for each of some two hundred numbers in this file."""
-    mean, se = found
-    assert (np.abs(mean - expected) <= errors * se + 1e-6).all(), (mean, expected, se)
-
-
-LABELS = [[0, 0, 0, 1, 2], [1, 2, 0, 0, 0, 0, 2], [2, 2, 1, 0], [0, 1, 2], [2, 1, 2, 0, 2]]
-SINGLES = Annotations.from_labels(LABELS, classes=LETTERS, cases=[f"p{i}" for i in range(len(LABELS))])
-
-
-@pytest.mark.parametrize("reliability", [1, 3, 10])
-@pytest.mark.parametrize("concentration", [1.0, 0.1])
+@pytest.mark.parametrize(("reliability", "concentration"), [(1, 1.0), (3, 0.1), (10, 1.0)])
 def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration):
     posterior = pb.aggregate(SINGLES, reliability=reliability, concentration=concentration, seed=7, **SETTINGS)
     draws = draws_of(posterior).reshape(4, 400, len(LABELS), 4)
@@ -73,43 +45,6 @@ FULL = {
 }
 
 
-def literal(blocks, weights):
-    """Probability of one annotation, for arrays of weights by class."""
-    left, p = dict(weights), 1.0
-    for block in blocks:
-        total = 0.0
-        for order in permutations(block):
-            q, still = 1.0, dict(left)
-            for k in order:
-                q = q * left[k] / sum(still.values())
-                del still[k]
-            total = total + q
-        p = p * total
-        left = {k: w for k, w in left.items() if k not in block}
-    return p
-
-
-def integrate(annotations, alpha, reliability):
-    """Posterior mean and second moments of three plausibilities, by the trapezoidal rule over their log ratios."""
-    u, v = np.meshgrid(np.linspace(-40, 40, 1201), np.linspace(-40, 40, 1201))
-    logs = np.stack([u, v, np.zeros_like(u)])
-    logs -= np.logaddexp.reduce(logs, axis=0)
-    density = np.exp((np.array(alpha)[:, None, None] * logs).sum(0))
-    shares = np.exp(logs)
-    for blocks in annotations:
-        density *= literal(blocks, dict(zip("abc", shares, strict=True))) ** reliability
-    density /= density.sum()
-    return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
-
-
-@pytest.fixture
-def afresh(monkeypatch):
-    """Programs compiled under a changed module are not kept, neither here nor on disk."""
-    monkeypatch.setattr(_scheduling, "_compiled", {})
-    monkeypatch.setattr(_compilation, "_folder", lambda: None)
-    return monkeypatch
-
-
 @pytest.mark.parametrize(
     ("reliability", "unranked", "concentration", "raced"),
     [
@@ -117,13 +52,15 @@ def afresh(monkeypatch):
         (3, "exact", 1.0, False),
         (1, "ignore", 0.5, False),
         (8, "ignore", 1.0, False),
-        (3, "lumped", 1.0, True),
         (8, "ignore", 1.0, True),
     ],
 )
-def test_ties_agree_with_integration(afresh, reliability, unranked, concentration, raced):
+def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concentration, raced):
     if raced:
-        afresh.setattr(_tied_blocks, "ORDERED", 1)
+        # Programs compiled with a changed module are not kept, neither in memory nor on disk.
+        monkeypatch.setattr(_scheduling, "_compiled", {})
+        monkeypatch.setattr(_compilation, "_folder", lambda: None)
+        monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
     options = {"unranked": unranked, "concentration": concentration, "seed": 3}
@@ -131,7 +68,7 @@ def test_ties_agree_with_integration(afresh, reliability, unranked, concentratio
     draws = draws_of(posterior).reshape(4, 400, len(cases), 3)
     alpha = concentration * np.array([1.0, 1.0, 3.0 if unranked == "exact" else 1.0])  # a, b and three others
     for case, ranked in enumerate(cases.values()):
-        mean, square = integrate(ranked, alpha, reliability)
+        mean, square = integrate(ranked, alpha, reliability, "power")
         first, second = moments(draws[:, :, case], [lambda x: x, np.square])
         agree(first, mean)
         agree(second, square)
@@ -267,31 +204,29 @@ def test_sweeps_are_counted(sweeps):
 
 
 def test_draws_are_equal_to_the_bit_for_one_seed_whatever_else_is_there():
-    first, again, other = (draws_of(pb.aggregate(MANY, reliability=3, seed=s, **SETTINGS)) for s in (3, 3, 4))
+    few = SETTINGS | {"draws": 10, "warmup": 10}
+    first, again, other = (draws_of(pb.aggregate(MANY, reliability=3, seed=s, **few)) for s in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert (first != other).mean() > 0.99
     assert (first[0] != first[1]).mean() > 0.99
     slots = Slots.of(MANY)
     for case in range(MANY.n_cases):
-        alone = draws_of(pb.aggregate(MANY.select([MANY.cases[case]]), reliability=3, seed=3, **SETTINGS))
+        alone = draws_of(pb.aggregate(MANY.select([MANY.cases[case]]), reliability=3, seed=3, **few))
         np.testing.assert_array_equal(alone, first[..., slots.start[case] : slots.start[case + 1]])
 
 
 def test_permuting_annotators_changes_nothing():
     rankings = [[["a"], ["b", "c"]], [["b", "d"], ["a"]], [["d"], ["c"]], [["b", "d"], ["a"]]]
-    draws = [
-        draws_of(
-            pb.aggregate(
-                Annotations.from_rankings([[rankings[i] for i in order]], classes=list("abcdefg")),
-                reliability=2,
-                seed=5,
-                **SETTINGS,
-            )
+    one, other = (
+        pb.aggregate(
+            Annotations.from_rankings([[rankings[i] for i in order]], classes=list("abcdefg")),
+            reliability=2,
+            seed=5,
+            **SETTINGS | {"draws": 10, "warmup": 10},
         )
-        for order in ((0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2), (2, 3, 1, 0))
-    ]
-    for other in draws[1:]:
-        np.testing.assert_array_equal(other, draws[0])
+        for order in ((0, 1, 2, 3), (2, 3, 1, 0))
+    )
+    np.testing.assert_array_equal(draws_of(one), draws_of(other))
 
 
 @pytest.mark.parametrize("ranked", [[[["a"]]], [[["a"]], [["a"]]], [[["a", "b"]], [["b"], ["a"]]]])
@@ -349,7 +284,7 @@ def test_uniforms_are_functions_of_lane_clock_and_index():
     assert (uniforms(words, jnp.int32(4), 5, 7)[0] != u).mean() > 0.999
 
 
-@pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 2.5, 40.0])
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 40.0])
 def test_gammas_that_come_out_are_gamma_variables(shape):
     n = 100_000
     u, _ = uniforms(lanes(n, "g"), jnp.int32(0), 0, 2)
@@ -362,9 +297,7 @@ def test_gammas_that_come_out_are_gamma_variables(shape):
 
 
 @pytest.mark.parametrize("raced", [False, True])
-@pytest.mark.parametrize(
-    ("weights", "rest"), [([0.5, 2.0], 0.3), ([1.0, 0.1, 3.0], 2.0), ([0.2, 0.2, 5.0, 1.0, 0.7], 0.5)]
-)
+@pytest.mark.parametrize(("weights", "rest"), [([0.5, 2.0], 0.3), ([0.2, 0.2, 5.0, 1.0, 0.7], 0.5)])
 def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, rest, raced):
     if raced:
         monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
@@ -376,7 +309,7 @@ def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, re
     def numbers(count, attempt):
         return uniforms(words, jnp.int32(0), 100 * attempt, count)[0]
 
-    found = np.asarray(_ties.arrivals(_ties.prepare(w, z), w, z, jnp.ones(n, bool), numbers), float)
+    found = np.asarray(_tied_blocks.arrivals(_tied_blocks.prepare(w, z), w, z, jnp.ones(n, bool), numbers), float)
     rng = np.random.default_rng(b)
     times = rng.exponential(1 / np.array([*weights, rest])[:, None], (b + 1, 2_000_000))
     won = times[:b, (times[:b] < times[b]).all(0)][:, :n]
@@ -398,8 +331,8 @@ def test_large_blocks_race_without_overflow(spread):
     b, n = 40, 500
     weights = jnp.exp(jnp.linspace(-spread, spread / 2, b))[:, None] * jnp.ones(n)
     z, words = jnp.full(n, 1.0), lanes(n, "large")
-    t = _ties.arrivals(
-        _ties.prepare(weights, z),
+    t = _tied_blocks.arrivals(
+        _tied_blocks.prepare(weights, z),
         weights,
         z,
         jnp.ones(n, bool),
@@ -413,6 +346,7 @@ def test_large_blocks_race_without_overflow(spread):
         assert stats.kstest(1 - np.exp(-np.asarray(t, float).max(0)), expected.cdf).pvalue > 1e-5
 
 
+@pytest.mark.slow
 def test_blocks_of_twelve_and_forty_as_nuts_has_them():
     classes = [f"c{i}" for i in range(60)]
     ranked = [[classes[:12], [classes[50]]], [classes[:40]], [[classes[3]], classes[10:20]]]
@@ -423,6 +357,7 @@ def test_blocks_of_twelve_and_forty_as_nuts_has_them():
     agree((mean, np.hypot(se, also)), other)
 
 
+@pytest.mark.slow
 def test_gibbs_and_nuts_agree_on_real_cases(shared):
     """A sample of the dermatology cases: means within Monte Carlo error, KS on the certainty of the first choice."""
     folder = shared / "data" / "dermatology_ddx"
