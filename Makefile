@@ -18,10 +18,10 @@ demo: $(VENV)/.runtime ## evaluate four classifiers on bundled data and write a 
 	$(BIN)/plausibly demo
 
 test: $(VENV)/.dev ## run the tests, without the slow ones (WORKERS=2 at a time)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.dev ## run the slow tests
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow
 
 test-all: test test-slow ## run all tests
 

@@ -1,14 +1,20 @@
-"""What all tests share: the platform, run-time type checks, the compilation cache, the path of data kept elsewhere."""
+"""What all tests share: platform, compiler options, run-time type checks, compilation cache, path of the data."""
 
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib.metadata import version
 from pathlib import Path
 
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Compiling takes most of the time of tests, so XLA optimises nothing; the engines' programs have options of their own.
+# The second flag went in JAX 0.11, and XLA stops at flags that it does not know.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0" + (
+    " --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else ""
+)
 
 import jax
 import pytest
@@ -17,23 +23,24 @@ from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Shapes are checked where arrays are made and passed on. The folders that take what users pass check it themselves,
-# with errors of their own, which the hook would forestall.
+# Shapes are checked where arrays are made and passed on. Folders that take users' arguments check these themselves,
+# with errors that the hook would forestall.
 install_import_hook(
     [f"plausibly.{folder}" for folder in ("primitives", "distributions", "models")], "beartype.beartype"
 )
 
-# One folder for each worker: JAX does not write its entries atomically.
+# One folder for each worker: JAX does not write its entries atomically. The next run finds all programs, however small.
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache" / os.environ.get("PYTEST_XDIST_WORKER", "main")))
 
-# Two cores shared by two workers and a compiler: no example can promise a time.
+# Two workers and a compiler share two cores, so no example has a deadline.
 settings.register_profile("plausibly", deadline=None)
 settings.load_profile("plausibly")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def little_memory():
-    """Forget compiled programs when they have become many: those of three thousand tests take gigabytes."""
+    """Forget compiled programs when there are many: those of all tests take gigabytes."""
     yield
     status = Path("/proc/self/status")
     if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 2_500_000:

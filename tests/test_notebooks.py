@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom on this interpreter, draws what it sets out to draw, and is stored clean."""
+"""Every notebook runs from top to bottom on this interpreter, draws its figures, and is stored without outputs."""
 
 from pathlib import Path
 
@@ -33,6 +33,7 @@ def test_stored_without_outputs(path):
     assert not used, f"clear the outputs of {path.name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_and_draws(path, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")

@@ -56,8 +56,7 @@ def test_slots_that_fill_a_shape_are_below_nothing():
     assert not np.asarray(order.group)[:, 0].any()
 
 
-@pytest.mark.parametrize("sharpness", [0.3, 1.0, 7.0, 100.0])
-@pytest.mark.parametrize("fit", ["exact", "ladder"])
+@pytest.mark.parametrize(("sharpness", "fit"), [(0.3, "exact"), (1.0, "ladder"), (100.0, "exact")])
 def test_transform_returns_and_knows_its_volume(sharpness, fit, float64):
     with float64():
         transform = biject_to(StretchedGaps(case_of(RANKINGS, fit=fit).order, jnp.asarray(sharpness)))
@@ -68,7 +67,7 @@ def test_transform_returns_and_knows_its_volume(sharpness, fit, float64):
         np.testing.assert_allclose(transform.log_abs_det_jacobian(v, z), volume, rtol=1e-6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(st.floats(-8, 8), st.sampled_from([1.0, 10.0, 100.0]), st.booleans())
 def test_shrinking_undoes_stretching(gap, above, unanimous):
     below = 1 / above if unanimous else 1.0

@@ -31,8 +31,8 @@ def noted(*arguments):
 _scheduling._units = noted
 cases = [[[["a"], ["b"]], [["b"], ["c"]], [["c"], ["a"]]] for _ in range(26)]
 annotations = pb.Annotations.from_rankings(cases, classes=["a", "b", "c", "d"])
-settings = {"draws": 10, "chains": 2, "seed": 0, "progress": False}
-for model, engine in (("plackett-luce", "nuts"), ("plackett-luce", "gibbs"), ("prirn", "exact")):
+settings = {"draws": 5, "chains": 2, "seed": 0, "progress": False}
+for model, engine in (("plackett-luce", "nuts"), ("prirn", "exact")):
     adapted = {} if engine == "exact" else {"warmup": 20}
     posterior = pb.aggregate(annotations, model, engine=engine, **adapted, **settings)
     digest = hashlib.blake2b()
@@ -55,9 +55,10 @@ def run(n, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_four_devices_draw_what_one_draws(tmp_path):
     one = run(1, tmp_path)
-    assert [line.split()[0] for line in one.splitlines()] == ["nuts", "gibbs", "exact"]
+    assert [line.split()[0] for line in one.splitlines()] == ["nuts", "exact"]
     assert run(4, tmp_path) == one  # which finds the programs that one device has kept
 
 

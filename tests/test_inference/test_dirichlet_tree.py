@@ -89,21 +89,19 @@ def test_ties_are_not_nested():
     assert nested_cases(annotations).tolist() == [False, False, True]
 
 
-@pytest.mark.parametrize("mode", ["power", "temper"])
+@pytest.mark.parametrize("mode", ["power", pytest.param("temper", marks=pytest.mark.slow)])
 def test_auto_takes_the_exact_posterior_where_it_is_known(mode):
     """At reliability 1 the two modes are the same, and elsewhere only "power" has the closed form."""
     agree, quarrel = [[["a"], ["b"]], [["a"]]], [[["a"], ["b"]], [["b"], ["a"]]]
     annotations = Annotations.from_rankings({"cases": {"p": agree, "q": quarrel, "r": agree}}, classes="abcd")
-    options = {"mode": mode, "draws": 50, "warmup": 50, "chains": 2, "progress": False}
+    options = {"mode": mode, "draws": 20, "warmup": 20, "chains": 2, "progress": False}
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=1, **options)
     steps = posterior["sample_stats"]["n_steps"]
     assert (steps.sum(("chain", "draw")) > 0).values.tolist() == [False, True, False]
     assert (posterior["sample_stats"]["acceptance_rate"].sel(case="p") == 1).all()
     assert posterior.attrs["exact"] == "2 of 3 cases"
     np.testing.assert_allclose(
-        posterior["posterior"]["plausibility"].groupby("case").sum().values, np.ones((2, 50, 3)), rtol=1e-5
+        posterior["posterior"]["plausibility"].groupby("case").sum().values, np.ones((2, 20, 3)), rtol=1e-5
     )
-    everything = pb.aggregate(annotations, "plackett-luce", reliability=1, engine="nuts", **options)
-    assert (everything["sample_stats"]["n_steps"] > 0).all()
     sharper = pb.aggregate(annotations, "plackett-luce", reliability=2, **options)
     assert sharper.attrs["exact"] == ("2 of 3 cases" if mode == "power" else "0 of 3 cases")

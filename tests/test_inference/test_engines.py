@@ -67,17 +67,16 @@ FULL = {
 }
 
 
-CONDITIONS = [
-    ("power", 3.0, "lumped"),
-    ("power", 3.0, "exact"),
-    ("power", 0.5, "ignore"),
-    ("temper", 0.5, "lumped"),
-    ("temper", 5.0, "exact"),
-    ("temper", 5.0, "ignore"),
-]
-
-
-@pytest.mark.parametrize(("mode", "reliability", "unranked"), CONDITIONS)
+@pytest.mark.parametrize(
+    ("mode", "reliability", "unranked"),
+    [
+        ("power", 3.0, "lumped"),
+        ("power", 0.5, "ignore"),
+        ("temper", 5.0, "exact"),
+        pytest.param("temper", 0.5, "lumped", marks=pytest.mark.slow),
+        pytest.param("temper", 5.0, "ignore", marks=pytest.mark.slow),
+    ],
+)
 def test_ties_agree_with_integration_and_likelihoods_with_their_formula(mode, reliability, unranked):
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
@@ -99,6 +98,7 @@ def test_ties_agree_with_integration_and_likelihoods_with_their_formula(mode, re
             assert usual.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_numpyro_finds_the_same_posterior():
     """The very program that the engine runs, under NumPyro's own sampler, on a case of five slots."""
     annotations = Annotations.from_rankings(

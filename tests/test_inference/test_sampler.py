@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 import xarray as xr
 from scipy import special
 
@@ -76,8 +75,8 @@ def test_a_skewed_target():
     check(np.exp(x), alpha)
 
 
-@pytest.mark.parametrize("thinning", [1, 3])
-def test_one_dimension_and_what_thinning_leaves(thinning):
+def test_one_dimension_and_what_thinning_leaves():
+    thinning = 3
     data = jnp.array([1.0, 5.0])
     x, finished = sample(lambda x, s: (x[0] / s) ** 2 / 2, 1, data, 2, thinning=thinning)
     assert x.shape == (CHAINS, DRAWS, 1, 2)
@@ -99,7 +98,7 @@ def test_a_target_with_a_wall_reports_divergences():
     def potential(x, data):
         return jnp.where(x[0] > -2, x[0], jnp.inf) + data * x[1] ** 2 / 2
 
-    x, finished = sample(potential, 2, jnp.ones(8), 8)
+    x, finished = sample(potential, 2, jnp.ones(4), 4, draws=100, max_tree_depth=5)
     x, diverging = x[:, :, 0], finished["diverging"].transpose(1, 0, 2)
     outside = x[:, 0] < -2
     assert outside.any()

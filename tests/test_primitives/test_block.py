@@ -64,7 +64,7 @@ def test_what_a_mask_hides_is_never_looked_at(junk):
     assert np.isfinite(jax.hessian(block_log_prob)(x, 0.2, mask)).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9])
+@pytest.mark.parametrize("size", [1, 3, 9])
 def test_where_nothing_else_is_left_the_probability_is_one(size):
     for x in (jnp.linspace(-30, 30, size), jnp.full(size, -jnp.inf)):
         value, slopes = jax.value_and_grad(block_log_prob, argnums=(0, 1))(x, -jnp.inf)
@@ -74,7 +74,7 @@ def test_where_nothing_else_is_left_the_probability_is_one(size):
         assert (jax.hessian(block_log_prob)(x, -jnp.inf) == 0).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9])
+@pytest.mark.parametrize("size", [1, 3, 9])
 def test_a_class_of_weight_zero_never_precedes_the_rest(size):
     x = jnp.zeros(size).at[0].set(-jnp.inf)
     value, slope = jax.value_and_grad(block_log_prob)(x, 0.0)
@@ -83,7 +83,7 @@ def test_a_class_of_weight_zero_never_precedes_the_rest(size):
     assert np.isfinite(jax.hessian(block_log_prob)(x, 0.0)).all()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 9])
+@pytest.mark.parametrize("size", [1, 3, 9])
 def test_nan_is_passed_on(size):
     x = jnp.zeros(size).at[size // 2].set(jnp.nan)
     assert np.isnan(block_log_prob(x, 0.0))
@@ -123,8 +123,9 @@ def test_precision_is_kept_but_never_below_single(dtype, float64):
     assert block_log_prob(np.zeros(3), np.zeros(())).dtype == np.float32
 
 
-@pytest.mark.parametrize("size", [1, 3, 5, 9])
-@pytest.mark.parametrize("axes", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("size", "axes"), [*((3, axes) for axes in permutations(range(3))), (1, (1, 2, 0)), (9, (2, 0, 1))]
+)
 def test_batches_may_lie_anywhere_about_the_block(size, axes):
     """Two mapped axes and the block's, in every order: value, gradient and Hessian as one by one."""
     rng = np.random.default_rng(2)
@@ -146,8 +147,7 @@ def test_batches_may_lie_anywhere_about_the_block(size, axes):
     np.testing.assert_allclose(back, expected.T, rtol=2e-6)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("batch", [0, 1, 2, 3])
+@pytest.mark.parametrize(("axis", "batch"), [(0, 0), (0, 1), (1, 1), (1, 2), (2, 0), (2, 3)])
 def test_the_primitives_themselves_are_batched_on_either_side_of_the_block(axis, batch):
     """Broadcasting in front of them may move a batch's axis to the front, so that they are bound here."""
     x = jnp.asarray(np.random.default_rng(5).normal(size=(2, 3, 4, 5)), jnp.float32)
@@ -160,7 +160,7 @@ def test_the_primitives_themselves_are_batched_on_either_side_of_the_block(axis,
         np.testing.assert_allclose(slope[i], np.moveaxis(expected, -1, axis), atol=2e-6)
 
 
-@pytest.mark.parametrize("size", [1, 3, 9])
+@pytest.mark.parametrize("size", [3, pytest.param(9, marks=pytest.mark.slow)])
 def test_all_ways_of_differentiating_agree(size):
     rng = np.random.default_rng(3)
     x, z = rng.normal(size=(7, size)).astype(np.float32), rng.normal(size=7).astype(np.float32)

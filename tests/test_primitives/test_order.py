@@ -26,10 +26,10 @@ def enumerated(weights, rest):
 
 @pytest.mark.parametrize(
     ("weights", "rest"),
-    [([3.0, 1.0], 1.0), ([0.2, 5.0, 1.0], 0.7), ([0.5, 0.5, 2.0, 1.0], 3.0), ([1.0, 0.2, 0.7, 4.0, 2.0], 0.4)],
+    [([3.0, 1.0], 1.0), ([0.2, 5.0, 1.0], 0.7), ([1.0, 0.2, 0.7, 4.0, 2.0], 0.4)],
 )
 def test_orders_come_with_their_probabilities(weights, rest):
-    n = 200_000
+    n = 40_000
     r = jnp.log(jnp.array(weights)) - jnp.log(rest)
     table = order_table(jnp.broadcast_to(r[:, None], (len(weights), n)))
     drawn = draw_order(table, jax.random.uniform(jax.random.key(0), (len(weights) - 1, n)))
@@ -54,7 +54,7 @@ def test_the_table_gives_the_first_of_the_whole_block():
 
 def test_of_larger_blocks_every_place_is_taken_as_often_as_it_should_be():
     """Beyond the sizes that are masked, probabilities are looked up."""
-    weights, rest, n = [0.2, 5.0, 1.0, 0.5, 30.0, 0.1, 2.0], 0.7, 100_000
+    weights, rest, n = [0.2, 5.0, 1.0, 0.5, 30.0, 0.1, 2.0], 0.7, 20_000
     r = jnp.broadcast_to(jnp.log(jnp.array(weights) / rest)[:, None], (7, n))
     drawn = draw_order(order_table(r), jax.random.uniform(jax.random.key(7), (6, n)))
     expected = np.zeros((7, 7))

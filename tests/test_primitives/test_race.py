@@ -83,7 +83,7 @@ def weights(size, kind, dtype):
 KINDS = ["alike", "moderate", "heavy", "light", "wide", "two kinds"]
 
 
-@pytest.mark.parametrize(("size", "kind"), [*((size, k) for size in (7, 12, 40) for k in KINDS), (150, "two kinds")])
+@pytest.mark.parametrize(("size", "kind"), [*((12, k) for k in KINDS), (7, "moderate"), (40, "wide"), (150, "two kinds")])
 def test_value_and_gradient_equal_high_precision(size, kind, float64):
     """As documented: 1e-9 in double precision; in single 1e-5 beside one step of the logarithm's representation."""
     x = weights(size, kind, np.float32)
@@ -106,7 +106,7 @@ def draws(size, n, dtype, seed=0):
     return np.concatenate(kinds).T.astype(dtype)
 
 
-@pytest.mark.parametrize("size", [5, 8, 12])
+@pytest.mark.parametrize("size", [5, 10])
 def test_the_race_and_the_recursion_agree_where_both_run(size, float64):
     for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-9)):
         with float64():
@@ -139,7 +139,7 @@ def by_subsets(weights):
     return np.log(r[-1])
 
 
-@pytest.mark.parametrize("size", [7, 14, 17])
+@pytest.mark.parametrize("size", [7, 14])
 def test_the_race_equals_the_literal_recursion(size, float64):
     for seed in range(4):
         x = np.random.default_rng([seed, size]).normal(seed - 1, 2, size)
@@ -212,8 +212,8 @@ def test_order_scale_and_what_a_mask_hides_do_not_matter(x, rest, mask, random):
 masked = jax.jit(jax.value_and_grad(block_log_prob))
 
 
-@pytest.mark.parametrize("size", [7, 40, 300])
-@pytest.mark.parametrize("level", [-3e38, -1e4, -100.0, -50.0, 50.0, 100.0, 1e4, 3e38])
+@pytest.mark.parametrize("size", [7, 300])
+@pytest.mark.parametrize("level", [-3e38, -100.0, -50.0, 50.0, 100.0, 3e38])
 def test_weights_of_any_size_give_finite_derivatives(size, level):
     for x in (np.full(size, level), np.where(np.arange(size) % 2, level, 0.3)):
         x = x.astype(np.float32)
