@@ -83,7 +83,10 @@ def weights(size, kind, dtype):
 KINDS = ["alike", "moderate", "heavy", "light", "wide", "two kinds"]
 
 
-@pytest.mark.parametrize(("size", "kind"), [*((12, k) for k in KINDS), (7, "moderate"), (40, "wide"), (150, "two kinds")])
+CASES = [*((12, kind) for kind in KINDS), (7, "moderate"), (40, "wide"), (150, "two kinds")]
+
+
+@pytest.mark.parametrize(("size", "kind"), CASES)
 def test_value_and_gradient_equal_high_precision(size, kind, float64):
     """As documented: 1e-9 in double precision; in single 1e-5 beside one step of the logarithm's representation."""
     x = weights(size, kind, np.float32)
