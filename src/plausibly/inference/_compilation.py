@@ -24,7 +24,6 @@ from jax import export
 from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
-import plausibly
 from plausibly import models
 from plausibly.inference._devices import Device
 from plausibly.inference._program import Program
@@ -163,7 +162,7 @@ def _surroundings() -> tuple[Hashable, ...]:
 @cache
 def _source() -> str:
     """Digest of versions and of the source that programs are traced from."""
-    package = Path(plausibly.__file__).parent
+    package = Path(__file__).parent.parent
     folders = *(package / name for name in ("inference", "distributions", "primitives")), Path(models.__file__).parent
     files = [package / "case.py", *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
     versions = " ".join(version(name) for name in ("jax", "jaxlib", "numpyro"))
