@@ -30,7 +30,9 @@ from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
 
-_data, _measure, _model = (partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measure", "Model"))
+_data, _measure, _model, _rasch = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measure", "Model", "Rasch model")
+)
 
 
 @example(
@@ -67,9 +69,9 @@ def reliability(
     majority: Annotated[int, _model(help="Number of annotators who decide a label by majority.")] = 1,
     replicates: Annotated[int, _measure(help="Number of bootstrap replicates, without the Rasch model.")] = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
+    draws: Annotated[int | None, _rasch(help="Draws of each chain, by default 1000.")] = None,
+    chains: Annotated[int | None, _rasch(help="Chains, by default 4.")] = None,
+    warmup: Annotated[int | None, _rasch(help="Warm-up steps of each chain, by default 1000.")] = None,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,

@@ -19,7 +19,7 @@ partial rankings   ``partial_rankings``
 
 The classes behind them take other conventions as arguments, such as ``Boxes("iou", pixel=1)`` or ``Circular(24)``, and
 ``BestMatches`` lifts any distance between single objects to labels of several. Boxes are corners, spans end before
-their `end`, text is parted at blanks; each class says what it does with an empty label.
+their `end`, text is split at blanks; each class says what it does with an empty label.
 
 Two conventions to know. Distances of a group may be on different scales, so compare agreement, not distances. And the
 preset ``"braylan2022"`` of :func:`find_distance` gives the same names the conventions behind the table of Braylan,

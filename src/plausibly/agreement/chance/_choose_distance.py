@@ -39,21 +39,10 @@ class DistanceChoice:
         Columns ``distance``, ``ks_superiority``, ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected``
         (mean distances), ``warnings`` (sentences, separated by semicolons).
         """
-        return pd.DataFrame(
-            [
-                {
-                    "distance": name,
-                    "ks_superiority": found.ks.superiority,
-                    "ks_statistic": found.ks.statistic,
-                    "sigma": found.sigma,
-                    "alpha": found.alpha,
-                    "observed": found.observed.mean(),
-                    "expected": found.expected.mean(),
-                    "warnings": "; ".join(found.warnings),
-                }
-                for name, found in self.results.items()
-            ]
-        )
+        whole = pd.concat([found.to_frame() for found in self.results.values()], ignore_index=True)
+        whole = whole[["ks_superiority", "ks_statistic", "sigma", "alpha", "observed", "expected"]]
+        whole.insert(0, "distance", list(self.results))
+        return whole.assign(warnings=["; ".join(found.warnings) for found in self.results.values()])
 
     def __repr__(self) -> str:
         return f"DistanceChoice(best {self.best!r} of {', '.join(self.results)})"

@@ -75,7 +75,7 @@ def discrepancy_ratio(
     Returns
     -------
     Discrepancy
-        With ``ratio``, ``model_discrepancy`` and ``annotator_discrepancy`` and what follows from them. Cases of fewer
+        With ``ratio``, ``model_discrepancy``, ``annotator_discrepancy``, ``interval()`` and more. Cases of fewer
         than two annotators do not count, and are named in ``excluded``. Where annotators agree perfectly, Δ is 1 for a
         model that agrees with them perfectly, too, and infinite for any other.
 

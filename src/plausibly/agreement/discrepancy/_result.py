@@ -317,7 +317,7 @@ class Discrepancy:
         Parameters
         ----------
         ci_prob
-            Confidence of the interval; None leaves it out, as it is left out where there is a single group.
+            Confidence of the interval; None leaves it out. A single group has no interval.
         replicates, seed, progress
             See :meth:`replicates`.
         """

@@ -1,6 +1,5 @@
 """The discrepancy ratio of a score that is cut at a threshold, and the threshold chosen on other data."""
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,10 +171,7 @@ def threshold_curve(
 
 def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:
     """Read a score for every case that needs one."""
-    if isinstance(scores, str | os.PathLike) or "score" in scores or hasattr(scores, "columns"):
-        read = read_models(scores, labels, needed, "score")["model"]
-    else:
-        read = read_models({"model": scores}, labels, needed, "score")["model"]
+    read = read_models({"model": scores}, labels, needed, "score")["model"]
     if len(read.case) > len(np.unique(read.case)):
         twice = read.case[1:][np.diff(read.case) == 0][0]
         raise PredictionError(f"case {str(labels.cases[twice])!r} has more than one score; keep one")

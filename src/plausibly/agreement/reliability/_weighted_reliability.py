@@ -85,7 +85,7 @@ def weighted_reliability(
     Returns
     -------
     WeightedReliability
-        With ``concordance``, ``reliability``, ``by_case()`` and what follows from them. Cases of fewer than two
+        With ``concordance``, ``reliability``, ``by_case()``, ``interval()`` and more. Cases of fewer than two
         annotators do not count, and are named in ``excluded``. Perfect, fully confident agreement has σ = 1; so
         does a table of one class, whose ϱ says what the annotators' competence makes of it. Where one of two who agree
         is always right and the other always wrong, it is unknown which, and the probability of being right is ½.
