@@ -21,7 +21,7 @@ CARON = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     r"""An aggregation model.
 

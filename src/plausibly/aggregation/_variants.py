@@ -121,7 +121,7 @@ def read_variants(models: Variants) -> list[Variant]:
     if not isinstance(models, Mapping):
         raise ArgumentError(
             f"models must be a mapping to reliabilities, but {_show(models)} was given: write for example "
-            '{"prirn": (10, 30), "irn": None}.'
+            "{model: (1, 3, 10), another: None}."
         )
     return [_read(name, value) for name, value in models.items()]
 
@@ -196,7 +196,7 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
         if not (key and equals and value) or key in ("model", "reliability", *_OF_ALL):
             raise ArgumentError(
                 f"{option} must be NAME@R1,R2:option=value, but {text!r} was given: write for example "
-                "plackett-luce@1,3:mode=temper."
+                f"{name}@1,3:concentration=0.5."
             )
         arguments[key] = _value(value)
     reliabilities = None
@@ -206,7 +206,7 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
         except ValueError:
             raise ArgumentError(
                 f"the reliabilities of {option} {text!r} must be numbers parted by commas, but {numbers!r} was given: "
-                "write for example plackett-luce@1,3,10."
+                f"write for example {name}@1,3,10."
             ) from None
     return Variant(label, model, reliabilities, arguments)
 

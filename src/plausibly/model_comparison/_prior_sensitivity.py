@@ -151,8 +151,8 @@ def prior_sensitivity(
     if len(plans) == len(variants):
         names = ", ".join(variant.label for variant in variants) or "none"
         raise ArgumentError(
-            f"none of the models has a choice to make, but {names} was given: add one that has a prior, such as prirn, "
-            "or other values of its arguments."
+            f"none of the models has a choice to make, but {names} was given: add one that has a prior, or "
+            "other values of its arguments."
         )
     rows = []
     for choice, value, plan in plans:

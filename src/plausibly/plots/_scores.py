@@ -53,7 +53,7 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     if "mean" not in posterior["posterior"]:
         raise ArgumentError(
             f"a density needs draws of means and variances, but this posterior of {posterior.attrs.get('model')} by "
-            f"{posterior.attrs.get('engine')} has none: aggregate by normal-scores with engine='exact'."
+            f"{posterior.attrs.get('engine')} has none: aggregate scores with engine='exact'."
         )
     position, threshold = scores.position(case), float(posterior.attrs["threshold"])
     own = scores.score[scores.case_start[position] : scores.case_start[position + 1]]

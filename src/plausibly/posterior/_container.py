@@ -269,7 +269,7 @@ def scores_of(posterior: Posterior) -> Scores:
     if "score" not in observed:
         raise ArgumentError(
             f"a posterior of scores is needed, but this one, of {posterior.attrs.get('model')}, is of partial "
-            "rankings: aggregate scores by normal-scores."
+            "rankings: aggregate scores, with a threshold."
         )
     return Scores(
         annotations.cases,

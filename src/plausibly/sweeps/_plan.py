@@ -16,10 +16,13 @@ from plausibly.evaluation import METRICS, check_lengths, check_metrics, evaluate
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
+from plausibly.models import MODELS
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._posteriors import Folder, posterior_of
 from plausibly.sweeps._runs import Run, Sweep
+
+VOTE = "majority-vote"  #: model whose labels classifiers are compared with, beside posteriors
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Plan:
         named = named_predictions(predictions)
         steps = plan_runs(observed, models, given, seed=seed)
         if not steps:
-            raise ArgumentError("a sweep needs a model, but none was given: choose one, such as prirn.")
+            raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
         annotations = observed
         if isinstance(observed, Scores):
             annotations = observed.split(steps[0].settled.arguments["threshold"])
@@ -130,7 +133,7 @@ class Plan:
         """Join runs with what is the same for all of them."""
         voted = None
         if self.predictions:
-            posterior = aggregate(self.annotations, "majority-vote", seed=self.seed, progress=False)
+            posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
             options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
             voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
         return Sweep(self.annotations, tuple(runs), voted)

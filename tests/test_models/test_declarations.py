@@ -1,0 +1,239 @@
+"""Models declare themselves: a new file is all that a new model needs, and a copy of a file behaves as the original."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import plausibly as pb
+from plausibly._arviz import to_groups
+from plausibly.aggregation import parse_variants, plan_runs, settle
+from plausibly.aggregation._variants import load_model
+from plausibly.cli import app
+from plausibly.errors import ArgumentError, FileError
+from plausibly.models import MODELS
+
+RANKED = pb.Annotations.from_rankings(
+    {"cases": {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}, "q": {"ann": [["c"]], "bob": [["c"], ["a"]]}}},
+    classes=list("abcd"),
+)
+LABELS = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
+SCORES = pb.Annotations.from_scores(
+    pd.DataFrame({"case": [0, 0, 1], "annotator": ["a", "b", "a"], "score": [1.0, 4, 2]})
+)
+DATA = {"rankings": RANKED.select(["p"]), "labels": LABELS, "scores": SCORES}
+
+FIRST_CHOICES = '''"""First choices as votes, and nothing else."""
+
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+
+import plausibly as pb
+
+
+def first_choices(case, *, reliability=1.0, share="split"):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    weight = case.named * (case.rankings.positions == 0) / (case.block_sizes if share == "split" else 1)
+    numpyro.factor("votes", reliability * (case.counts @ weight * jnp.log(plausibility)).sum())
+
+
+def votes(entries, *, share):
+    return (entries.position == 0) / (entries.block_size if share == "split" else 1)
+
+
+model = pb.Model(
+    name="first-choices",
+    program=first_choices,
+    reliability=2.0,
+    concentration=0.5,
+    options={"share": ("split", "full")},
+    reliabilities=(1, 4),
+    exact=lambda entries, concentration, *, reliability, share: (
+        reliability * entries.totals(votes(entries, share=share)) + concentration
+    ),
+    point_estimate=lambda entries, *, share: entries.shares(votes(entries, share=share)),
+    citations=(("votes of first choices", "Nemo (2026), On votes, Journal of Nowhere 7."),),
+)
+'''
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "first_choices.py"
+    path.write_text(FIRST_CHOICES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(path):
+    return load_model(path)
+
+
+def run(*words):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_copy_of_a_file_behaves_as_the_built_in(name, tmp_path):
+    file = Path(sys.modules[MODELS[name].program.__module__].__file__)
+    copy = load_model(shutil.copy(file, tmp_path / "mine.py"))
+    assert copy is not MODELS[name]
+    data = DATA[copy.takes]
+    given = {"threshold": 1.5, "prior": (0, 1, 2, 1)} if copy.of_scores else {}
+    if not copy.deterministic:
+        given |= {"draws": 4, "chains": 1}
+    if copy.gibbs:
+        given |= {"warmup": 2}
+    ours, theirs = (pb.aggregate(data, one, **given, seed=3, progress=False) for one in (name, copy))
+    assert dict(ours.attrs) == dict(theirs.attrs)
+    ours, theirs = to_groups(ours), to_groups(theirs)
+    assert ours.keys() == theirs.keys()
+    for group, dataset in ours.items():
+        assert dataset.identical(theirs[group]), group
+
+
+def test_a_new_file_is_aggregated_by_its_exact_posterior(model):
+    posterior = pb.aggregate(RANKED, model, reliability=4, draws=2000, progress=False)
+    assert posterior.attrs["engine"] == "exact"
+    # Case p: a vote for a, a vote for b, none for c; the unnamed class d has the prior alone.
+    shape = np.array([4.5, 4.5, 0.5, 0.5])
+    mean = posterior["posterior"]["plausibility"].mean(("chain", "draw")).values[:4]
+    np.testing.assert_allclose(mean, shape / shape.sum(), atol=0.01)
+    np.testing.assert_allclose(posterior["constant_data"]["point_plausibility"].values[:4], [0.5, 0.5, 0, 0])
+    with pytest.raises(ArgumentError, match="share must be one of split, full, but 'none'"):
+        pb.aggregate(RANKED, model, share="none", progress=False)
+    with pytest.raises(ArgumentError, match=r"first-choices by engine 'exact' does not accept ties='full'"):
+        pb.aggregate(RANKED, model, ties="full", progress=False)
+
+
+def test_a_new_file_is_compared_and_checked(model):
+    compared = pb.compare(RANKED, {model: (1, 4), "irn": None}, progress=False)
+    assert set(compared.table.index) == {"first-choices@1", "first-choices@4", "irn"}
+    # Without ann, whose first choice is a, b has the one vote, and a is one of three unnamed classes.
+    first = compared.pointwise["elpd"].sel(model="first-choices@4").values[0]
+    assert first == pytest.approx(np.log(0.5 / (4 + 4 * 0.5)), rel=1e-5)
+    checked = pb.predictive_check(pb.aggregate(RANKED, model, progress=False), replicates=20, progress=False)
+    assert checked.model == "first-choices@2"
+    assert (checked.table.set_index("statistic")["status"] == "not modelled").sum() == 4
+
+
+def test_a_new_file_is_swept_under_labels_of_its_own(model, tmp_path):
+    models = {"mine": {"model": model, "reliability": (1, 3), "share": "full"}, "irn": None}
+    swept = pb.sweep(RANKED, {}, models, draws=10, progress=False)
+    assert [run.label for run in swept.runs] == ["mine@1", "mine@3", "irn"]
+    assert swept.runs[0].arguments["share"] == "full"
+    pb.report(swept, tmp_path / "report.html")
+    assert "Nemo (2026), On votes" in (tmp_path / "report.html").read_text()
+    changed = pb.prior_sensitivity(RANKED, {}, {model: (2,)}, draws=10, progress=False)
+    assert set(changed.table["value"]) == {"", "0.05", "5"}
+
+
+def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
+    pb.write_annotations(RANKED, tmp_path / "a.json")
+    out = tmp_path / "p.nc"
+    done = run("aggregate", tmp_path / "a.json", "--model", f"{path}@3:share=full", "--out", out, "--draws", 8)
+    assert done.exit_code == 0, done.output
+    posterior = pb.load(out)
+    assert (posterior.attrs["model"], posterior.attrs["reliability"]) == ("first-choices", 3)
+    assert posterior.attrs["share"] == "full"
+    words = ["--model", f"{path}@1,3", "--model", "irn", "--draws", 8, "--out", tmp_path / "results", "--quiet"]
+    done = run("evaluate", tmp_path / "a.json", *words)
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(tmp_path / "results" / "certainty.csv")
+    assert set(table["model"]) == {"first-choices", "irn"}
+    assert "Nemo (2026), On votes" in (tmp_path / "results" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "cannot be read as a Python file with a model"),
+        ("x = 1", "has no 'model': add model = pb.Model"),
+        ("model = 1", "has another 'model'"),
+        ("import nothing_like_it", r"cannot be run \(ModuleNotFoundError"),
+        ("import plausibly as pb\nmodel = pb.Model('', print)", "the name of a Model must be a text"),
+    ],
+)
+def test_files_without_a_model_are_refused(tmp_path, text, sentence):
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(FileError, match=sentence):
+        parse_variants([f"{path}@1"])
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"program": 3}, "program of the Model m must be a function"),
+        ({"takes": "images"}, "must take rankings, labels or scores, but takes='images'"),
+        ({"deterministic": True}, "needs a point_estimate or an update"),
+    ],
+)
+def test_declarations_are_checked(given, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        pb.Model(**{"name": "m", "program": print} | given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "engine"),
+    [
+        ({}, "gibbs"),
+        ({"reliability": 10}, "gibbs"),
+        ({"reliability": 11}, "nuts"),
+        ({"reliability": 2.5}, "nuts"),
+        ({"mode": "temper"}, "nuts"),
+        ({"mode": "temper", "reliability": 1}, "nuts"),
+        ({"model": "prirn"}, "exact"),
+        ({"model": "irn"}, "point"),
+        ({"model": "plackett-luce-ml"}, "ml"),
+        ({"model": pb.models.plackett_luce}, "nuts"),
+    ],
+)
+def test_the_engine_that_auto_means(arguments, engine):
+    arguments = {"model": "plackett-luce"} | arguments
+    assert settle(RANKED, **arguments).engine == engine
+
+
+VARIANTS = {
+    "names": ({"prirn": (10, 30), "irn": None}, ["prirn@10", "prirn@30", "irn"]),
+    "usual": ({"dirichlet-categorical": None}, [f"dirichlet-categorical@{r}" for r in (1, 2, 3, 5, 10)]),
+    "labels": (
+        {"a": {"model": "prirn", "reliability": (1, 2), "ties": "full"}, "b": {"model": "prirn", "reliability": 3}},
+        ["a@1", "a@2", "b"],
+    ),
+    "declaration": ({MODELS["irn"]: {"ties": "full"}}, ["irn"]),
+    "program": ({pb.models.plackett_luce: (1, 2)}, ["plackett_luce@1", "plackett_luce@2"]),
+    "text": (["prirn@10:ties=full", "prirn@30", "prirn@40"], ["prirn@10:ties=full", "prirn@30", "prirn@40"]),
+}
+
+
+@pytest.mark.parametrize("what", VARIANTS)
+def test_variants(what):
+    given, labels = VARIANTS[what]
+    runs = plan_runs(LABELS, parse_variants(given) if isinstance(given, list) else given)
+    assert [run.label for run in runs] == labels
+    if what in ("labels", "text"):
+        assert runs[0].settled.arguments["ties"] == "full"
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["nothing@1"], "there is no model 'nothing'"),
+        (["prirn@x"], "the reliabilities of --model 'prirn@x' must be numbers"),
+        (["prirn:ties"], "must be NAME@R1,R2:option=value, but 'prirn:ties'"),
+        (["prirn:seed=3"], "must be NAME@R1,R2:option=value"),
+        (["prirn@1", "prirn"], "--model prirn is there twice"),
+        (["prirn@1:mode=temper"], "does not accept mode='temper'"),
+        (["irn@3"], "irn has no reliability"),
+    ],
+)
+def test_texts_that_are_no_variants(texts, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        plan_runs(LABELS, parse_variants(texts))
