@@ -16,7 +16,7 @@ from plausibly.report import render
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
 )
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")]
 
 TITLE = "<title>Classifiers under uncertain ground truth</title>"
 IMAGE = "<img src=x onerror=\"document.title='owned'\">"
