@@ -73,15 +73,15 @@ def aggregate(folder: Path) -> Path:
     import plausibly as pb
 
     annotations = pb.read_annotations(folder / "annotations.parquet", progress=True)
-    pb.aggregate(annotations, **FEW, out=folder / "posterior.nc", shard=SHARD)
-    return folder / "posterior.nc"
+    pb.aggregate(annotations, **FEW, out=folder / "posterior.zarr", shard=SHARD)
+    return folder / "posterior.zarr"
 
 
 def evaluate(folder: Path) -> Path:
     """Evaluate what is in that file into another."""
     import plausibly as pb
 
-    results = pb.evaluate(folder / "posterior.nc", {"A": folder / "scores.npy"})
+    results = pb.evaluate(folder / "posterior.zarr", {"A": folder / "scores.npy"})
     results.to_netcdf(folder / "results.nc", engine="h5netcdf")
     return folder / "results.nc"
 
@@ -90,7 +90,11 @@ def _cost(step: Callable, folder: str) -> Cost:
     step(Path(folder) / "few")  # two shards first, after which nothing is left to compile
     begin = time.perf_counter(), time.process_time()
     written = step(Path(folder))
-    return Cost(time.perf_counter() - begin[0], time.process_time() - begin[1], written.stat().st_size)
+    return Cost(
+        time.perf_counter() - begin[0],
+        time.process_time() - begin[1],
+        sum(file.stat().st_size for file in (written, *written.rglob("*")) if file.is_file()),
+    )
 
 
 if __name__ == "__main__":

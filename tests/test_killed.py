@@ -1,4 +1,4 @@
-"""A process is killed at random moments, and the same command goes on: every file is the same to the byte.
+"""A process is killed at random moments, and the same call goes on: the posterior is the one of an undisturbed run.
 
 Children are forked from a process in which everything is imported and JAX has not begun; what they leave unfinished is
 finished in the process of the tests, where all programs are compiled.
@@ -12,100 +12,46 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly.cli._sweep import sweep
+from plausibly._arviz import to_groups
 
-MOMENTS = 20
-N, K = 10, 4
-
-
-@pytest.fixture(scope="module")
-def command(tmp_path_factory):
-    """Arguments of ``plausibly sweep``: three shards in each of two runs, and no chains."""
-    folder = tmp_path_factory.mktemp("data")
-    annotations = pb.datasets.simulate_differentials(N, n_classes=K, seed=0).annotations
-    pb.write_annotations(annotations, folder / "annotations.json")
-    rng = np.random.default_rng(0)
-    for name in "ab":
-        np.save(folder / f"{name}.npy", rng.random((N, K)))
-    return {
-        "annotations": folder / "annotations.json",
-        "predictions": [f"A={folder / 'a.npy'}", f"B={folder / 'b.npy'}"],
-        "model": ["prirn@10", "irn"],
-        "draws": 5,
-        "chains": 2,
-        "k": "1",
-        "shard": 4,
-        "quiet": True,
-    }
+SETTINGS = {"model": "prirn", "draws": 5, "chains": 2, "shard": 100, "progress": False}
 
 
-@pytest.fixture(scope="module")
-def whole(command, tmp_path_factory):
-    """The files of a run that nothing happened to."""
-    folder = tmp_path_factory.mktemp("whole")
-    sweep(**command, out=folder)
-    return contents(folder)
+def write(out):
+    """Aggregate 2,000 cases in twenty shards."""
+    return pb.aggregate(pb.datasets.simulate_differentials(2000, n_classes=6, seed=0).annotations, out=out, **SETTINGS)
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def versions(folder, seen):
+    """Count the versions of files that have been seen below a folder."""
+    for path in folder.rglob("*"):
+        try:
+            seen.add((path, path.stat().st_mtime_ns))
+        except OSError:  # a partial file that has been renamed
+            continue
+    return len(seen)
 
 
-class Seen:
-    """Counts the names that appear below a folder."""
-
-    def __init__(self, folder):
-        self._folder, self._names = folder, set()
-
-    def count(self):
-        waiting = [self._folder]
-        while waiting:
-            folder = waiting.pop()
-            try:
-                found = list(folder.iterdir())
-            except OSError:  # gone, or not yet a folder
-                continue
-            self._names.update(found)
-            waiting += [path for path in found if path.is_dir()]
-        return len(self._names)
-
-
-@pytest.fixture(scope="module")
-def start(tmp_path_factory):
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_killed_process_leaves_no_trace(tmp_path, kills):
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["plausibly.cli._sweep"])
-
-    def begin(command, folder):
-        process = context.Process(target=sweep, kwargs=command | {"out": folder})
-        process.start()
-        return process, Seen(folder)
-
-    return begin
-
-
-def test_a_killed_process_leaves_no_trace(command, whole, start, tmp_path):
-    process, seen = start(command, tmp_path / "first")
-    while process.is_alive():
-        seen.count()
-        time.sleep(0.001)
-    process.join()
-    assert process.exitcode == 0
-    assert contents(tmp_path / "first") == whole
-    total = seen.count()
-    rng = np.random.default_rng(pb.__version__.encode()[0])
+    context.set_forkserver_preload(["plausibly"])
+    whole = to_groups(write(tmp_path / "whole.zarr"))
+    total = versions(tmp_path / "whole.zarr", set())
+    random = np.random.default_rng(0)
     killed = 0
-    for number in range(MOMENTS):
-        folder = tmp_path / f"{number}"
-        # Names of files tell the time on a machine of any load; a moment lies somewhere between two of them.
-        names, further = divmod(rng.uniform(0, total), 1)
-        process, seen = start(command, folder)
-        while process.is_alive() and seen.count() < names:
+    for number in range(kills):
+        out = tmp_path / f"{number}.zarr"
+        process = context.Process(target=write, args=(out,))
+        process.start()
+        seen, until = set(), random.uniform(0, 2 * total)  # most files are written several times
+        while process.is_alive() and versions(out, seen) < until:
             time.sleep(0.002)
-        time.sleep(0.05 * further)
         process.kill()
         process.join()
         killed += process.exitcode == -9
-        sweep(**command, out=folder)
-        assert contents(folder) == whole, number
-        shutil.rmtree(folder)
-    assert killed >= 0.8 * MOMENTS
+        for name, data in to_groups(write(out)).items():
+            for variable, values in whole[name].variables.items():
+                np.testing.assert_array_equal(data.variables[variable].values, values.values)
+        shutil.rmtree(out)
+    assert killed >= 0.8 * kills

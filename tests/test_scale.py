@@ -14,10 +14,10 @@ def test_a_case_does_not_notice_how_many_others_there_are(tmp_path):
     scale.simulate(scale.NUMBERS[0], tmp_path)
     for step in (scale.aggregate, scale.evaluate):
         step(tmp_path)
-    assert sorted(os.listdir(tmp_path)) == ["annotations.parquet", "posterior.nc", "results.nc", "scores.npy"]
+    assert sorted(os.listdir(tmp_path)) == ["annotations.parquet", "posterior.zarr", "results.nc", "scores.npy"]
     annotations = pb.read_annotations(tmp_path / "annotations.parquet")
     scores = np.load(tmp_path / "scores.npy")
-    posterior = pb.load(tmp_path / "posterior.nc", lazy=True)
+    posterior = pb.load(tmp_path / "posterior.zarr", lazy=True)
     results = xr.load_dataset(tmp_path / "results.nc", engine="h5netcdf")
 
     some = np.random.default_rng(0).permutation(annotations.n_cases)[:50]

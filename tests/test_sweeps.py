@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
+from plausibly.aggregation import _aggregate
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior import case_names
 from plausibly.sweeps import KEPT_CASES, verdict
@@ -36,11 +37,14 @@ def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_pat
     models = {"prirn": (30, 10), "irn": None}
     words = {"risks": [0, 1, 2], "draws": 20, "ties": "full", "seed": 3, "progress": False, "out": tmp_path / "made"}
     sampled = []
-    aggregate = pb.aggregate
-    monkeypatch.setattr(
-        "plausibly.sweeps._posteriors.aggregate",
-        lambda data, model, **given: sampled.append(given.get("reliability")) or aggregate(data, model, **given),
-    )
+    infer = _aggregate.infer_cases
+
+    def watched(data, **given):
+        if given["described"]["model"] != "majority-vote":
+            sampled.append(given["arguments"].get("reliability"))
+        return infer(data, **given)
+
+    monkeypatch.setattr(_aggregate, "infer_cases", watched)
     for changed, computed in (
         ({}, [30, 10, None]),
         ({}, []),

@@ -151,11 +151,12 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     >>> code_digest(shifted(1), "f") == code_digest(shifted(2), "f")
     False
     """
-    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    own = getattr(module, "__file__", None) is not None and not _installed(module.__file__)
+    used = (function, *getattr(function, "__dict__", {}).values(), getattr(function, "func", None))
+    modules = {sys.modules.get(getattr(value, "__module__", None) or "") for value in used}
+    own = [module for module in modules if getattr(module, "__file__", None) and not _installed(module.__file__)]
     pickled = BytesIO()
     try:
-        if own:  # of an importable module a pickle has names alone
+        for module in own:  # of an importable module a pickle has names alone
             cloudpickle.register_pickle_by_value(module)
         _Pickler(pickled).dump(function)
     except Exception as error:
@@ -164,7 +165,7 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
             "to plain functions, numbers and arrays, or give version=."
         ) from error
     finally:
-        if own:
+        for module in own:
             cloudpickle.unregister_pickle_by_value(module)
     return blake2b(pickled.getbuffer(), digest_size=16).hexdigest()
 
@@ -191,17 +192,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "none"
-
-
-def surroundings() -> dict[str, str]:
-    """Return the software and the processor."""
-    return software() | {"processor": processor()}
-
-
-def file_digest(path: Path) -> str:
-    """Checksum of a file's contents."""
-    digest = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -1,7 +1,6 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -13,14 +12,11 @@ from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._layout import lay_out
+from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.annotations import Annotations, Scores
-from plausibly.cluster import Cluster, Once
-from plausibly.errors import ArgumentError, FileError, reason
-from plausibly.fingerprint import code_digest
-from plausibly.posterior import check_path, load, save
-from plausibly.posterior._joined import aggregate_in_shards
-from plausibly.posterior._shards import check_shard, write_whole
+from plausibly.errors import ArgumentError
+from plausibly.posterior import check_path, load
 
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
@@ -45,6 +41,7 @@ def aggregate(
     out: str | PathLike[str] | None = None,
     shard: int = 2000,
     fresh: bool = False,
+    version: str | None = None,
     scheduler: Any = None,
     **options: Any,
 ) -> Posterior:
@@ -97,20 +94,22 @@ def aggregate(
     progress
         Whether to show bars.
     out
-        A file to write the posterior to, in shards of cases, so that memory for draws is bounded by a shard and nothing
-        is lost: after an interruption, the same call goes on with the shards that are finished, which it keeps beside
-        the file in a folder of its name with ``.parts``. Of all cases, names and annotations are held: about 600 bytes
-        a case of five annotators. The draws that are returned stay in the file. A program of your own is known again by
-        its code and by what it uses; a warning says of what that is not possible.
+        File or folder to write the posterior to. A name that ends in ``.nc`` is a netCDF file, written when all is
+        sampled. Any other, such as ``posterior.zarr``, is a Zarr folder, written in shards of cases: memory for draws
+        is bounded by a shard, and after an interruption the same call goes on with the shards that are complete. Of all
+        cases, names and annotations are held: about 600 bytes a case of five annotators. The draws that are returned
+        stay on disk. A posterior that is there already is returned if data, arguments, versions and settings are the
+        same; another netCDF file is overwritten, another Zarr folder refused.
     shard
-        Cases in a shard. (Scores, whose cases share a prior, are written as a whole.)
+        Cases in a shard. (Scores, whose cases share a prior, are written as a whole, to netCDF.)
     fresh
-        Start over, and forget what an interrupted call has finished.
+        Start over, whatever ``out`` holds.
+    version
+        Version of a program of your own, by which ``out`` knows it again; by default its code and what it captures.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
-        the same packages as this process, and not its disk. The file ends with the same bytes however many they are,
-        and whichever of them are lost on the way. Without ``out``, all draws are returned in memory.
-
+        the same packages as this process, and not its disk. Draws are the same however many workers there are, and
+        whichever of them are lost. Without ``out``, all draws are returned in memory.
     options
         Options that a model of your own declares.
 
@@ -128,11 +127,11 @@ def aggregate(
     Raises
     ------
     ArgumentError
-        If an argument is out of range, or the model does not accept it.
+        If an argument is out of range, the model does not accept it, or ``out`` holds another posterior.
     AnnotationError
         If the annotations are not of the kind that the model takes.
     FileError
-        If ``out`` cannot be written.
+        If ``out`` cannot be written, or is damaged.
     ClusterError
         If the cluster cannot be reached or fails, or its workers have other versions than this process.
 
@@ -161,60 +160,41 @@ def aggregate(
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    slots, _ = lay_out(annotations, settled.arguments)
     own = not is_built_in(settled.model)
     described = settled.describe(seed)
-    infer = partial(
-        infer_cases,
-        model=Once(model) if own and scheduler is not None else model,
-        arguments=settled.arguments,
-        described=described,
-        automatic=settled.automatic,
-        quantities=len(slots),
-    )
-    if isinstance(annotations, Scores):
-        return _of_scores(partial(infer, annotations, progress=progress), settled.model.name, out, scheduler)
-    if out is None and scheduler is None:
-        return infer(annotations, progress=progress)
-    check_shard(shard)
-    if out is not None:
-        check_path(out)
-    program = {}
-    if out is not None and own:
-        program = {"program": code_digest(model, f"the program {settled.model.name}")}
-    in_shards = partial(
-        aggregate_in_shards,
-        infer,
-        annotations,
-        slots,
-        described | program,
-        shard=int(shard),
-        fresh=fresh,
-        progress=progress,
-    )
-    with nullcontext() if scheduler is None else Cluster(scheduler) as cluster:
-        if out is not None:
-            return in_shards(Path(out), cluster=cluster)
+    if version is not None and not own:
+        raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
+    slots, _ = lay_out(annotations, settled.arguments)
+    common = {"model": model, "arguments": settled.arguments, "described": described, "automatic": settled.automatic}
+    common["quantities"] = len(slots)
+    shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
+    shards = partial(shards, progress=progress, scheduler=scheduler)
+
+    def infer() -> Posterior:
+        if scheduler is None:
+            return infer_cases(annotations, **common, progress=progress)
         with TemporaryDirectory(prefix="plausibly-") as folder:
-            path = Path(folder) / "posterior.nc"
-            in_shards(path, cluster=cluster)
-            return load(path)
+            shards(Path(folder) / "posterior.zarr", {}, False)
+            return load(Path(folder) / "posterior.zarr")
 
-
-def _of_scores(infer: Callable[[], Posterior], name: str, out: Any, scheduler: Any) -> Posterior:
-    """Cases share a prior, which shards would not; and scores are quick."""
-    if scheduler is not None:
+    if isinstance(annotations, Scores) and scheduler is not None:
         raise ArgumentError(
-            f"{name} makes one model of all scores, which comes in no shards, but scheduler was given: leave it out."
+            f"{settled.model.name} makes one model of all scores, which comes in no shards, but scheduler was given: "
+            "leave it out."
         )
     if out is None:
         return infer()
     check_path(out)
-    found = infer()
-    try:
-        write_whole(partial(save, found), lambda path: Path(out), Path(out).parent)
-    except OSError as error:
-        raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
+    code = (model, version) if own else None
+    fingerprint = fingerprint_of(annotations, described, settled.arguments, code)
+    if Path(out).suffix == ".nc":
+        return as_file(Path(out), fingerprint, fresh, infer)
+    if isinstance(annotations, Scores):
+        raise ArgumentError(
+            f"a posterior of scores is written as a whole, to netCDF, but out={str(out)!r} was given: let the name end "
+            "in .nc."
+        )
+    shards(Path(out), fingerprint, fresh)
     return load(out, lazy=True)
 
 

@@ -60,16 +60,23 @@ def aggregate(
     chains: options.Chains = None,
     warmup: options.Warmup = None,
     seed: options.Seed = 0,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the posterior.")] = Path("posterior.nc"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Where to write the posterior: netCDF if the name ends in .nc, else a Zarr folder, shard by shard. By "
+            "default posterior.nc, above one shard posterior.zarr.",
+        ),
+    ] = None,
     shard: options.Shard = 2000,
     fresh: options.Fresh = False,
     dask: options.Dask = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Infer the plausibilities of every case by one model, and keep all draws as netCDF, which ArviZ reads.
+    """Infer the plausibilities of every case by one model, and write all draws.
 
-    Finished shards are kept in FILE.parts until the file is whole: after an interruption, the same command goes on.
+    After an interruption, the same command goes on with the shards of a Zarr folder that are complete.
     """
     variant = None if model is None else parse_variant(model)
     given = () if variant is None or variant.reliabilities is None else variant.reliabilities
@@ -81,10 +88,11 @@ def aggregate(
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
-    if out.is_dir():
-        raise ArgumentError(f"--out must be a file here, but {str(out)!r} is a folder: name a file in it.")
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     variant = variant or parse_variant(options.usual_models(read)[0])
+    if out is None:
+        whole = infer_reliability is not None or isinstance(read, annotated.Scores) or read.n_cases <= shard
+        out = Path("posterior.nc" if whole else "posterior.zarr")
     make_folder(out.parent)
     wanted = {"unranked": options.value(unranked), "concentration": concentration}
     wanted |= {"draws": draws, "chains": chains, "warmup": warmup}

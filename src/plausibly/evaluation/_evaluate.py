@@ -1,7 +1,6 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
-from plausibly.cluster import map_on
+from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import Found, Measures, join, measure
 from plausibly.evaluation._metrics import SMALLER, check_metrics
@@ -188,8 +187,8 @@ def evaluate_by_level(
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 yield cases, own, None if checked is None else checked[:, cases.cases]
 
-        work = partial(_measure, asked)
-        made = map(work, parts()) if scheduler is None else map_on(scheduler, work, parts())
+        here = (_measure(part, asked) for part in parts())
+        made = here if scheduler is None else in_order(map_on(scheduler, _measure, parts(), asked))
         found = join(made, ranges.n_cases, advance)
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
         if asked.risks is not None:
@@ -220,7 +219,7 @@ def evaluate_by_level(
         return results, levels
 
 
-def _measure(asked: Measures, part: tuple[Range, list[np.ndarray], np.ndarray | None]) -> Found:
+def _measure(part: tuple[Range, list[np.ndarray], np.ndarray | None], asked: Measures) -> Found:
     return measure(asked, *part)
 
 

@@ -13,26 +13,22 @@ The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has t
 and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
-from plausibly.posterior._container import COMPRESSION as COMPRESSION
 from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME
 from plausibly.posterior._container import annotations_of as annotations_of
 from plausibly.posterior._container import build_posterior as build_posterior
 from plausibly.posterior._container import case_names as case_names
-from plausibly.posterior._container import check_path as check_path
 from plausibly.posterior._container import check_posterior as check_posterior
-from plausibly.posterior._container import chunks as chunks
-from plausibly.posterior._container import dense as dense
-from plausibly.posterior._container import dense_slots as dense_slots
-from plausibly.posterior._container import encoded as encoded
-from plausibly.posterior._container import load as load
-from plausibly.posterior._container import opened as opened
-from plausibly.posterior._container import posterior_digest as posterior_digest
-from plausibly.posterior._container import reading as reading
-from plausibly.posterior._container import room_for as room_for
-from plausibly.posterior._container import save as save
-from plausibly.posterior._container import save_groups as save_groups
 from plausibly.posterior._container import scores_of as scores_of
 from plausibly.posterior._container import slots_of as slots_of
-from plausibly.posterior._container import stacked_draws as stacked_draws
-from plausibly.posterior._container import text_chunks as text_chunks
-from plausibly.posterior._container import top_classes as top_classes
+from plausibly.posterior._files import check_path as check_path
+from plausibly.posterior._files import load as load
+from plausibly.posterior._files import opened as opened
+from plausibly.posterior._files import reading as reading
+from plausibly.posterior._files import save as save
+from plausibly.posterior._store import Store as Store
+from plausibly.posterior._store import difference as difference
+from plausibly.posterior._store import read_fingerprint as read_fingerprint
+from plausibly.posterior._views import dense as dense
+from plausibly.posterior._views import dense_slots as dense_slots
+from plausibly.posterior._views import stacked_draws as stacked_draws
+from plausibly.posterior._views import top_classes as top_classes

@@ -14,37 +14,23 @@ and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
-import h5py
 import numpy as np
 import xarray as xr
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.fingerprint import data_digest
-from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.posterior._ranked_lists import rank_slots
-from plausibly.posterior._seal import is_sealed, seal
-from plausibly.posterior._split_remainder import dirichlet
-from plausibly.posterior._trial import try_out
+from plausibly.errors import ArgumentError, PlausiblyError, reason
 from plausibly.posterior._validation import check_fit, lost_variable
-from plausibly.random_streams import Stream, Words, case_keys, generator, stream_words
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all classes nobody named."""
 
-COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-_CHUNK = 2**18  # numbers that are compressed together
-_GROUPS = ("posterior", "constant_data", "observed_data")
+GROUPS = ("posterior", "constant_data", "observed_data")
 _ATTRIBUTES = ("n_classes", "concentration")
 
 
@@ -185,7 +171,7 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
             "aggregate annotations, or load a file of plausibly.save."
         )
     groups = to_groups(posterior)
-    lost = [name for name in _GROUPS if name not in groups]
+    lost = [name for name in GROUPS if name not in groups]
     lost += [name for name in _ATTRIBUTES if of_plausibilities and name not in posterior.attrs]
     if of_plausibilities and not lost and (name := lost_variable(groups)):
         lost.append(name)
@@ -282,369 +268,9 @@ def scores_of(posterior: Posterior) -> Scores:
     )
 
 
-def posterior_digest(posterior: Posterior) -> str:
-    """Checksum of all that an evaluation depends on; what lies in a file is read from it a few cases at a time."""
-    constants, slots = posterior["constant_data"], slots_of(posterior)
-    draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
-    step = chunks(draws.shape)[-1]
-    parts = (draws[..., first : first + step].values for first in range(0, draws.shape[-1], step))
-    annotations = annotations_of(posterior).digest()
-    attrs = {str(name): str(value) for name, value in posterior.attrs.items()}
-    point = constants["point_plausibility"].values
-    return data_digest(annotations, slots.class_index, slots.n_classes, point, attrs, *map(data_digest, parts))
-
-
 def case_names(posterior: Posterior) -> np.ndarray:
     """Names of the cases, in order."""
     return np.asarray(posterior["observed_data"]["case"].values, dtype=str)
-
-
-def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
-    """Plausibilities of all slots, one chain after the other."""
-    with reading(posterior):
-        plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
-    return plausibility.reshape(-1, plausibility.shape[-1])
-
-
-def top_classes(
-    posterior: Posterior,
-    k: int,
-    seed: int = 0,
-    *,
-    cases: str | Sequence[str] | None = None,
-    break_ties: Literal["order", "random"] = "order",
-) -> Int[np.ndarray, "draw case {k}"]:
-    """Rank the ``k`` most plausible classes of each case in every draw, best first.
-
-    They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
-    that a list is wrong with a probability below 1e-9. Lists of different lengths from one seed agree as far as they
-    go, and the lists of a case do not depend on the other cases.
-
-    Parameters
-    ----------
-    posterior
-        From :func:`build_posterior` or :func:`load`.
-    k
-        Length of the lists, at most the number of classes.
-    seed
-        Random seed of the split of the remainder, and of random ties.
-    cases
-        Names of the cases, in the order wanted; all by default.
-    break_ties
-        Equal plausibilities, such as the zeros of classes without mass, in class order (``"order"``) or at random
-        (``"random"``).
-
-    Returns
-    -------
-    Class indices; chains follow each other along the draws.
-
-    Raises
-    ------
-    ArgumentError
-        If ``k`` or ``seed`` is out of range or a case is unknown.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
-    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
-    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
-    >>> top_classes(posterior, k=2).tolist()
-    [[[0, 1]], [[1, 0]]]
-    """
-    check_posterior(posterior)
-    n_classes = int(posterior.attrs["n_classes"])
-    k = check_size("k", k, n_classes)
-    check_break_ties(break_ties)
-    positions, names = _positions(posterior, cases)
-    slots = slots_of(posterior)
-    return rank_slots(
-        stacked_draws(posterior),
-        slots,
-        positions,
-        stream_words(case_keys(seed, names)),
-        k,
-        n_classes=n_classes,
-        concentration=float(posterior.attrs["concentration"]),
-        break_ties=break_ties,
-    )
-
-
-def dense(
-    posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
-) -> Float[np.ndarray, "draw case class"]:
-    """Plausibilities of every class, the remainder split by its Dirichlet in every draw.
-
-    For some cases at a time: the array has draws × cases × classes numbers.
-
-    Parameters
-    ----------
-    posterior
-        From :func:`build_posterior` or :func:`load`.
-    cases
-        Names of the cases, in the order wanted; all by default.
-    seed
-        Of the split of the remainder.
-
-    Returns
-    -------
-    Plausibilities; they sum to one over classes, and chains follow each other along the draws.
-
-    Raises
-    ------
-    ArgumentError
-        If ``seed`` is out of range or a case is unknown.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c", "d"])
-    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
-    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
-    >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
-    [[1.0], [1.0]]
-    """
-    check_posterior(posterior)
-    positions, names = _positions(posterior, cases)
-    slots = slots_of(posterior)
-    return dense_slots(
-        stacked_draws(posterior),
-        slots,
-        positions,
-        stream_words(case_keys(seed, names)),
-        int(posterior.attrs["n_classes"]),
-        float(posterior.attrs["concentration"]),
-    )
-
-
-def dense_slots(
-    draws: Float[np.ndarray, "draw slot"],
-    slots: Slots,
-    cases: Int[np.ndarray, " chosen"],
-    words: Words,
-    n_classes: int,
-    concentration: float,
-) -> Float[np.ndarray, "draw chosen class"]:
-    """Split the remainders of the cases at these positions; ``words`` are their random keys."""
-    out = np.zeros((len(draws), len(cases), n_classes), np.float32)
-    for row, case in enumerate(cases):
-        own = slice(slots.start[case], slots.start[case + 1])
-        named = slots.class_index[own][~slots.is_remainder[own]]
-        out[:, row, named] = draws[:, own][:, : len(named)]
-        if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
-            unnamed = np.setdiff1d(np.arange(n_classes), named)
-            shares = dirichlet(generator(words[Stream.DENSE][row]), np.full(len(unnamed), concentration), len(draws))
-            out[:, row, unnamed] = draws[:, own.stop - 1, None] * shares
-    return out
-
-
-def save(posterior: Posterior, path: str | Path) -> None:
-    """Write a posterior as netCDF, compressed; the same posterior always gives the same bytes.
-
-    Parameters
-    ----------
-    posterior
-        From :func:`build_posterior` or :func:`load`.
-    path
-        Name of the file, usually ending in ``.nc``; overwritten if it exists.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be written.
-    ArgumentError
-        If it is no posterior, or the path is none.
-    """
-    check_posterior(posterior, of_plausibilities=False)
-    check_path(path)
-    with reading(posterior):
-        save_groups(to_groups(posterior), posterior.attrs, path)
-
-
-def room_for(posterior: Posterior) -> int:
-    """Bytes that the file of a posterior takes at most."""
-    return 2**16 + sum(data.nbytes for data in to_groups(posterior).values())
-
-
-def save_groups(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], path: str | Path) -> None:
-    """Write the groups of a posterior, or as much of them as there is; see :func:`save`."""
-    tree = xr.DataTree.from_dict(dict(groups))
-    tree.attrs.update(attrs)
-    encoding = {
-        node.path: {str(name): found for name, variable in node.variables.items() if (found := _encoding(variable))}
-        for node in tree.children.values()
-    }
-    try:
-        tree.to_netcdf(path, engine="h5netcdf", encoding=encoding)
-        seal(path)
-    except (OSError, RuntimeError) as error:
-        if _of_reading(error):
-            raise
-        raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
-
-
-def _encoding(variable: xr.Variable) -> dict[str, Any]:
-    """How a variable is stored: compressed; names as characters, which unlike HDF5's strings can stay in the file."""
-    if not variable.size:
-        return {}
-    if variable.dtype.kind in "fiub":
-        return {**COMPRESSION, "chunksizes": chunks(variable.shape)}
-    width = encoded(variable.values).dtype.itemsize if variable.ndim and _is_text(variable) else 0
-    return {**COMPRESSION, "dtype": "S1", "chunksizes": text_chunks((*variable.shape, width))} if width else {}
-
-
-def _is_text(variable: xr.Variable) -> bool:
-    kind = variable.dtype.kind
-    return kind == "U" or (kind == "O" and all(isinstance(value, str) for value in variable.values.flat))
-
-
-def encoded(names: np.ndarray) -> np.ndarray:
-    """Names in UTF-8, as they lie in a file.
-
-    Examples
-    --------
-    >>> encoded(np.array(["a", "é"])).dtype.itemsize
-    2
-    """
-    return np.char.encode(names.astype(str), "utf-8")
-
-
-def text_chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of characters, the last dimension, whole names lie together."""
-    *others, n, width = shape
-    return (*(1 for _ in others), max(1, min(n, _CHUNK // width)), width)
-
-
-def load(path: str | Path, *, lazy: bool = False) -> Posterior:
-    """Read a posterior that :func:`save` wrote.
-
-    Parameters
-    ----------
-    path
-        Name of the file.
-    lazy
-        Leave the draws in the file, which stays open, until somebody asks for them; :func:`plausibly.evaluate` asks for
-        a few cases at a time.
-
-    Raises
-    ------
-    FileError
-        If the file is missing, truncated, not netCDF or not a posterior.
-    ArgumentError
-        If the path is none.
-    """
-    tree = _open_tree(path)
-    try:
-        return _check_groups(tree if lazy else _with_plain_names(tree.load()), path)
-    except PlausiblyError:
-        raise
-    except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError
-        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
-    finally:
-        if not lazy:
-            tree.close()
-
-
-@contextmanager
-def opened(path: str | Path) -> Iterator[Posterior]:
-    """Open a posterior's file for as long as it takes to read from it.
-
-    Raises
-    ------
-    FileError
-        As :func:`load` does.
-    """
-    tree = _open_tree(path)
-    try:
-        try:
-            posterior = _check_groups(tree, path)
-        except PlausiblyError:
-            raise
-        except Exception as error:
-            raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
-        with reading(posterior):
-            yield posterior
-    finally:
-        tree.close()
-
-
-@contextmanager
-def reading(posterior: Posterior) -> Iterator[Posterior]:
-    """Work with a posterior whose draws may still lie in a file, where damage may come to light.
-
-    Raises
-    ------
-    FileError
-        If what is asked for cannot be read.
-    """
-    try:
-        yield posterior
-    except OSError as error:
-        if not _of_reading(error):
-            raise
-        variables = to_groups(posterior)["posterior"].variables.values()
-        path = next((v.encoding["source"] for v in variables if "source" in v.encoding), "the posterior's file")
-        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
-
-
-def _of_reading(error):
-    """Whether this is HDF5's, which like no other gives no number of the error."""
-    return isinstance(error, OSError) and error.errno is None and "read data" in str(error)
-
-
-def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """All draws of a few cases lie together in a file, as they are read.
-
-    Examples
-    --------
-    >>> chunks((4, 250, 100_000)), chunks((5,))
-    ((4, 250, 262), (5,))
-    """
-    *others, n = shape or (1,)
-    return (*others, max(1, min(n, _CHUNK // math.prod(others)))) if shape else ()
-
-
-def _open_tree(path):
-    check_path(path)
-    try:
-        if not is_sealed(path):
-            try_out(path)
-        with h5py.File(path):  # h5netcdf complains where it stands, and once more when it is forgotten
-            pass
-        return xr.open_datatree(path, engine="h5netcdf")
-    except FileNotFoundError as error:
-        raise FileError(f"{path} does not exist: check the path.") from error
-    except PlausiblyError:
-        raise
-    except Exception as error:
-        raise FileError(f"{path} cannot be read as netCDF ({reason(error)}): save the posterior again.") from error
-
-
-def check_path(path: object) -> None:
-    """Refuse what is no name of a file.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none.
-    """
-    if not isinstance(path, str | PathLike):
-        raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")
-
-
-def _with_plain_names(tree):
-    """Names come out of a file as Python's texts, one object each."""
-    for node in tree.children.values():
-        data = node.to_dataset()
-        for name in [name for name, v in data.variables.items() if v.dtype == object and _is_text(v)]:
-            data[name] = data[name].astype(str)
-        node.dataset = data
-    return tree
-
-
-def _check_groups(tree, path):
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    if not groups.keys() >= set(_GROUPS):
-        raise FileError(f"{path} is netCDF but holds no posterior, only {sorted(groups)}: give a file of save().")
-    return from_groups(groups, tree.attrs)
 
 
 def _observed_data(annotations):
@@ -676,15 +302,3 @@ def _check_shape(name, values, expected):
         wanted = tuple("any" if want is None else want for want in expected)
         raise ArgumentError(f"{name} must have the shape {wanted}, but has {shape}: it does not fit these annotations.")
     return shape
-
-
-def _positions(posterior, cases):
-    names = case_names(posterior)
-    if cases is None:
-        return np.arange(len(names)), names
-    wanted = [cases] if isinstance(cases, str) else [str(case) for case in cases]
-    place = {name: position for position, name in enumerate(names)}
-    unknown = [case for case in wanted if case not in place]
-    if unknown:
-        raise ArgumentError(f"there is no case {unknown[0]!r} in this posterior: its cases are {str(names[0])!r}, ….")
-    return np.array([place[case] for case in wanted], np.int64), wanted

@@ -123,8 +123,8 @@ class Plan:
         """
         for number, label in enumerate(self.labels):
             say(f"[{number + 1} of {len(self.labels)}] {label}")
-            with posterior_of(self, number, folder, say, progress, scheduler) as posterior:
-                run = make_run(self, number, posterior, progress, scheduler)
+            posterior = posterior_of(self, number, folder, say, progress, scheduler)
+            run = make_run(self, number, posterior, progress, scheduler)
             del posterior
             release_memory()
             yield run

@@ -9,12 +9,12 @@ from jax.typing import ArrayLike
 
 from plausibly._progress import tell
 from plausibly.aggregation import Variants
+from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import FileError, reason
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
-from plausibly.posterior._shards import check_shard
 from plausibly.sweeps._plan import Plan
 from plausibly.sweeps._posteriors import Folder
 from plausibly.sweeps._runs import Sweep

@@ -1,0 +1,124 @@
+"""Posteriors that ``aggregate`` writes: whole, to a netCDF file, or in shards of cases, to a Zarr folder."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plausibly._arviz import Posterior
+from plausibly._progress import Progress
+from plausibly.aggregation._infer import infer_cases
+from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.cluster import map_on
+from plausibly.errors import ArgumentError, FileError, reason
+from plausibly.fingerprint import code_digest, processor, software
+from plausibly.posterior import Store, difference, load, read_fingerprint, save
+
+
+def fingerprint_of(
+    annotations: Annotations | Scores,
+    described: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    code: tuple[Any, str | None] | None,
+) -> dict[str, Any]:
+    """List everything that a posterior depends on: data, arguments, the program if it is the user's, versions.
+
+    Parameters
+    ----------
+    annotations
+        Data.
+    described
+        Name of the model, engine and seed.
+    arguments
+        All arguments of the model, with their defaults.
+    code
+        Model of the user's own, and the version that she gives it in place of its code.
+    """
+    found = {key: described[key] for key in ("model", "engine", "seed")} | dict(arguments)
+    if code is not None:
+        model, version = code
+        found["program"] = version or code_digest(model, f"the program {described['model']}")
+    found |= {"annotations": annotations.digest()} | software() | {"processor": processor()}
+    return json.loads(json.dumps(found))
+
+
+def as_file(out: Path, fingerprint: Mapping[str, Any], fresh: bool, infer: Callable[[], Posterior]) -> Posterior:
+    """Infer a posterior and write it as netCDF, or return what is there if its fingerprint is the same."""
+    found = None if fresh else read_fingerprint(out)
+    if found is not None and not difference(found, fingerprint):
+        return load(out)
+    posterior = infer()
+    posterior.attrs["fingerprint"] = json.dumps(fingerprint)
+    part = out.with_name(f"{out.name}.part")
+    try:
+        save(posterior, part)
+        part.replace(out)  # a process that is killed leaves no half of a file
+    except OSError as error:
+        raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return posterior
+
+
+def as_store(
+    out: Path,
+    fingerprint: Mapping[str, Any],
+    fresh: bool,
+    options: Mapping[str, Any],
+    annotations: Annotations,
+    slots: Slots,
+    *,
+    shard: int,
+    progress: bool,
+    scheduler: Any,
+) -> None:
+    """Infer a posterior shard by shard into a Zarr folder, here or on a Dask cluster.
+
+    Parameters
+    ----------
+    out, fingerprint, fresh, annotations, slots, shard
+        As for :class:`plausibly.posterior.Store`.
+    options
+        Arguments of :func:`infer_cases`.
+    progress, scheduler
+        As for :func:`plausibly.aggregate`.
+    """
+    check_shard(shard)
+    store = Store(out, {**fingerprint, "shard": int(shard)}, annotations, slots, shard=int(shard), fresh=fresh)
+    missing = store.missing()
+
+    def part(number: int) -> Annotations:
+        cases = store.cases(number)
+        return annotations if store.n_shards == 1 else annotations.select(np.arange(cases.start, cases.stop))
+
+    alone = scheduler is None and store.n_shards == 1
+    with Progress(progress and not alone) as bars:
+        advance = bars.task("Aggregating", annotations.n_cases, "cases")
+        left = sum(store.cases(number).stop - store.cases(number).start for number in missing)
+        advance(annotations.n_cases - left)
+        parts = map(part, missing)
+        if scheduler is None:
+            made = enumerate(_infer(some, options, progress and alone) for some in parts)
+        else:
+            made = map_on(scheduler, _infer, parts, options)
+        for index, posterior in made:
+            store.write(missing[index], posterior)
+            advance(posterior["observed_data"].sizes["case"])
+
+
+def check_shard(shard: object) -> None:
+    """Refuse what is no number of cases.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
+        raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
+
+
+def _infer(annotations: Annotations, options: Mapping[str, Any], progress: bool = False) -> Posterior:
+    return infer_cases(annotations, **options, progress=progress)

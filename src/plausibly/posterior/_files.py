@@ -1,0 +1,203 @@
+"""Posteriors on disk: one netCDF file, or a Zarr folder that :func:`plausibly.aggregate` writes shard by shard.
+
+A netCDF file carries HDF5's own checksums, of every chunk (Fletcher 32) and of the metadata, which the format of
+``libver="latest"`` has. Every chunk of a Zarr folder carries a CRC32C.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import h5netcdf
+import h5py
+import numpy as np
+import xarray as xr
+from xarray.backends import H5NetCDFStore
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
+from plausibly.posterior._container import GROUPS, check_posterior
+from plausibly.posterior._store import read_store, with_plain_names
+
+_COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+_CHUNK = 2**18  # numbers that are compressed together
+
+
+def save(posterior: Posterior, path: str | Path) -> None:
+    """Write a posterior as netCDF, compressed and with checksums; the same posterior always gives the same bytes.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    path
+        Name of the file, usually ending in ``.nc``; overwritten if it exists.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    ArgumentError
+        If it is no posterior, or the path is none.
+    """
+    check_posterior(posterior, of_plausibilities=False)
+    check_path(path)
+    try:
+        with reading(posterior), h5netcdf.File(path, "w", libver="latest") as file:
+            store = H5NetCDFStore(file, mode="w")
+            for name, data in to_groups(posterior).items():
+                data.dump_to_store(store.get_child_store(name), encoding=_encodings(data))
+            file.attrs.update(sorted(posterior.attrs.items()))
+            file._h5file.visititems(_fix_texts)
+            _fix_texts("/", file._h5file)
+    except (OSError, RuntimeError) as error:
+        raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
+
+
+def _fix_texts(name: str, thing: Any) -> None:
+    """Give attributes that are texts a fixed length: HDF5 keeps no checksum of the heap that others lie in."""
+    for key, value in thing.attrs.items():
+        if isinstance(value, str) and value:
+            text = value.encode()
+            thing.attrs.create(key, text, dtype=h5py.string_dtype("utf-8", len(text)))
+        elif isinstance(value, np.number):
+            thing.attrs.create(key, value)  # in the order in which they were
+
+
+def _encodings(data: xr.Dataset) -> dict[str, Any]:
+    """How variables are stored: compressed; names as characters, which unlike HDF5's strings can stay in the file."""
+    found = {}
+    for name, variable in data.variables.items():
+        if not variable.ndim or not variable.size:
+            continue
+        chunk = chunks(variable.shape)
+        encoding: dict[str, Any] = {}
+        if variable.dtype.kind in "UO":
+            width = max(1, np.char.encode(np.asarray(variable.values, str), "utf-8").dtype.itemsize)
+            encoding, chunk = {"dtype": "S1"}, (*chunk[:-1], max(1, min(chunk[-1], _CHUNK // width)), width)
+        found[str(name)] = {**_COMPRESSION, "fletcher32": True, **encoding, "chunksizes": chunk}
+    return found
+
+
+def chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """All draws of a few cases lie together in a file, as they are read.
+
+    Examples
+    --------
+    >>> chunks((4, 250, 100_000)), chunks((5,))
+    ((4, 250, 262), (5,))
+    """
+    *others, n = shape or (1,)
+    return (*others, max(1, min(n, _CHUNK // math.prod(others)))) if shape else ()
+
+
+def load(path: str | Path, *, lazy: bool = False) -> Posterior:
+    """Read a posterior that :func:`save` or :func:`plausibly.aggregate` wrote.
+
+    Parameters
+    ----------
+    path
+        Name of the netCDF file or of the Zarr folder.
+    lazy
+        Leave the draws on disk until they are needed; :func:`plausibly.evaluate` reads a few cases at a time.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, damaged, not complete, or not a posterior.
+    ArgumentError
+        If the path is none, or what is in the file does not fit together.
+    """
+    tree, posterior = _open(path)
+    if lazy:
+        return posterior
+    try:
+        with reading(posterior, path):
+            groups = {name: with_plain_names(data.load()) for name, data in to_groups(posterior).items()}
+        return from_groups(groups, posterior.attrs)
+    finally:
+        tree.close()
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Posterior]:
+    """Open a posterior on disk for as long as it takes to read from it.
+
+    Raises
+    ------
+    FileError, ArgumentError
+        As :func:`load` does.
+    """
+    tree, posterior = _open(path)
+    try:
+        with reading(posterior, path):
+            yield posterior
+    finally:
+        tree.close()
+
+
+@contextmanager
+def reading(posterior: Posterior, path: str | Path | None = None) -> Iterator[Posterior]:
+    """Work with a posterior whose draws may still be on disk, where damage may come to light.
+
+    Raises
+    ------
+    FileError
+        If what is asked for cannot be read.
+    """
+    try:
+        yield posterior
+    except PlausiblyError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        if path is None:
+            variables = to_groups(posterior)["posterior"].variables.values()
+            path = next((v.encoding["source"] for v in variables if "source" in v.encoding), "the posterior's file")
+        if not _of_reading(error):
+            raise
+        raise _unreadable(path, error) from error
+
+
+def _of_reading(error: Exception) -> bool:
+    """Whether HDF5 or the codecs of Zarr found damage."""
+    return any(words in str(error) for words in ("read data", "checksum", "decompress"))
+
+
+def _unreadable(path: Any, error: Exception) -> FileError:
+    return FileError(f"{path} cannot be read ({reason(error)}): save the posterior again, or take another copy.")
+
+
+def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
+    check_path(path)
+    if not Path(path).exists():
+        raise FileError(f"{path} does not exist: check the path.")
+    try:
+        if Path(path).is_dir():
+            tree, groups = read_store(path)
+        else:
+            tree = xr.open_datatree(path, engine="h5netcdf")
+            groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    except PlausiblyError:
+        raise
+    except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError
+        raise _unreadable(path, error) from error
+    if not groups.keys() >= set(GROUPS):
+        tree.close()
+        raise FileError(f"{path} holds no posterior, only {sorted(groups)}: give a file of save() or aggregate().")
+    return tree, from_groups(groups, tree.attrs)
+
+
+def check_path(path: object) -> None:
+    """Refuse what is no name of a file.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none.
+    """
+    if not isinstance(path, str | PathLike):
+        raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")

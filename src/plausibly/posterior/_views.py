@@ -1,0 +1,166 @@
+"""Plausibilities in the forms that are asked for: all draws in a row, every class, the most plausible classes."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Slots
+from plausibly.errors import ArgumentError
+from plausibly.metrics._inputs import check_break_ties, check_size
+from plausibly.posterior._container import case_names, check_posterior, slots_of
+from plausibly.posterior._files import reading
+from plausibly.posterior._ranked_lists import rank_slots
+from plausibly.posterior._split_remainder import dirichlet
+from plausibly.random_streams import Stream, Words, case_keys, generator, stream_words
+
+
+def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
+    """Plausibilities of all slots, one chain after the other."""
+    with reading(posterior):
+        plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
+    return plausibility.reshape(-1, plausibility.shape[-1])
+
+
+def top_classes(
+    posterior: Posterior,
+    k: int,
+    seed: int = 0,
+    *,
+    cases: str | Sequence[str] | None = None,
+    break_ties: Literal["order", "random"] = "order",
+) -> Int[np.ndarray, "draw case {k}"]:
+    """Rank the ``k`` most plausible classes of each case in every draw, best first.
+
+    They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
+    that a list is wrong with a probability below 1e-9. Lists of different length from one seed agree as far as they go,
+    and the lists of a case do not depend on the other cases.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    k
+        Length of the lists, at most the number of classes.
+    seed
+        Random seed of the split of the remainder and of random ties.
+    cases
+        Names of the cases, in the order wanted; all by default.
+    break_ties
+        Order of equal plausibilities, such as the zeros of classes without mass, by class (``"order"``) or random
+        (``"random"``).
+
+    Returns
+    -------
+    Class indices; chains follow each other along the draws.
+
+    Raises
+    ------
+    ArgumentError
+        If ``k`` or ``seed`` is out of range or a case is unknown.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
+    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
+    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    >>> top_classes(posterior, k=2).tolist()
+    [[[0, 1]], [[1, 0]]]
+    """
+    check_posterior(posterior)
+    n_classes = int(posterior.attrs["n_classes"])
+    k = check_size("k", k, n_classes)
+    check_break_ties(break_ties)
+    positions, names = _positions(posterior, cases)
+    slots = slots_of(posterior)
+    return rank_slots(
+        stacked_draws(posterior),
+        slots,
+        positions,
+        stream_words(case_keys(seed, names)),
+        k,
+        n_classes=n_classes,
+        concentration=float(posterior.attrs["concentration"]),
+        break_ties=break_ties,
+    )
+
+
+def dense(
+    posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
+) -> Float[np.ndarray, "draw case class"]:
+    """Plausibilities of every class, the remainder split by its Dirichlet in every draw.
+
+    For some cases at a time: the array has draws × cases × classes numbers.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`build_posterior` or :func:`load`.
+    cases
+        Names of the cases, in the order wanted; all by default.
+    seed
+        Random seed of the split of the remainder.
+
+    Returns
+    -------
+    Plausibilities; they sum to one over classes, and chains follow each other along the draws.
+
+    Raises
+    ------
+    ArgumentError
+        If ``seed`` is out of range or a case is unknown.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c", "d"])
+    >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
+    >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
+    >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
+    [[1.0], [1.0]]
+    """
+    check_posterior(posterior)
+    positions, names = _positions(posterior, cases)
+    slots = slots_of(posterior)
+    return dense_slots(
+        stacked_draws(posterior),
+        slots,
+        positions,
+        stream_words(case_keys(seed, names)),
+        int(posterior.attrs["n_classes"]),
+        float(posterior.attrs["concentration"]),
+    )
+
+
+def dense_slots(
+    draws: Float[np.ndarray, "draw slot"],
+    slots: Slots,
+    cases: Int[np.ndarray, " chosen"],
+    words: Words,
+    n_classes: int,
+    concentration: float,
+) -> Float[np.ndarray, "draw chosen class"]:
+    """Split the remainders of the cases at these positions; ``words`` are their random keys."""
+    out = np.zeros((len(draws), len(cases), n_classes), np.float32)
+    for row, case in enumerate(cases):
+        own = slice(slots.start[case], slots.start[case + 1])
+        named = slots.class_index[own][~slots.is_remainder[own]]
+        out[:, row, named] = draws[:, own][:, : len(named)]
+        if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
+            unnamed = np.setdiff1d(np.arange(n_classes), named)
+            shares = dirichlet(generator(words[Stream.DENSE][row]), np.full(len(unnamed), concentration), len(draws))
+            out[:, row, unnamed] = draws[:, own.stop - 1, None] * shares
+    return out
+
+
+def _positions(posterior, cases):
+    names = case_names(posterior)
+    if cases is None:
+        return np.arange(len(names)), names
+    wanted = [cases] if isinstance(cases, str) else [str(case) for case in cases]
+    place = {name: position for position, name in enumerate(names)}
+    unknown = [case for case in wanted if case not in place]
+    if unknown:
+        raise ArgumentError(f"there is no case {unknown[0]!r} in this posterior: its cases are {str(names[0])!r}, ….")
+    return np.array([place[case] for case in wanted], np.int64), wanted

@@ -1,0 +1,255 @@
+"""Posteriors on disk: written in shards, interrupted, gone on with, damaged."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly._arviz import to_groups
+from plausibly.aggregation import _on_disk
+from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
+from plausibly.posterior import Store
+
+SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "progress": False, "shard": 8}
+
+
+@pytest.fixture(scope="module")
+def annotations():
+    return pb.datasets.simulate_differentials(24, n_classes=8, seed=0).annotations
+
+
+@pytest.fixture(scope="module")
+def whole(annotations, tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "p.zarr"
+    pb.aggregate(annotations, out=path, **SETTINGS)
+    return path
+
+
+def assert_equal(found, expected, rtol=0.0):
+    """Two posteriors are alike; log likelihoods to rounding, where cases were computed beside others."""
+    assert to_groups(found).keys() == to_groups(expected).keys()
+    assert {k: v for k, v in found.attrs.items() if k != "fingerprint"} == {
+        k: v for k, v in expected.attrs.items() if k != "fingerprint"
+    }
+    for group, data in to_groups(expected).items():
+        other = to_groups(found)[group]
+        assert set(other.coords) == set(data.coords)
+        for name, variable in data.variables.items():
+            assert (other.variables[name].dims, other.variables[name].dtype) == (variable.dims, variable.dtype)
+            if group == "log_likelihood" and variable.dtype.kind == "f":
+                np.testing.assert_allclose(other.variables[name], variable, rtol=rtol)
+            else:
+                np.testing.assert_array_equal(other.variables[name].values, variable.values)
+
+
+def interrupt(monkeypatch, annotations, out, after, error=KeyboardInterrupt, **changed):
+    """Aggregate, and be interrupted when the shard after so many has been written but is not marked."""
+    write, written = Store.write, []
+
+    def stop(store, number, posterior):
+        write(store, number, posterior)
+        if len(written) == after:
+            store._root["shards"]["complete"][number] = False
+            raise error
+        written.append(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", stop)
+        with pytest.raises(error):
+            pb.aggregate(annotations, out=out, **SETTINGS | changed)
+
+
+def test_shards_have_the_draws_of_all_cases_together(annotations, whole):
+    at_once = pb.aggregate(annotations, **SETTINGS)
+    assert_equal(pb.load(whole), at_once, rtol=1e-5)
+    assert_equal(pb.load(whole, lazy=True), at_once, rtol=1e-5)
+
+
+def test_chains_in_shards(annotations, tmp_path):
+    settings = {"reliability": 2, "engine": "gibbs", "warmup": 20, "draws": 20, "chains": 2, "progress": False}
+    found = pb.aggregate(annotations, out=tmp_path / "p.zarr", shard=9, **settings)
+    expected = pb.aggregate(annotations, **settings)
+    assert found.attrs.items() >= expected.attrs.items()
+    for group in ("posterior", "sample_stats", "log_likelihood", "convergence", "constant_data"):
+        assert found[group].attrs == expected[group].attrs
+        for name, variable in expected[group].data_vars.items():
+            if variable.dtype.kind == "f":
+                np.testing.assert_allclose(found[group][name], variable, rtol=1e-2, atol=1e-3)
+            else:
+                np.testing.assert_array_equal(found[group][name], variable)
+    np.testing.assert_allclose(found["posterior"]["plausibility"], expected["posterior"]["plausibility"], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["p.nc", "p.zarr"])
+def test_what_is_there_is_returned(monkeypatch, annotations, tmp_path, name):
+    first = pb.aggregate(annotations, out=tmp_path / name, **SETTINGS)
+    inferred = []
+    infer = _on_disk.infer_cases
+    monkeypatch.setattr(pb.aggregation._aggregate, "infer_cases", lambda *a, **k: inferred.append(a) or infer(*a, **k))
+    monkeypatch.setattr(_on_disk, "infer_cases", pb.aggregation._aggregate.infer_cases)
+    assert_equal(pb.aggregate(annotations, out=tmp_path / name, **SETTINGS), first)
+    assert not inferred
+    pb.aggregate(annotations, out=tmp_path / name, fresh=True, **SETTINGS)
+    assert inferred
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_an_interruption_leaves_no_trace(monkeypatch, annotations, whole, tmp_path, after):
+    out = tmp_path / "p.zarr"
+    interrupt(monkeypatch, annotations, out, after)
+    with pytest.raises(FileError, match=rf"p\.zarr is not complete \({after} of 3 shards\)"):
+        pb.load(out)
+    sampled = []
+    infer = _on_disk.infer_cases
+    monkeypatch.setattr(_on_disk, "infer_cases", lambda *a, **k: sampled.append(a) or infer(*a, **k))
+    pb.aggregate(annotations, out=out, **SETTINGS)
+    assert len(sampled) == 3 - after
+    assert_equal(pb.load(out), pb.load(whole))
+
+
+def test_a_layout_that_was_cut_off_is_laid_out_again(annotations, whole, tmp_path):
+    out = tmp_path / "p.zarr"
+    shutil.copytree(whole, out)
+    shutil.rmtree(out / "shards")
+    shutil.rmtree(out / "convergence", ignore_errors=True)
+    shutil.rmtree(out / "constant_data")
+    pb.aggregate(annotations, out=out, **SETTINGS)
+    assert_equal(pb.load(out), pb.load(whole))
+
+
+def test_another_posterior_is_refused_or_replaced(monkeypatch, float64, annotations, whole, tmp_path):
+    out = tmp_path / "p.zarr"
+    shutil.copytree(whole, out)
+    others = {"reliability was 30.0 and is 3.0": {"reliability": 3}, "shard was 8 and is 9": {"shard": 9}}
+    others |= {"draws was 20 and is 21, seed": None, "seed was 0 and is 1": {"seed": 1}}
+    for sentence, changed in others.items():
+        if changed is not None:
+            with pytest.raises(ArgumentError, match=rf"p\.zarr holds another posterior \({sentence}\).*--fresh"):
+                pb.aggregate(annotations, out=out, **SETTINGS | changed)
+    with pytest.raises(ArgumentError, match=r"annotations was [0-9a-f]+ and is [0-9a-f]+\)"):
+        pb.aggregate(annotations.select(np.arange(20)), out=out, **SETTINGS)
+    with float64(), pytest.raises(ArgumentError, match=r"jax_enable_x64 was False and is True"):
+        pb.aggregate(annotations, out=out, **SETTINGS)
+    with monkeypatch.context() as patch:
+        patch.setattr(_on_disk, "software", lambda: {"numpy": "0.1"})
+        with pytest.raises(ArgumentError, match=r"numpy was .* and is 0\.1"):
+            pb.aggregate(annotations, out=out, **SETTINGS)
+        patch.undo()
+        patch.setattr(_on_disk, "processor", lambda: "Abacus")
+        with pytest.warns(PlausiblyWarning, match=r"begun on another processor .*Abacus"):
+            pb.aggregate(annotations, out=out, **SETTINGS)
+    assert_equal(pb.load(out), pb.load(whole))
+    pb.aggregate(annotations, out=out, fresh=True, **SETTINGS | {"seed": 1})
+    assert pb.load(out).attrs["seed"] == 1
+
+
+def test_a_program_of_one_s_own_is_known_by_its_code_or_version(annotations, tmp_path):
+    def program(factor):
+        def own(case, reliability=30.0):
+            return pb.models.prirn(case, reliability=reliability * factor)
+
+        return own
+
+    some = annotations.select(np.arange(2))
+    settings = {"draws": 4, "chains": 1, "warmup": 2, "progress": False}
+    pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", **settings)
+    pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", **settings)
+    with pytest.raises(ArgumentError, match=r"program was [0-9a-f]+ and is"):
+        pb.aggregate(some, program(2.0), out=tmp_path / "p.zarr", **settings)
+    pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", fresh=True, version="1", **settings)
+    pb.aggregate(some, program(2.0), out=tmp_path / "p.zarr", version="1", **settings)
+    with pytest.raises(ArgumentError, match="program was 1 and is 2"):
+        pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", version="2", **settings)
+    with pytest.raises(ArgumentError, match="version is for a program of your own, but prirn was named"):
+        pb.aggregate(some, version="1", out=tmp_path / "p.zarr", **SETTINGS)
+
+
+def test_a_folder_with_something_else_is_left_alone(annotations, tmp_path):
+    (tmp_path / "p.zarr").mkdir()
+    (tmp_path / "p.zarr" / "thesis.tex").write_text("mine")
+    for fresh in (False, True):
+        with pytest.raises(ArgumentError, match=r"p\.zarr holds something else"):
+            pb.aggregate(annotations, out=tmp_path / "p.zarr", fresh=fresh, **SETTINGS)
+    assert (tmp_path / "p.zarr" / "thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.parametrize("shard", [0, -1, 2.5, True, None])
+def test_shards_have_cases(annotations, tmp_path, shard):
+    with pytest.raises(ArgumentError, match=r"shard must be a whole number of at least 1, but"):
+        pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS | {"shard": shard})
+
+
+def test_no_place_to_write(monkeypatch, annotations, whole, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match=r"p\.zarr cannot be written"):
+        pb.aggregate(annotations, out=tmp_path / "file" / "p.zarr", **SETTINGS)
+    with pytest.raises(ArgumentError, match="the name of a file is needed, but 3 was given"):
+        pb.aggregate(annotations, out=3, **SETTINGS)
+
+    def full(*names):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "_create", full)
+        with pytest.raises(FileError, match=r"cannot be written \(No space left on device\).*goes on"):
+            pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
+    pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
+    assert_equal(pb.load(tmp_path / "p.zarr"), pb.load(whole))
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: flip(path, 20),
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.unlink(),
+    ],
+)
+def test_a_damaged_chunk_is_a_sentence(whole, tmp_path, damage):
+    out = tmp_path / "p.zarr"
+    shutil.copytree(whole, out)
+    damage(out / "posterior" / "plausibility" / "c" / "0" / "0" / "0")
+    for use in (
+        lambda: pb.load(out),
+        lambda: pb.evaluate(out, {"A": np.eye(24, 8)}, progress=False),
+        lambda: pb.dense(pb.load(out, lazy=True)),
+    ):
+        with pytest.raises(FileError, match=r"p\.zarr (cannot be read|is damaged)"):
+            use()
+
+
+def test_damaged_metadata_are_a_sentence(whole, tmp_path):
+    for number, name in enumerate(("zarr.json", "posterior/zarr.json", "posterior/plausibility/zarr.json")):
+        out = tmp_path / f"{number}.zarr"
+        shutil.copytree(whole, out)
+        (out / name).write_text('{"zarr')
+        with pytest.raises(FileError, match=rf"{number}\.zarr (cannot be read|is damaged|holds no)"):
+            pb.load(out)
+
+
+@pytest.mark.parametrize("flips", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_bits_that_flip_in_a_file_are_noticed(annotations, tmp_path, flips):
+    pb.aggregate(annotations.select(np.arange(4)), out=tmp_path / "p.nc", **SETTINGS)
+    expected, data = pb.load(tmp_path / "p.nc"), (tmp_path / "p.nc").read_bytes()
+    random = np.random.default_rng(0)
+    noticed = 0
+    for at in random.integers(0, len(data), flips):
+        (tmp_path / "q.nc").write_bytes(data)
+        flip(tmp_path / "q.nc", int(at))
+        try:
+            found = pb.load(tmp_path / "q.nc")
+        except pb.errors.PlausiblyError:
+            noticed += 1
+            continue
+        assert found.attrs == expected.attrs
+        assert all(data.identical(to_groups(found)[name]) for name, data in to_groups(expected).items())
+    assert noticed > flips / 2
