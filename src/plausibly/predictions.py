@@ -160,5 +160,5 @@ def _rows(matrix: Matrix, cases: np.ndarray) -> Int[np.ndarray, " case"] | None:
         raise PredictionError(f"there is no row for case {some(cases[rows < 0])}; predict every case")
     if n_rows > len(cases):
         extra = matrix.cases[known.get_indexer(named) < 0]
-        raise PredictionError(f"there is a row for case {some(extra)}, which nobody annotated; remove it")
+        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
     return rows

@@ -252,8 +252,8 @@ def test_one_annotators_json_by_case(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"annotations": 5}, "the annotations of COCO are a list of objects, got 5; mend it"),
-        ({"annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1]}, 3]}, "got 3 as number 2; mend it"),
+        ({"annotations": 5}, "the annotations of COCO are a list of objects, got 5; correct it"),
+        ({"annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1]}, 3]}, "got 3 as number 2; correct it"),
         ({"images": 5, "annotations": []}, "the images of COCO are a list of objects, each with an id, got 5"),
         ({"images": [{"file_name": "x"}], "annotations": []}, "each with an id, got {'file_name': 'x'} as number 1"),
     ],

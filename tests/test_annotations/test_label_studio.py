@@ -174,14 +174,14 @@ BAD = {
     "person that is none": ([task(7, annotation(1.5, choices("a")))], "completed_by is 1.5; write the id of a person"),
     "type that changes": (
         [task(7, annotation(10, choices("a"))), task(8, annotation(10, result("rating", {"rating": 1})))],
-        "task '8': 'diagnosis' is of type 'rating' here and 'choices' elsewhere; mend it",
+        "task '8': 'diagnosis' is of type 'rating' here and 'choices' elsewhere; use one type",
     ),
     "choices that are none": (
         [task(7, annotation(10, result("choices", {"choices": "a"})))],
-        "task '7', 'diagnosis': the choices is {'choices': 'a'}; mend it, or export again",
+        "task '7', 'diagnosis': the choices is {'choices': 'a'}; correct it, or export again",
     ),
     "stars by halves": ([task(7, annotation(10, result("rating", {"rating": 1.5})))], "the rating is {'rating': 1.5}"),
-    "value of null": ([task(7, annotation(10, result("choices", None)))], "the choices is None; mend it"),
+    "value of null": ([task(7, annotation(10, result("choices", None)))], "the choices is None; correct it"),
     "buckets": (
         [task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))],
         "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders",

@@ -86,7 +86,7 @@ BAD = {
     "bracket left open": ("1: {1,2", "e.toi", FileError, "line 11 is '1: {1,2'"),
     "empty brackets": ("1: {},1", "e.toi", FileError, "line 11 is '1: {},1'"),
     "no votes": ("", "e.toi", AnnotationError, "there are no votes; give at least one"),
-    "vote of nobody": ("0: 1", "e.toi", AnnotationError, "line 11: nobody gave this vote; remove it"),
+    "vote of nobody": ("0: 1", "e.toi", AnnotationError, "line 11: this vote has 0 voters; remove it"),
     "alternative 5 of 4": ("1: 5", "e.toi", AnnotationError, "line 11: there is no alternative 5; count from 1 to 4"),
     "alternative 0": ("1: 0", "e.toi", AnnotationError, "line 11: there is no alternative 0; count from 1 to 4"),
     "alternative ranked twice": ("1: 2,{1,2}", "e.toi", AnnotationError, "line 11: alternative 2 is ranked twice"),

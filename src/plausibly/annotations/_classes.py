@@ -1,4 +1,4 @@
-"""What goes beside annotations: the names of the classes, and their risk levels."""
+"""What goes with annotations: the names of the classes, and their risk levels."""
 
 import os
 from collections import Counter

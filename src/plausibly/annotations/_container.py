@@ -42,7 +42,7 @@ class Annotations(ByCase):
     cases
         (N,) names of cases, distinct.
     classes
-        (K,) names of classes, distinct; classes that nobody named are among them.
+        (K,) names of classes, distinct, unnamed classes included.
     annotators
         (A,) names of annotators, distinct.
     anonymous
@@ -86,7 +86,7 @@ class Annotations(ByCase):
                 raise AnnotationError(
                     f"{name} has dtype {column.dtype} and shape {column.shape}; give a vector of integers"
                 )
-            # Copied, unless nobody can change it anyway.
+            # Copied, unless it is read-only.
             kind = np.int16 if name == "entry_block" else np.int32
             self._freeze(name, column.astype(kind, copy=column.flags.writeable))
         check_columns(self)
@@ -103,7 +103,7 @@ class Annotations(ByCase):
             a case may hold a list of anonymous annotators.
         classes
             (K,) class names in the order that indices count, from 0. If None, those of the object form, or the names
-            in use, sorted. Classes nobody named are kept.
+            in use, sorted. Unnamed classes are kept.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class Annotations(ByCase):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes, K, those that nobody named included."""
+        """Number of classes, K, unnamed ones included."""
         return len(self.classes)
 
     @cached_property

@@ -77,7 +77,7 @@ def is_storable(text: str) -> bool:
 
 
 def check_names(names: np.ndarray, what: str) -> None:
-    """Refuse blank names, and names that differ from others by blanks nobody sees."""
+    """Refuse blank names, and names that begin or end with a blank, which is easily overlooked."""
     stripped = np.char.strip(names)
     for number in np.flatnonzero(stripped == ""):
         raise AnnotationError(f"{what} {number} (counted from 0) has a blank name; name it, or remove it")
@@ -103,8 +103,8 @@ def unknown_class(name: str, classes: Iterable[str]) -> str:
     # The search for a name like it takes as long as there are names, and the square of how long they are.
     short = len(names) <= _MOST_TO_COMPARE and len(name) <= _LONGEST_TO_COMPARE
     near = get_close_matches(str(name), [one for one in names if len(one) <= _LONGEST_TO_COMPARE], n=1) if short else []
-    mend = f"did you mean {near[0]!r}?" if near else "add it to the classes, or correct the name"
-    return f"the class {str(name)!r} is not among the {len(names)} classes; {mend}"
+    fix = f"did you mean {near[0]!r}?" if near else "add it to the classes, or correct the name"
+    return f"the class {str(name)!r} is not among the {len(names)} classes; {fix}"
 
 
 def outside(index: int, n_classes: int) -> str:

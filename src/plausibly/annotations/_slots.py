@@ -1,4 +1,4 @@
-"""Slots: the (case, class) pairs that carry mass, with one slot for all classes of a case that nobody named."""
+"""Slots: the (case, class) pairs that carry mass, with one slot for all unnamed classes of a case."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ class Slots:
     class_index
         (S,) class of each slot, ascending within a case; −1 for the remainder, always the last slot of its case.
     n_classes
-        (S,) 1 for a named class, m for the remainder of m classes that nobody named.
+        (S,) 1 for a named class, m for the remainder of m unnamed classes.
     start
         (N + 1,) offsets: the slots of case i are ``start[i]`` up to ``start[i + 1]``.
 
@@ -53,7 +53,7 @@ class Slots:
         annotations
             N cases over K classes.
         remainder
-            Whether a case has a slot for the classes that nobody named. A case in which every class is named has
+            Whether a case has a slot for its unnamed classes. A case in which every class is named has
             none in any event.
 
         Raises
@@ -83,7 +83,7 @@ class Slots:
         )
 
     def select(self, which: Bool[np.ndarray, " case"]) -> "Slots":
-        """Return the slots of some cases, which are numbered anew.
+        """Return the slots of some cases, renumbered.
 
         Examples
         --------
@@ -101,7 +101,7 @@ class Slots:
         )
 
     def range(self, cases: slice) -> "Slots":
-        """Return the slots of neighbouring cases, which are numbered anew; the work is theirs alone.
+        """Return the slots of neighbouring cases, renumbered, in time proportional to their number.
 
         Examples
         --------

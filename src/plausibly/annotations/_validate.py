@@ -1,4 +1,4 @@
-"""The rules of the columns, checked whenever annotations are made, whoever made them."""
+"""The rules of the columns, checked whenever annotations are made."""
 
 from typing import TYPE_CHECKING
 

@@ -50,8 +50,8 @@ def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotat
         len(pairs),
         len(names) * (len(names) - 1) // 2,
         [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]],
-        f"Pairs of annotators who say the same of every case they share, {HANDFUL} or more, oftener than agreement "
-        "explains: one person under two names, or a copy.",
+        f"Pairs of annotators who say the same of every case they share, {HANDFUL} or more, more often than "
+        "agreement explains: one person under two names, or a copy.",
     )
     apart = _apart(annotations) if len(names) else np.array([], np.int64)
     yield Finding(

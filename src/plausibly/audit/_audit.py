@@ -38,7 +38,7 @@ def audit(
     predictions: Mapping[str, Any] | None = None,
     classes: str | os.PathLike | Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """List what is odd about annotations, and about predictions beside them.
+    """List what is odd about annotations, and about predictions for them.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         len(unrelated),
         n_read,
         unrelated,
-        "Classifiers whose first choices meet the annotations no oftener than if the rows were shuffled: probably "
+        "Classifiers whose first choices meet the annotations no more often than if the rows were shuffled: probably "
         "cases or classes in another order.",
     )
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
@@ -76,7 +76,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
 
 
 def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"]:
-    """Return a number for every row that two share if, and with all but certainty only if, their scores are equal."""
+    """Return a number for every row that two share if, and almost certainly only if, their scores are equal."""
     out = np.zeros(len(scores), np.uint64)
     for column in scores.T:
         out = hash_array(out ^ np.ascontiguousarray(column + 0.0, np.float64).view(np.uint64))  # + 0.0 makes 0 of −0
@@ -84,7 +84,7 @@ def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"
 
 
 def _is_unrelated(annotations: Annotations, best: Int[np.ndarray, " case"]) -> bool:
-    """Whether first choices are among the annotators' no oftener than those of other cases would be.
+    """Whether first choices are among the annotators' no more often than those of other cases would be.
 
     Not said of a classifier that always chooses the same class, nor of fewer than thirty cases.
     """

@@ -100,6 +100,6 @@ def of_repeats(
         len(found),
         0 if annotations.anonymous else annotations.n_annotations,
         [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
-        "Annotations of a case by somebody who, judging by the names, annotated it already; they count as further "
+        "Annotations of a case by someone who, judging by the names, had annotated it already; they count as further "
         f"annotators{f', and {same:,} say the same again' if same else ''}.",
     )

@@ -19,7 +19,7 @@ def corrupt_labels(labels: Sequence[Any], kind: str, noise: float, seed: int = 0
 
     Each label is mixed with another one, drawn from all of them at random: numbers and corners are interpolated;
     entries of vectors, tokens of texts, leaves and categories exchanged with the probability `noise` (larger subtrees
-    with a power of it); objects dropped, and foreign ones added, with its square; rankings made anew from a weighted
+    with a power of it); objects dropped, and foreign ones added, with its square; rankings drawn again from a weighted
     mean of the ranks.
 
     Parameters

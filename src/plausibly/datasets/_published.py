@@ -30,7 +30,7 @@ class PublishedCase:
     ----------
     annotations
         One case, six annotators ``"A0"`` to ``"A5"``, 419 classes: the eight that somebody named under their own
-        names, and placeholders ``"other condition 001"``, … for those that nobody named.
+        names, and placeholders ``"other condition 001"``, … for unnamed ones.
     predictions
         Scores (1, 419), float32, of ``"Model A"`` and ``"Model B"``: 1 for the members of the published top-3 set, 0
         for the rest. The order within a set is not published, so the three scores are equal and only metrics of

@@ -65,7 +65,7 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     """Simulate single labels of cases that lie on a line.
 
     A case's position is uniform between 0 and 1, its plausibilities are the values of three curves there, see
-    :func:`toy_plausibilities`, and each annotator draws a label from them: nobody errs, and still annotators disagree,
+    :func:`toy_plausibilities`, and each annotator draws a label from them: no annotator errs, and still they disagree,
     the more the closer the case lies to where two curves cross.
 
     Parameters

@@ -21,8 +21,8 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
     kind
         ``"boxes"`` or ``"keypoints"``.
     one_annotator
-        Whether all objects are one annotator's. Then images without objects have a label of none; otherwise nobody
-        knows who saw them.
+        Whether all objects are one annotator's. Then images without objects have a label of none; otherwise it is
+        unknown who saw them.
 
     Returns
     -------
@@ -50,16 +50,16 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         rows = content.get(part, [])
         what = f"the {part} of COCO are a list of objects{', each with an id' if part == 'images' else ''}, got"
         if not isinstance(rows, list):
-            raise AnnotationError(f"{what} {_show(rows)}; mend it")
+            raise AnnotationError(f"{what} {_show(rows)}; correct it")
         for number, row in enumerate(rows, 1):
             if not _good(row, part):
-                raise AnnotationError(f"{what} {_show(row)} as number {number}; mend it")
+                raise AnnotationError(f"{what} {_show(row)} as number {number}; correct it")
     images = _images(content.get("images", ()))
     found: dict[tuple[str, str], list[Any]] = {(name, ""): [] for name in images.values()} if one_annotator else {}
     for number, one in enumerate(content["annotations"], 1):
         image = one.get("image_id")
         if not isinstance(image, int | float | str) or (images and image not in images):
-            raise AnnotationError(f"annotation {number}: there is no image {image!r}; mend its image_id")
+            raise AnnotationError(f"annotation {number}: there is no image {image!r}; correct its image_id")
         who = "" if one_annotator else next((str(one[name]) for name in _WHO if name in one), None)
         if who is None:
             raise AnnotationError(
@@ -105,5 +105,5 @@ def _object(one: Mapping, kind: str, number: int) -> Any:
         return (left, top, left + width, top + height)
     except (TypeError, ValueError):
         raise AnnotationError(
-            f"annotation {number}: a bbox is [left, top, width, height], got {_show(one['bbox'])}; mend it"
+            f"annotation {number}: a bbox is [left, top, width, height], got {_show(one['bbox'])}; correct it"
         ) from None

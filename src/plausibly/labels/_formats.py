@@ -236,7 +236,7 @@ def _sentences(path: Path, *, last: bool = False) -> Iterator[list[list[tuple[in
             try:
                 yield [spans_of_tags(list(column)) for column in zip(*tags, strict=True)]
             except ValueError as error:
-                raise FileError(f"sentence from line {start} on: {error}; mend the tag") from error
+                raise FileError(f"sentence from line {start} on: {error}; correct the tag") from error
             tags = []
 
 

@@ -89,7 +89,7 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str) -> Predi
     at = {name: place for place, name in enumerate(labels.cases.tolist())}
     extra = [name for name in names.tolist() if name not in at]
     if extra:
-        raise PredictionError(f"there is a row for case {some(extra)}, which nobody annotated; remove it")
+        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
     case = np.array([at[name] for name in names.tolist()], np.int64)[code]
     values = table.label
     for row in np.flatnonzero(are_missing(values)):

@@ -48,14 +48,14 @@ def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray |
         (values < 0, "is negative", "give how many annotators chose the class, 0 or more"),
         (fraction, "is a fraction", "give how many annotators chose the class, not their share"),
     )
-    for broken, what, mend in rules:
+    for broken, what, fix in rules:
         if broken.any():
             i, k = np.argwhere(broken)[0]
             raise AnnotationError(
-                f"case {str(cases[i])!r}, class {str(classes[k])!r}: the count {values[i, k]:g} {what}; {mend}"
+                f"case {str(cases[i])!r}, class {str(classes[k])!r}: the count {values[i, k]:g} {what}; {fix}"
             )
     for i in np.flatnonzero((values == 0).all(axis=1)):
-        raise AnnotationError(f"case {str(cases[i])!r}: all counts are 0, nobody annotated it; remove the row")
+        raise AnnotationError(f"case {str(cases[i])!r}: all counts are 0, so it has no annotators; remove the row")
     check_size(values.sum(dtype=np.float64), n_cases)
     case, class_index = np.nonzero(values)
     repeats = values[case, class_index].astype(np.int64)

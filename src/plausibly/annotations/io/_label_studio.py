@@ -9,7 +9,7 @@ a labelling interface those that choose or order are read:
 * ``ranker``: the items are classes, best first; what stays in the column "_" is not ranked;
 * ``pairwise``: "left" or "right".
 
-An annotation that was skipped (``was_cancelled``) or holds no answer says nothing, and a task that nobody else answered
+An annotation that was skipped (``was_cancelled``) or holds no answer says nothing, and a task without any other answer
 is no case: a :class:`plausibly.errors.PlausiblyWarning` says how many were left out. ``predictions`` in the file are a
 model's and are not read.
 """
@@ -154,7 +154,7 @@ def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, l
             continue  # relations between regions have neither
         if types.setdefault(control, kind) != kind:
             raise AnnotationError(
-                f"task {case!r}: {control!r} is of type {kind!r} here and {types[control]!r} elsewhere; mend it"
+                f"task {case!r}: {control!r} is of type {kind!r} here and {types[control]!r} elsewhere; use one type"
             )
         if kind not in TYPES:
             continue
@@ -193,7 +193,7 @@ def _blocks(kind: str, value: Any, where: str) -> list[list[str]]:
             isinstance(item, str | int) and not isinstance(item, bool) for item in found
         ):
             return [[str(item)] for item in found]
-    raise AnnotationError(f"{where}: the {kind} is {_show(value)}; mend it, or export again")
+    raise AnnotationError(f"{where}: the {kind} is {_show(value)}; correct it, or export again")
 
 
 def _is_texts(value: Any) -> bool:

@@ -80,7 +80,7 @@ def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
     columns
         All columns by name.
     what
-        The column beside ``case`` and ``annotator``: ``"class"`` or ``"score"``.
+        The column besides ``case`` and ``annotator``: ``"class"`` or ``"score"``.
     more
         Columns of which there may be one.
     """
@@ -220,7 +220,7 @@ def refuse_names(annotations: "Annotations", what: str) -> None:
 
 
 def is_of_scores(names: Iterable[str]) -> bool:
-    """Whether these are the columns of a long table of scores: beside classes, a score is just another column."""
+    """Whether these are the columns of a long table of scores: next to classes, a score is just another column."""
     names = set(names)
     nothing_else = names <= {"case", "task", "score"}  # who scored is missing, which the reader will say
     return (

@@ -200,6 +200,9 @@ def _numbers(
     def place(row: int) -> str:
         return f"row {rows + row + 1}" if isinstance(rows, int) else f"case {str(rows[row])!r}"
 
+    single = column.type in (pa.float16(), pa.float32())
+    if pa.types.is_floating(column.type) and not column.null_count:
+        return column.to_numpy().astype(np.float32 if single else np.float64, copy=False)
     values, bad = to_floats(column)
     blank = missing(column)
     if len(blank):
@@ -211,4 +214,4 @@ def _numbers(
             f"{place(row)}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
             f"numbers down"
         )
-    return values.astype(np.float32) if column.type in (pa.float16(), pa.float32()) else values
+    return values.astype(np.float32) if single else values

@@ -121,7 +121,7 @@ def parse_profile(text: str, suffix: str) -> Profile:
         if found is None or not _ORDER.fullmatch(found[2]):
             raise FileError(f"line {number} is {_show(line)}; write votes like 12: 3,{{1,2}}")
         if not int(found[1]):
-            raise AnnotationError(f"line {number}: nobody gave this vote; remove it, or give a number of 1 or more")
+            raise AnnotationError(f"line {number}: this vote has 0 voters; remove it, or give a number of 1 or more")
         counts.append(int(found[1]))
         orders.append(_order(found[2], number, n_classes, suffix))
     if not orders:

@@ -166,13 +166,13 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
 
 
 def _own_classes(listed: object, classes: np.ndarray | None) -> np.ndarray:
-    """Return the classes listed beside the rankings; those given, if any, have to be the same."""
+    """Return the classes listed with the rankings; those given, if any, have to be the same."""
     if not is_list(listed):
         raise AnnotationError(f"'classes' is {_show(listed)}; write a list of class names")
     own = to_names(listed, "class")
     if classes is not None and not np.array_equal(own, classes):
         raise AnnotationError(
-            f"the {len(own)} classes listed beside the rankings are not the {len(classes)} given; "
+            f"the {len(own)} classes listed with the rankings are not the {len(classes)} given; "
             "give only one of the two lists"
         )
     return own

@@ -55,7 +55,7 @@ def read_annotations(
         are the classes and its voters anonymous annotators. A folder of such files is a case for each.
     classes
         Class names, or the path of a text file with one to a line. Needed where the file refers to classes by index,
-        and wherever classes that nobody named are to count. For scores the names of two, up to a threshold and above.
+        and wherever unnamed classes are to count. For scores the names of two, up to a threshold and above.
     control
         Of Label Studio: which control of the labelling interface to read, if there are several.
     progress

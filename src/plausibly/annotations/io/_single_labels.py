@@ -72,5 +72,5 @@ def _with_indices(labels: np.ndarray) -> np.ndarray:
 
 
 def _same(label: Any, missing: Any) -> bool:
-    """Whether a label is the one that stands for none; NaN is like NaN here."""
+    """Whether a label is the one that stands for no label; NaN equals NaN here."""
     return label is missing or label == missing or (label != label and missing != missing)

@@ -18,7 +18,7 @@ from plausibly.annotations.io._formulas import unescaped, with_formulas
 from plausibly.errors import AnnotationError, FileError, PlausiblyError
 
 _BLOCK = 2**24  # bytes of text that are parsed together; a row has to fit in them
-_CELLS = 2**22  # of a matrix in Parquet that are decoded together
+_CELLS = 2**20  # of a matrix in Parquet that are decoded together
 _ROWS = 2**18  # of a long table in Parquet, likewise
 _NO_TABLE = "no table of equally long rows"
 _NO_PARQUET = "no Parquet table or truncated"
@@ -115,8 +115,8 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _parquet(path: Path, **options: Any) -> pyarrow.parquet.ParquetFile:
-    """Open a Parquet file for Arrow to read without Python, which threads that read ahead may wait for, for ever."""
-    return pyarrow.parquet.ParquetFile(pa.OSFile(str(path)), **options)
+    """Open a Parquet file for Arrow to read without Python, for which threads that read ahead could wait forever."""
+    return pyarrow.parquet.ParquetFile(pa.OSFile(str(path)), pre_buffer=False, **options)
 
 
 def _raw_header(path: Path) -> list[str]:

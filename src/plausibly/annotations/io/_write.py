@@ -128,7 +128,7 @@ def without_names(annotations: Annotations) -> Annotations:
 
 
 def classes_from_form(annotations: Annotations, form: str) -> bool:
-    """Whether a file of this form tells the classes and their order, so that none have to be given beside it."""
+    """Whether a file of this form tells the classes and their order, so that none have to be given with it."""
     if form != "table":
         return True
     named = np.unique(annotations.classes[np.unique(annotations.entry_class)])
