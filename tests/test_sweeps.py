@@ -7,9 +7,10 @@ import xarray as xr
 
 import plausibly as pb
 from plausibly.aggregation import _aggregate
+from plausibly.diagnostics import verdict
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior import case_names
-from plausibly.sweeps import KEPT_CASES, verdict
+from plausibly.sweeps import KEPT_CASES
 
 SCORES = {"A": np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1]], "B": np.eye(3)[[0, 0, 0, 0, 1, 1, 1, 1]]}
 

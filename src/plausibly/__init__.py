@@ -34,6 +34,7 @@ from importlib.metadata import version as _version
 from plausibly import agreement as agreement
 from plausibly import annotators as annotators
 from plausibly import datasets as datasets
+from plausibly import diagnostics as diagnostics
 from plausibly import distances as distances
 from plausibly import distributions as distributions
 from plausibly import evaluation as evaluation

@@ -35,3 +35,4 @@ from plausibly.diagnostics._convergence import enough_energy as enough_energy
 from plausibly.diagnostics._convergence import judge as judge
 from plausibly.diagnostics._convergence import r_hat_bound as r_hat_bound
 from plausibly.diagnostics._convergence import trajectories as trajectories
+from plausibly.diagnostics._verdict import verdict as verdict

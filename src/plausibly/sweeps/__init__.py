@@ -6,7 +6,6 @@ and checks everything before anything is computed. Then, for each run, ``_poster
 it, and ``_make`` evaluates and diagnoses it. ``_runs`` has what is found, and ``_sweep`` the front door.
 """
 
-from plausibly.diagnostics._verdict import verdict as verdict
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES
 from plausibly.sweeps._make import KEPT_CHAINS as KEPT_CHAINS
 from plausibly.sweeps._plan import Plan as Plan
