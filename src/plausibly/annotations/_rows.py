@@ -91,11 +91,13 @@ def arrange(rows: Rows) -> dict:
     annotator = number[rows.annotator]
     order = np.lexsort((rows.class_index, rows.rank, annotator, rows.case))
     case, annotator = rows.case[order], annotator[order]
-    class_index, rank = rows.class_index[order], rows.rank[order]
+    class_index = rows.class_index[order]
+    new_rank = np.concatenate([[True], np.diff(rows.rank[order]) != 0])
+    del order  # of millions of rows, each of these takes as much room as a column
     new_annotation = np.concatenate([[True], (np.diff(case) != 0) | (np.diff(annotator) != 0)])
-    entry_annotation = np.cumsum(new_annotation) - 1
+    entry_annotation = np.cumsum(new_annotation, dtype=np.int32) - 1
     annotation_case, annotation_annotator = case[new_annotation], annotator[new_annotation]
-    key = np.sort(entry_annotation * len(rows.classes) + class_index)
+    key = np.sort(entry_annotation * np.int64(len(rows.classes)) + class_index)
     for at in np.flatnonzero(np.diff(key) == 0)[:1]:
         annotation, k = divmod(int(key[at]), len(rows.classes))
         raise AnnotationError(
@@ -105,7 +107,8 @@ def arrange(rows: Rows) -> dict:
             "its own"
         )
 
-    block = np.cumsum(new_annotation | np.concatenate([[True], np.diff(rank) != 0]))
+    del key
+    block = np.cumsum(new_annotation | new_rank, dtype=np.int32)
     block = block - block[new_annotation][entry_annotation]
     if block.max() > np.iinfo(np.int16).max:
         raise AnnotationError(
