@@ -44,7 +44,7 @@ def read_annotations(
         ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
         export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
-        ``.csv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
+        ``.csv``, ``.tsv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; scores
         (:meth:`Annotations.from_scores`) if one is named ``score`` and none holds classes; otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
