@@ -230,7 +230,7 @@ def test_blocks_of_twelve_and_forty_in_one_case():
     """Draws have the likelihood of the distribution, and maximum likelihood lies where its slope is zero."""
     case = [[list(range(12)), list(range(12, 52))], [[3], [4]]]
     annotations = Annotations.from_rankings([case], classes=_names(70))
-    posterior = pb.aggregate(annotations, seed=0, draws=20, chains=2, warmup=60, progress=False)
+    posterior = pb.aggregate(annotations, engine="nuts", seed=0, draws=20, chains=2, warmup=60, progress=False)
     draws = posterior["posterior"]["plausibility"].values
     assert draws.shape == (2, 20, 53)
     assert np.isfinite(draws).all()

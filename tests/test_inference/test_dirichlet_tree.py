@@ -96,9 +96,9 @@ def test_auto_takes_the_exact_posterior_where_it_is_known(mode):
     annotations = Annotations.from_rankings({"cases": {"p": agree, "q": quarrel, "r": agree}}, classes="abcd")
     options = {"mode": mode, "draws": 20, "warmup": 20, "chains": 2, "progress": False}
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=1, **options)
-    steps = posterior["sample_stats"]["n_steps"]
-    assert (steps.sum(("chain", "draw")) > 0).values.tolist() == [False, True, False]
-    assert (posterior["sample_stats"]["acceptance_rate"].sel(case="p") == 1).all()
+    # The others by Gibbs or by NUTS, whose statistics of exact draws are zeros.
+    steps = posterior["sample_stats"]["lp" if mode == "power" else "n_steps"]
+    assert (steps != 0).any(("chain", "draw")).values.tolist() == [False, True, False]
     assert posterior.attrs["exact"] == "2 of 3 cases"
     np.testing.assert_allclose(
         posterior["posterior"]["plausibility"].groupby("case").sum().values, np.ones((2, 20, 3)), rtol=1e-5
