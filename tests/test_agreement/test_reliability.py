@@ -109,11 +109,7 @@ def test_a_sure_and_uniform_panel(accuracy):
 
 
 def test_known_and_leave_one_out_competence():
-    labels = {
-        "p": {"a": 1, "b": 1, "c": 0},
-        "q": {"a": 1, "b": 0, "c": 0},
-        "r": {"a": 1, "b": 0, "c": 1, "d": 0},
-    }
+    labels = {"p": {"a": 1, "b": 1, "c": 0}, "q": {"a": 1, "b": 0, "c": 0}, "r": {"a": 1, "b": 0, "c": 1, "d": 0}}
     known = weighted_reliability(labels, competence="known", truth={"p": 1, "r": 0})
     assert known.annotators()["accuracy"].to_dict() == {"a": 0.5, "b": 1, "c": 0, "d": 1}
     # Others of a: {1, 0} half, {0, 0} no, {0, 1, 0} no. Of b: {1, 0} half, {1, 0} half, {1, 1, 0} no; and so on.

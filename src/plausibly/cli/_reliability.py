@@ -186,12 +186,7 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
 
 
 def _write(
-    result: WeightedReliability,
-    frame: pd.DataFrame,
-    out: Path,
-    measured: float | None,
-    majority: int,
-    ci_prob: float,
+    result: WeightedReliability, frame: pd.DataFrame, out: Path, measured: float | None, majority: int, ci_prob: float
 ) -> list[str]:
     tables = {"cases.csv": result.by_case(ci_prob), "annotators.csv": result.annotators(ci_prob)}
     tables = {"reliability.csv": frame} | {name: table.reset_index() for name, table in tables.items()}

@@ -47,11 +47,7 @@ BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
         "kendall_at_5": RankedLists("kendall", top=5),
     },
     "text": {"levenshtein": Levenshtein(), "bleu": Bleu(), "gleu": Gleu()},
-    "trees": {
-        "tree_edit": TreeEdit(),
-        "tree_edit_norm": TreeEdit("norm"),
-        "tree_edit_diff": TreeEdit("diff"),
-    },
+    "trees": {"tree_edit": TreeEdit(), "tree_edit_norm": TreeEdit("norm"), "tree_edit_diff": TreeEdit("diff")},
     "partial rankings": {"partial_rankings": PartialRankings()},
 }
 DISTANCES: Mapping[str, Distance] = {name: one for of_type in BY_TYPE.values() for name, one in of_type.items()}
@@ -85,7 +81,7 @@ PRESETS: Mapping[str, Mapping[str, Distance]] = {
             for range_ in ("lenient", "strict")
             for tag in ("lenient", "strict")
         },
-    },
+    }
 }
 
 

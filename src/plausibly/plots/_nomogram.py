@@ -11,11 +11,7 @@ _TICKS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 
 def nomogram(
-    measured: float | None = None,
-    reliability: float | None = None,
-    annotators: int = 1,
-    *,
-    ax: Axes | None = None,
+    measured: float | None = None, reliability: float | None = None, annotators: int = 1, *, ax: Axes | None = None
 ) -> Axes:
     """Draw three scales such that a straight line across them joins values that belong together.
 

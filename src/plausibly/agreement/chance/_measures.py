@@ -14,9 +14,7 @@ _FAR = 9.0  #: bandwidths beyond which a normal distribution has no mass in doub
 
 
 def alpha(
-    levels: Float[np.ndarray, " level"],
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
+    levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
 ) -> float:
     """One minus the ratio of the mean observed distance to the mean expected one.
 
@@ -66,9 +64,7 @@ class KS(NamedTuple):
 
 
 def ks(
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
-    n_observed: float | None = None,
+    observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"], n_observed: float | None = None
 ) -> KS:
     """Compare two distributions over the same levels.
 

@@ -9,9 +9,7 @@ _AT_ZERO, _AT_TOP, _PROMINENCE, _GRID = 0.1, 0.25, 0.1, 256
 
 
 def pathologies(
-    levels: Float[np.ndarray, " level"],
-    observed: Float[np.ndarray, " level"],
-    expected: Float[np.ndarray, " level"],
+    levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
 ) -> tuple[str, ...]:
     """Say in sentences what is wrong with a distance, or with the data.
 

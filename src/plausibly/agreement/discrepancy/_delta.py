@@ -10,15 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement._distinct_labels import different
 from plausibly.annotations._names import _show
-from plausibly.distances import (
-    BY_TYPE,
-    DISTANCES,
-    Distance,
-    FunctionDistance,
-    LabelRefused,
-    PairRefused,
-    find_distance,
-)
+from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
 from plausibly.errors import AnnotationError, ArgumentError, DistanceError
 from plausibly.labels._cells import literal
 from plausibly.labels._table import to_objects

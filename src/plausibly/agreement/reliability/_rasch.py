@@ -109,10 +109,7 @@ def accuracy_draws(
 
 
 def _convergence(
-    sampled: dict[str, np.ndarray],
-    statistics: dict[str, np.ndarray],
-    names: dict[str, np.ndarray],
-    progress: Progress,
+    sampled: dict[str, np.ndarray], statistics: dict[str, np.ndarray], names: dict[str, np.ndarray], progress: Progress
 ) -> xr.Dataset:
     """Judge every ability, every difficulty and the three of all; trajectories belong to all of them."""
     quantities = [f"{site} of {name}" for site, dim in SITES.items() for name in names[dim]] + list(HYPER)
