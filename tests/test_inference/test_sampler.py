@@ -98,7 +98,7 @@ def test_a_target_with_a_wall_reports_divergences():
     def potential(x, data):
         return jnp.where(x[0] > -2, x[0], jnp.inf) + data * x[1] ** 2 / 2
 
-    x, finished = sample(potential, 2, jnp.ones(4), 4, draws=100, max_tree_depth=5)
+    x, finished = sample(potential, 2, jnp.ones(8), 8, draws=100, max_tree_depth=5)
     x, diverging = x[:, :, 0], finished["diverging"].transpose(1, 0, 2)
     outside = x[:, 0] < -2
     assert outside.any()
