@@ -65,9 +65,9 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
     models = {"prirn": (3, 30), "irn": None}
     expected = pb.compare(annotations, models, ties="full", folds=2, seed=4, progress=False)
     found = pd.read_csv(tmp_path / "models.csv", index_col="model")
-    assert found.index.tolist() == expected.index.tolist()
-    np.testing.assert_allclose(found["elpd"].astype(float), expected["elpd"])
-    assert found["verdict"].tolist() == expected["verdict"].tolist()
+    assert found.index.tolist() == expected.table.index.tolist()
+    np.testing.assert_allclose(found["elpd"].astype(float), expected.table["elpd"])
+    assert found["verdict"].tolist() == expected.table["verdict"].tolist()
     assert len(pd.read_csv(tmp_path / "left-out.csv")) == 3 * annotations.n_annotations
     assert (tmp_path / "models.png").stat().st_size > 1000
     assert result.stdout.splitlines()[-1] == expected.verdict()

@@ -63,8 +63,8 @@ def convert(
 ) -> None:
     """Convert annotations between rankings (.json), long tables and counts (.csv, .parquet, .npy) and PrefLib.
 
-    What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list the
-    classes that nobody named, so they are read with --classes.
+    What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list
+    unnamed classes, so they are read with --classes.
     """
     found = find_form(target, None if form is None else form.value)
     read = annotated.read_annotations(source, classes, control, progress=not quiet)

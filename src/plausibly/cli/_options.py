@@ -27,7 +27,7 @@ class Mode(StrEnum):
 
 
 class Unranked(StrEnum):
-    """Treatment of the classes that nobody named."""
+    """Treatment of unnamed classes."""
 
     lumped = "lumped"
     exact = "exact"

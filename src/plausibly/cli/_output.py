@@ -27,7 +27,7 @@ from plausibly.sweeps import Sweep
 
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
-_WIDTH = 120  # of a table that nobody watches being printed
+_WIDTH = 120  # of a table without a terminal
 
 
 def console(*, stderr: bool = False) -> Console:
