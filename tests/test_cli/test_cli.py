@@ -112,7 +112,7 @@ def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, t
     result = plausibly(*words, "--out", again)
     assert result.exit_code == 0, result.output
     assert result.stderr.count("reused") == 2
-    assert "posterior-prirn-10.nc is replaced" in result.stderr
+    assert "posterior-prirn-10.nc was replaced" in result.stderr
     assert {path.name: path.read_bytes() for path in again.iterdir()} == kept
 
 
@@ -317,7 +317,7 @@ def test_aggregate_with_chains(data, tmp_path):
     [
         (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
         (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
-        (["--out", "."], "--out must be a file here, but '.' is a folder"),
+        (["--out", "."], "holds something else than a posterior"),
     ],
 )
 def test_aggregate_refuses_what_it_has_no_use_for(data, words, sentence):
