@@ -109,10 +109,14 @@ def test_an_interruption_leaves_no_trace(monkeypatch, annotations, whole, tmp_pa
     assert_equal(pb.load(out), pb.load(whole))
 
 
-def test_a_layout_that_was_cut_off_is_laid_out_again(annotations, whole, tmp_path):
+@pytest.mark.parametrize("lost", ["shards", "shards/complete"])
+def test_a_layout_that_was_cut_off_is_laid_out_again(annotations, whole, tmp_path, lost):
     out = tmp_path / "p.zarr"
     shutil.copytree(whole, out)
-    shutil.rmtree(out / "shards")
+    (out / "zarr.0.partial").write_text("{")
+    shutil.rmtree(out / lost)
+    with pytest.raises(FileError, match="is not complete"):
+        pb.load(out)
     shutil.rmtree(out / "convergence", ignore_errors=True)
     shutil.rmtree(out / "constant_data")
     pb.aggregate(annotations, out=out, **SETTINGS)

@@ -73,14 +73,24 @@ class Store:
         self.n_shards = math.ceil(annotations.n_cases / shard)
         with _writing(path):
             found = read_fingerprint(path)
-            if path.exists() and found is None and not (path.is_dir() and not any(path.iterdir())):
+            if path.exists() and found is None and not (path.is_dir() and all(map(_is_partial, path.iterdir()))):
                 raise ArgumentError(f"{path} holds something else than a posterior: name another place.")
             if found is not None and fresh:
-                shutil.rmtree(path)
-            elif found is not None:
+                _remove(path)
+                found = None
+            if found is None:
+                attributes = {_FINGERPRINT: json.dumps(self._fingerprint)}
+                self._root = zarr.create_group(path, attributes=attributes, zarr_format=3)
+            else:
                 _compare(path, found, self._fingerprint)
-            self._root = zarr.open_group(path, mode="a", zarr_format=3)
-            self._root.attrs[_FINGERPRINT] = json.dumps(self._fingerprint)
+                self._root = zarr.open_group(path, mode="r+")
+            for left in filter(_is_partial, path.rglob("*")):
+                left.unlink()  # of a process that was killed
+
+    @property
+    def _laid_out(self) -> bool:
+        """Whether all groups are there; the last thing that :meth:`_create` makes is this array."""
+        return f"{_PROGRESS}/complete" in self._root
 
     def cases(self, number: int) -> slice:
         """Return the cases of a shard."""
@@ -88,7 +98,7 @@ class Store:
 
     def missing(self) -> list[int]:
         """Return the numbers of the shards that are not complete."""
-        complete = self._root[_PROGRESS]["complete"][:] if _PROGRESS in self._root else np.zeros(self.n_shards, bool)
+        complete = self._root[_PROGRESS]["complete"][:] if self._laid_out else np.zeros(self.n_shards, bool)
         return np.flatnonzero(~complete).tolist()
 
     def write(self, number: int, posterior: Posterior) -> None:
@@ -107,7 +117,7 @@ class Store:
             "annotation": slice(*np.searchsorted(self._annotations.annotation_case, bounds).tolist()),
         }
         with _writing(self._path), zarr.config.set({"array.write_empty_chunks": True}):
-            if _PROGRESS not in self._root:
+            if not self._laid_out:
                 self._create(posterior)
             for group, names in _sharded(to_groups(posterior)).items():
                 for name, variable in names.items():
@@ -202,14 +212,16 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
     FileError
         If it is not complete.
     """
-    tree = xr.open_datatree(path, engine="zarr", consolidated=False, chunks=None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object at .*partial")  # what a killed process left
+        tree = xr.open_datatree(path, engine="zarr", consolidated=False, chunks=None)
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     for variable in groups["posterior"].variables.values() if "posterior" in groups else ():
         variable.encoding["source"] = str(path)  # as variables from netCDF have it
-    if _PROGRESS not in groups:
+    if _FINGERPRINT not in tree.attrs:
         return tree, groups
-    progress = groups.pop(_PROGRESS).load()
-    complete = progress["complete"].values
+    progress = groups.pop(_PROGRESS, xr.Dataset()).load()
+    complete = progress["complete"].values if "complete" in progress else np.zeros(1, bool)
     if not complete.all():
         raise FileError(
             f"{path} is not complete ({complete.sum()} of {complete.size} shards): make the same call of aggregate() "
@@ -321,6 +333,19 @@ def _compare(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
             PlausiblyWarning,
             stacklevel=4,
         )
+
+
+def _is_partial(path: Path) -> bool:
+    """Whether Zarr has not renamed a file, because the process was killed."""
+    return path.suffix == ".partial"
+
+
+def _remove(path: Path) -> None:
+    """Remove a store; as long as any of it is left, it is known for one."""
+    for group in path.iterdir():
+        if group.is_dir():
+            shutil.rmtree(group)
+    shutil.rmtree(path)
 
 
 class _writing:
