@@ -63,7 +63,8 @@ def top_classes(
 
     Examples
     --------
-    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
+    >>> from plausibly.posterior import build_posterior
+    >>> annotations = pb.Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c"])
     >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
     >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
     >>> top_classes(posterior, k=2).tolist()
@@ -114,7 +115,8 @@ def dense(
 
     Examples
     --------
-    >>> annotations = Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c", "d"])
+    >>> from plausibly.posterior import build_posterior
+    >>> annotations = pb.Annotations.from_rankings([[[["b"], ["a"]]]], classes=["a", "b", "c", "d"])
     >>> draws = np.array([[[0.6, 0.3, 0.1], [0.4, 0.5, 0.1]]], np.float32)
     >>> posterior = build_posterior(draws, annotations, Slots.of(annotations), point=draws[0, 0], concentration=1.0)
     >>> dense(posterior, cases=["0"]).sum(axis=2).round(6).tolist()
