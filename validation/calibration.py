@@ -22,7 +22,7 @@ MIXED = (
     Layout(4, ((3,), (1, 2), (1,))),
     Layout(3, ((1, 1, 1), (2, 1), (1,))),
 )
-# Beyond the sizes at which blocks are summed over their subsets; costly, so at one reliability alone.
+# Beyond the sizes at which blocks are summed over their subsets; costly, so at one reliability only.
 WIDE = Layout(9, ((1,), (8,), (9,)))
 WIDE_AT = {("NUTS", "power"): 1.0, ("NUTS", "temper"): 3.0, ("Gibbs", "power"): 3.0}
 NESTED = (Layout(3, ((1, 1), (1, 1), (1,))), Layout(3, ((1, 1, 1), (1, 1), (1,))))
@@ -48,7 +48,7 @@ SAMPLERS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What is calibrated."""
+    """One sampler, with one reading of reliability and one treatment of unranked classes."""
 
     sampler: str
     mode: str
@@ -120,7 +120,7 @@ def simulate(condition: Condition, n: int, seed: int, layouts: tuple[Layout, ...
             shape = alpha * np.array([*[1] * layout.n_classes, m])
         pairs = draw_pairs(layout, share, rng, shape=shape, complete=not condition.whole, keep=keep, **exponent)
         parts.append(pairs)
-        cases |= {f"{number}-{i}": [[list(b) for b in r] for r in case] for i, case in enumerate(pairs.annotations)}
+        cases |= {f"{number}-{i:05}": [[list(b) for b in r] for r in case] for i, case in enumerate(pairs.annotations)}
     names = [f"class {k}" for k in range(n_classes)]
     return Cases(pb.Annotations.from_rankings({"cases": cases}, classes=names), parts, alpha)
 
@@ -163,37 +163,27 @@ def quantities(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """(case,) true values and (chain, draw, case) draws of each quantity.
 
-    * ``first class``: its plausibility. Where nobody named it, its part of the remainder.
-    * ``remainder``: all that nobody named together; the last class where there is none.
+    * ``first class``: its plausibility; where it is unnamed, its part of the remainder.
+    * ``remainder``: all unnamed classes together; the last class where there is no remainder.
     * ``largest``: the greatest plausibility of a named class.
-    * ``log likelihood``: of all annotations of the case together, a quantity that sees the data.
+    * ``log likelihood``: of all annotations of the case, a quantity that depends on the data.
     """
     found = posterior["posterior"]["plausibility"]
     thin = slice(KEPT - 1, None, KEPT) if len(found["chain"]) > 1 else slice(None)
     draws = found.values[:, thin].astype(float)
-    names = {name: i for i, name in enumerate(cases.annotations.cases.tolist())}
-    case = np.array([names[name] for name in found["case"].values.tolist()])
-    index = found["class_index"].values
-    n, width = len(names), cases.annotations.n_classes
-    dense = np.full((*draws.shape[:2], n, width), np.nan)
-    rest = np.zeros((*draws.shape[:2], n))
+    n, width = cases.annotations.n_cases, cases.annotations.n_classes
+    case, index = posterior["constant_data"]["case_index"].values, found["class_index"].values
+    dense, rest = np.full((*draws.shape[:2], n, width), np.nan), np.zeros((*draws.shape[:2], n))
     dense[:, :, case[index >= 0], index[index >= 0]] = draws[..., index >= 0]
     rest[:, :, case[index < 0]] = draws[..., index < 0]
 
-    order = [names[f"{number}-{i}"] for number, part in enumerate(cases.parts) for i in range(len(part.annotations))]
-    truth = np.full((n, width), np.nan)
-    true_rest = np.zeros(n)
-    log_likelihood = np.zeros(n)
-    at = np.array(order)
     temper = condition.reliability if condition.mode == "temper" else 1.0
-    log_likelihood[at] = np.concatenate([_log_likelihoods(part, temper) for part in cases.parts])
-    full = np.zeros((n, max(width, *(part.plausibility.shape[1] for part in cases.parts))))
-    first = 0
-    for part in cases.parts:
-        full[at[first : first + len(part.plausibility)], : part.plausibility.shape[1]] = part.plausibility
-        first += len(part.plausibility)
+    log_likelihood = np.concatenate([_log_likelihoods(part, temper) for part in cases.parts])
+    most = max(width, *(part.plausibility.shape[1] for part in cases.parts))
+    shares = [np.pad(p.plausibility, ((0, 0), (0, most - p.plausibility.shape[1]))) for p in cases.parts]
+    full = np.concatenate(shares)
     named = ~np.isnan(dense[0, 0])
-    truth[named] = full[:, :width][named]
+    truth = np.where(named, full[:, :width], np.nan)
     true_rest = np.where(named, 0, full[:, :width]).sum(1)
 
     def ends(values: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -201,13 +191,13 @@ def quantities(
         last = width - 1 - named[:, ::-1].argmax(1)
         return np.where(named.all(1) | (condition.unranked == "ignore"), values[..., np.arange(n), last], others)
 
-    # A class that nobody named has its share of the remainder, by a symmetric Dirichlet distribution over such classes.
+    # An unnamed class has its share of the remainder, by a symmetric Dirichlet distribution over such classes.
     m = width - named.sum(1)
     alpha = cases.concentration
     split = np.where(m > 1, rng.beta(alpha, alpha * np.maximum(m - 1, 1), rest.shape), 1)
     of_first = np.where(named[:, 0], dense[..., 0], rest * split)
     by_annotation = posterior["log_likelihood"]["ranking"]
-    of_case = np.array([names[name] for name in by_annotation["case"].values.tolist()])
+    of_case = np.searchsorted(cases.annotations.cases, by_annotation["case"].values)
     summed = np.zeros((*draws.shape[:2], n))
     np.add.at(summed, (slice(None), slice(None), of_case), by_annotation.values[:, thin].astype(float))
     return {
