@@ -1,16 +1,16 @@
-"""How fast and how large: every measurement beside a plain implementation that runs in the same minutes.
+"""How fast and how large: every measurement next to a plain implementation in the same run.
 
 ``python -m benchmarks`` prints one table of ratios; ``--quick`` a smaller one in about two minutes. Seconds belong to
-the machine and its load, ratios less so: compare them, and only within one run. Each part has a process of its own, so
-that peak memory is its own; compilation is timed apart.
+the machine and its load, ratios less so: compare them, and only within one run. Each part runs in a process of its own,
+so that peak memory is its own; compilation is timed separately.
 
 * ``accuracy``: how exact the probability of tied blocks is, by size;
 * ``plackett-luce``: the probability of tied blocks and its gradient by size, against enumerating all their orders, and
   against that of the two methods, recursion and quadrature, which is not chosen; NUTS and Gibbs over a whole data set;
-  NUTS against NumPyro's under ``vmap`` on cases of one shape; what a case costs, among 100 to 100,000 of them;
+  NUTS against NumPyro's under ``vmap`` on cases of one shape; time per case, for 100 to 100,000 cases;
 * ``metrics``: evaluating classifiers, against an array of draws × cases × classes;
-* ``discrepancy``: the discrepancy ratio of a million labels with its bootstrap, against pairs in a loop, anew in
-  every replicate.
+* ``discrepancy``: the discrepancy ratio of a million labels with its bootstrap, against a loop over pairs in
+  every replicate;
 * ``agreement``: distances, KS and sigma of all pairs of boxes and of categories, against loops over pairs;
-* ``scale``: what a thousand cases cost, and the peak memory, among ten thousand to a million of them.
+* ``scale``: time per thousand cases and peak memory, for ten thousand to a million cases.
 """

@@ -1,4 +1,4 @@
-"""Plackett-Luce: tied blocks by size, both samplers over a data set, NumPyro's beside ours, more and more cases."""
+"""Plackett-Luce: tied blocks by size, both samplers over a data set, NumPyro's and ours, more and more cases."""
 
 import time
 

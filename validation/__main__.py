@@ -1,4 +1,4 @@
-"""Run the checks, write the report, and say by the exit status whether all is well."""
+"""Run the checks, write the report, and exit with status 1 if one of them fails."""
 
 import argparse
 import os
@@ -25,13 +25,15 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; returns the exit status: 0 if all is well, 1 if not."""
+    """Run the chosen checks; returns the exit status: 0 if all pass, 1 if not."""
     parser = argparse.ArgumentParser(prog="python -m validation", description=(__doc__ or "").strip())
     parser.add_argument("--only", choices=sorted(CHECKS), help="one of the checks")
     parser.add_argument("--what", default="", metavar="TEXT", help="conditions of calibration that contain this text")
-    parser.add_argument("--seed", type=int, default=0, help="of all random numbers (0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
     parser.add_argument("--quick", action="store_true", help="fewer cases and draws")
-    parser.add_argument("--out", type=Path, default=Path("results/validation"), metavar="FOLDER", help="for the report")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results/validation"), metavar="FOLDER", help="folder of the report"
+    )
     names = "; ".join(f"{name}: {chosen.what}" for name, chosen in BREAKS.items())
     parser.add_argument("--break", choices=sorted(BREAKS), dest="broken", help=f"break this first ({names})")
     given = parser.parse_args(arguments)

@@ -22,7 +22,7 @@ So each reading of reliability and each treatment of unranked classes has its pa
   between them but never that one, for an annotator who did would have named a class. Its prior shape is :math:`\alpha`
   if lumped and :math:`m \alpha` if exact;
 * ``exact`` by ``power`` has a stronger form, which is used: all K classes are there, each of shape :math:`\alpha`,
-  annotators name whichever they like, and what nobody named adds up to the remainder. That the shape
+  annotators name any of them, and the unnamed classes add up to the remainder. That the shape
   :math:`m \alpha` is right is then part of what is tested.
 
 The likelihood is written out here in double precision, apart from the package's.
@@ -140,7 +140,7 @@ def draw_pairs(
     keep
         Any other condition on the annotations.
     """
-    # Whoever has fewest rankings to choose from comes first, and leaves fewer proposals to the others.
+    # The annotator with the fewest possible rankings comes first, and leaves fewer proposals to the others.
     choices = {sizes: outcomes(sizes, layout.n_classes) for sizes in layout.sizes}
     order = sorted(range(len(layout.sizes)), key=lambda r: (max(layout.sizes[r]), len(choices[layout.sizes[r]])))
     found: list[np.ndarray] = []

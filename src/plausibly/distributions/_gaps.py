@@ -10,13 +10,13 @@ down,
 .. math:: x_k = \tfrac{1}{\gamma} \log \sum_{l \text{ below } k} e^{\gamma x_l} + g_k,
 
 so that :math:`\gamma g_k` are the log odds of drawing :math:`k` first from among them, and the cliff is at
-:math:`g_k = 0`. Classes that nobody tells apart are in one *group*, none of them below another. The sum over a group
-and what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so all
+:math:`g_k = 0`. Classes that no annotator tells apart are in one *group*, none of them below another. The sum over a
+group and what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so all
 levels are sums of the logarithms of such factors. Near the cliff, the gap is stretched,
 
 .. math:: g(v) = \mathrm{softplus}(v - \log\gamma) - \mathrm{softplus}(-v - \log\gamma),
 
-a unit of :math:`v` being about :math:`2 / \gamma` of the gap there and a whole one far away. Where nobody prefers a
+a unit of :math:`v` being about :math:`2 / \gamma` of the gap there and a whole one far away. Where no one prefers a
 class further down, nothing but the cliff's depth is on the other side, and units remain :math:`1 / \gamma`:
 :math:`g(v) = \mathrm{softplus}(v - \log\gamma) - \mathrm{softplus}(-v) / \gamma`.
 """
@@ -102,7 +102,7 @@ class StretchedGaps(constraints.Constraint):
     Parameters
     ----------
     order
-        Of the classes.
+        Order of the classes.
     sharpness
         The reliability that the gaps are stretched for; below 1, as for 1.
     """

@@ -56,7 +56,7 @@ _FEW = 16  # classes: room for as many blocks costs less than programs for diffe
 
 
 def _drawn(value: Integer[np.ndarray, "*shape class"]) -> tuple[int, int]:
-    """Of any ranking, last blocks apart: the most blocks, and the size of the largest; at least 1."""
+    """Most blocks of any ranking, and size of the largest block, both without last blocks and at least 1."""
     value = np.sort(value.reshape(-1, value.shape[-1]))
     begins = np.concatenate([np.ones((len(value), 1), bool), value[:, 1:] != value[:, :-1]], axis=1)
     start = np.flatnonzero(begins)
@@ -222,7 +222,7 @@ class PartialPlackettLuce(Distribution):
         x = self.log_weights
 
         def of_draws(draws: Float[Array, "... annotation draw"]) -> Float[Array, "... #draw class"]:
-            """The weights of whoever makes a draw."""
+            """The weights of the annotator who makes a draw."""
             return x if x.shape[-2] == 1 else (draws[..., None] * x[..., None, :]).sum(-3)
 
         total = jnp.where(value.singles > 0, value.singles * x, 0).sum(-1)

@@ -30,7 +30,7 @@ def maximum_likelihood(
     """Iterate a model's update of the plausibilities to its fixed point, all cases at once.
 
     Where annotators agree, the most probable plausibilities lie on the boundary, to which plain updates come no closer
-    than one over their number. So two updates at a time are extrapolated (SQUAREM), and taken back where that led
+    than one over their number. So two updates at a time are extrapolated (SQUAREM), and undone where that led
     further from the fixed point.
 
     Parameters
@@ -40,10 +40,10 @@ def maximum_likelihood(
     update
         One iteration for one case.
     keys
-        One key per case; unused, but the engines are called alike.
+        One key per case; unused, since all engines are called alike.
     tolerance, max_iterations
-        Stop when an update moves no plausibility of any case beside by more than this share of it, those below a
-        millionth apart, or after so many extrapolations.
+        Iteration stops when an update changes no plausibility above a millionth by more than this share, in any case
+        that is computed together, or after this many extrapolations.
     progress
         Where to report.
 

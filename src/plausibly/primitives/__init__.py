@@ -1,7 +1,7 @@
 r"""JAX primitives of the package: so far one, the probability of a tied block.
 
 A tied block :math:`b` of a partial ranking says that its classes were all drawn before anything else that was left, in
-an order nobody knows. Under Plackett-Luce with weights :math:`\lambda` and :math:`\bar Z` the total weight of what was
+an unknown order. Under Plackett-Luce with weights :math:`\lambda` and :math:`\bar Z` the total weight of what was
 left besides,
 
 .. math:: p(b \mid \lambda) = \Big(\prod_{k \in b} \lambda_k\Big) R(b), \qquad R(\emptyset) = 1, \qquad

@@ -1,8 +1,8 @@
 """The primitive itself: what JAX needs to evaluate, differentiate, batch and compile the probability of a block.
 
 Three primitives, so that differentiating never differentiates the arithmetic: ``block`` returns the log probability,
-its JVP is an inner product with the gradient that ``block_gradient`` returns beside the value, and the JVP of that one
-is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a parameter,
+its JVP is an inner product with the gradient that ``block_gradient`` returns together with the value, and the JVP of
+that one is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a parameter,
 so that batching keeps every array where it lies in memory. Which arithmetic it is, the size of the block decides when
 they are compiled.
 """
@@ -164,7 +164,7 @@ def block_log_prob(
         Log weights of the block's classes, the block on the last axis; any scale, as long as ``log_rest`` has the
         same. :math:`-\infty` is a class of weight zero.
     log_rest
-        Log of the total weight of what else was left. :math:`-\infty` where nothing was: the probability is then one.
+        Log of the total weight of what else was left; :math:`-\infty` where nothing was, then the probability is 1.
     mask
         Which entries of the last axis belong to the block; all of them by default. Masked entries do not count.
 

@@ -34,7 +34,7 @@ def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *ba
     [0.667, 0.333]
     """
     passes = forward(r)
-    # The recursion builds a set up by adding whoever comes first in it.
+    # The recursion builds a set up by adding the member that comes first in it.
     tables = [jnp.stack([_stack(rows) for rows in p]) if isinstance(p, list) else p for _, p, _ in passes.layers]
     return tuple(tables[:0:-1])
 

@@ -28,8 +28,8 @@ def nested_cases(annotations: Annotations) -> Bool[np.ndarray, " case"]:
 
     Examples
     --------
-    >>> agreeing, quarrelling = [[["a"], ["b"]], [["a"], ["c"]]], [[["a"], ["b"]], [["b"], ["a"]]]
-    >>> nested_cases(Annotations.from_rankings([agreeing, quarrelling])).tolist()
+    >>> agreeing, disputed = [[["a"], ["b"]], [["a"], ["c"]]], [[["a"], ["b"]], [["b"], ["a"]]]
+    >>> nested_cases(Annotations.from_rankings([agreeing, disputed])).tolist()
     [True, False]
     """
     length = np.diff(annotations.annotation_start)

@@ -35,7 +35,7 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
     Parameters
     ----------
     scores
-        Of any number of cases.
+        Scores of any number of cases.
 
     References
     ----------
@@ -109,9 +109,9 @@ def draw_scores(
     Parameters
     ----------
     posterior
-        Of every case.
+        Posterior of every case.
     threshold
-        Where the classes part.
+        Score that divides the classes.
     keys
         One key per case.
     chains, draws

@@ -1,7 +1,7 @@
 """Random numbers of many lanes at once: counters through Threefry, uniform and gamma variables without loops.
 
-Every number is a function of its lane's key, a clock and an index, so what a lane gets does not depend on the lanes
-beside it.
+Every number is a function of its lane's key, a clock and an index, so the numbers of a lane do not depend on other
+lanes.
 """
 
 import jax

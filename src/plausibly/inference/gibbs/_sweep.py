@@ -3,7 +3,7 @@ r"""The Gibbs sampler of Plackett-Luce, with every annotation counting a whole n
 A class that is drawn alone from a set :math:`s` of weight :math:`\Lambda_s` contributes a denominator, and
 :math:`\Lambda^{-m} \propto \int T^{m-1} e^{-T \Lambda} dT`: given the times :math:`T_s \sim \mathrm{Gamma}(m_s,
 \Lambda_s)`, one for all :math:`m_s` draws from a set, the weights are independent gamma variables (Caron & Doucet
-2012). Of a tied block the arrival times of its members are drawn (:mod:`plausibly.inference.gibbs._tied_blocks`),
+2012). For a tied block, the arrival times of its members are drawn (:mod:`plausibly.inference.gibbs._tied_blocks`),
 once for each of its repetitions, and do the same service.
 
 Three things are ours, or less usual:
@@ -19,7 +19,7 @@ Three things are ours, or less usual:
   .. math:: c \sim \mathrm{Gamma}\Big(\sum_{k \in A} (\alpha_k + n_k) - \sum_{s \subseteq A} m_s,\;
      \sum_{k \in A} \lambda_k \sum_{s \ni k,\, s \not\subseteq A} T_s\Big).
 
-  Of a tied block, :math:`A` is what was left after the first arrival in the first of its repetitions; the orbit leaves
+  For a tied block, :math:`A` is what was left after the first arrival in the first of its repetitions; the orbit leaves
   orders unchanged. Each sweep ends with :data:`MOVES` of a case's orbits, in turn. On the dermatology cases of the
   benchmark this makes the worst effective sample sizes four to seven times as large.
 * Gamma variables are proposed once; where none comes out, the old value stays
@@ -103,7 +103,7 @@ def tally(case: Case, reliability: Float[Array, "*#case"]) -> Tallies:
     for group in rankings.ties:
         members = group.members.astype(jnp.float32)
         rest = (group.rest & real).astype(jnp.float32)
-        # So is a block with nothing beside it.
+        # So is a block outside of which nothing is left.
         repeats = jnp.where(rest.any(1), (times[:, None] * group.draws).sum(0), 0)
         used = (repeats > 0)[:, None]
         named += (repeats[:, None] * members.sum(1)).sum(0)

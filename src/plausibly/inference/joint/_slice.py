@@ -29,9 +29,9 @@ def slice_move(
     key
         Random key.
     width
-        Of the first interval.
+        Width of the first interval.
     log_density
-        Of a move in every lane; a lane's value depends on its own move alone, unless all move together.
+        Log density of a move in every lane; it depends on the lane's own move alone, unless all move together.
     together
         Whether all lanes make the same move; the density is then the same in all.
 

@@ -1,4 +1,4 @@
-"""In what order the annotators of a case prefer its slots: the gaps that NUTS moves in under sharp preferences."""
+"""The order in which annotators prefer the slots of a case, for the gaps that NUTS moves in under sharp preferences."""
 
 from dataclasses import replace
 
@@ -37,14 +37,14 @@ def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "ca
     order = np.argsort(-share, axis=1, kind="stable")
     at = np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]
     wins, compared, real = wins[at], compared[at] > 0, real[np.arange(n)[:, None], order]
-    # From the bottom up, a place joins the group next to it unless it was compared to one of its members. Slots that
-    # annotators quarrel about do not: a third one may hold them close together, though nobody compared them.
-    quarrel = ((wins > 0) & (wins.transpose(0, 2, 1) > 0)).any(2)
+    # From the bottom up, a place joins the group next to it unless it was compared to one of its members. Slots about
+    # which annotators disagree do not: a third slot may hold them close together though they were never compared.
+    disputed = ((wins > 0) & (wins.transpose(0, 2, 1) > 0)).any(2)
     first = np.broadcast_to(np.arange(width), (n, width)).copy()
     for place in range(width - 3, -1, -1):
         group = first == first[:, place + 1, None]
         joins = real[:, place] & real[:, place + 1] & ~(compared[:, place] & group).any(1)
-        joins &= ~quarrel[:, place] & ~quarrel[:, place + 1]
+        joins &= ~disputed[:, place] & ~disputed[:, place + 1]
         first[:, place] = np.where(joins, first[:, place + 1], place)
     group = (first[:, None, :] == np.arange(width)[:, None]) & real[:, None, :]
     below = (first[:, None, :] > first[:, :, None]) & real[:, :, None] & real[:, None, :]
@@ -61,7 +61,7 @@ def _order(wins: Float[np.ndarray, "case slot slot"], real: Bool[np.ndarray, "ca
 
 
 def with_order(bucket: Bucket, annotations: Annotations, slots: Slots) -> Bucket:
-    """Tell the program of each case in what order its slots are preferred; cases of very many slots are left alone."""
+    """Add to each case the order in which its slots are preferred; cases of very many slots are left as they are."""
     if bucket.shape.slots > MOST:
         return bucket
     order = _order(_wins(bucket, annotations, slots), bucket.slots >= 0)

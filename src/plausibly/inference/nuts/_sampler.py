@@ -8,7 +8,7 @@ adaptation.
 Cases lie side by side, each in a *seat* with one lane per chain. Chains of a case wait for each other at the end of a
 phase, but no case waits for another: after every :data:`BATCH` leapfrog steps, whose random numbers are made at once,
 those that have completed a phase enter the next, and those that have completed all may be replaced. What happens to a
-case depends on its key and its data alone, never on the cases beside it.
+case depends on its key and its data alone, never on the other cases.
 """
 
 from collections.abc import Callable
