@@ -11,8 +11,8 @@ down,
 
 so that :math:`\gamma g_k` are the log odds of drawing :math:`k` first from among them, and the cliff is at
 :math:`g_k = 0`. Classes that no annotator tells apart are in one *group*, none of them below another. The sum over a
-group and what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so all
-levels are sums of the logarithms of such factors. Near the cliff, the gap is stretched,
+group and what is below it exceeds the sum over what is below it by a factor of :math:`1 + \sum_k e^{\gamma g_k}`, so
+all levels are sums of the logarithms of such factors. Near the cliff, the gap is stretched,
 
 .. math:: g(v) = \mathrm{softplus}(v - \log\gamma) - \mathrm{softplus}(-v - \log\gamma),
 

@@ -2,9 +2,9 @@
 
 Three primitives, so that differentiating never differentiates the arithmetic: ``block`` returns the log probability,
 its JVP is an inner product with the gradient that ``block_gradient`` returns together with the value, and the JVP of
-that one is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a parameter,
-so that batching keeps every array where it lies in memory. Which arithmetic it is, the size of the block decides when
-they are compiled.
+that one is the Hessian-vector product ``block_curvature``, its own transpose. They carry the axis of the block as a
+parameter, so that batching keeps every array where it lies in memory. The size of the block decides on the arithmetic
+when they are compiled.
 """
 
 from functools import partial
