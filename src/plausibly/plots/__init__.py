@@ -1,7 +1,15 @@
 """Figures of posteriors and results, one per module.
 
-Every function draws into the axes given (``ax=``) or into a new figure, and returns the axes. Colours are safe for
-colour-blind readers, and lines and rows are labelled directly.
+Every function draws into the axes given (``ax=``) or into a new figure, and returns the axes; those that draw several
+panels return their figure. A case, class, metric, model or diagnostic that the data do not have raises
+:class:`plausibly.ArgumentError` or :class:`plausibly.AnnotationError`, whose message lists what there is. Colours are
+safe for colour-blind readers, and lines and rows are labelled directly.
+
+>>> import xarray as xr
+>>> results = xr.Dataset({"annotation_certainty_1": ("case", [1.0, 0.4, 0.7])})
+>>> axes = pb.plots.certainty_curve(results)
+>>> axes.lines[0].get_ydata().tolist(), pb.plots.certainty_histogram(results, ax=axes) is axes
+([0.4, 0.4, 0.7, 1.0], True)
 
 ================================  ==============================================================
 :func:`certainty_curve`           certainty of the annotations over sorted cases
@@ -25,12 +33,14 @@ colour-blind readers, and lines and rows are labelled directly.
 :func:`annotator_reliabilities`   inferred reliabilities, with intervals
 :func:`nomogram`                  measured accuracy, reliability of labels, actual accuracy
 :func:`agreement_histogram`       distances between annotators, observed and expected by chance
+:func:`agreement_histograms`      the same for several distances
 :func:`agreement_heatmap`         measures of agreement by several distances
 :func:`annotator_heatmap`         mean distances between annotators
 :func:`model_comparison`          how well aggregation models predict left-out annotations
 :func:`predictive_checks`         statistics of the annotations among those of replicates
 :func:`replicate_histogram`       the same for one statistic
 :func:`prior_sensitivity`         a metric under other priors and conventions
+:func:`prior_sensitivities`       the same for several metrics and all models
 ================================  ==============================================================
 """
 

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from plausibly.plots._style import COLOURS, GREY, new_axes, new_figure, plain
+from plausibly.plots._style import COLOURS, GREY, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 
@@ -15,25 +15,14 @@ _FEW = 12  # values of a distance up to which each has a bar
 def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the distances of labels on one case over those of labels on different cases.
 
+    Bars are shares of the pairs. The less the two overlap, the better the distance tells agreement from chance.
+
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.agreement`.
     bins
         Number of bins of equal width. A distance that takes at most twelve values has a bar for each instead.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Shares of the pairs. The less the two overlap, the better the distance tells agreement from chance.
-
-    Examples
-    --------
-    >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}})
-    >>> [round(float(bar.get_height()), 2) for bar in agreement_histogram(found).patches]
-    [1.0, 1.0]
     """
     ax = new_axes(ax)
     both = {"same case": result.observed, "different cases": result.expected}
@@ -66,7 +55,7 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
 
 
 def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Figure:
-    """Draw :func:`agreement_histogram` for several distances side by side.
+    """Draw :func:`agreement_histogram` for several distances side by side, a panel each.
 
     Parameters
     ----------
@@ -74,51 +63,23 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
         Results by name, in order.
     columns
         Number of panels in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel to a distance.
-
-    Examples
-    --------
-    >>> labels = {"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}}
-    >>> choice = pb.agreement.choose_distance(labels, ["nominal", "interval"])
-    >>> len(agreement_histograms(choice.results).axes)
-    2
     """
-    columns = min(columns, len(results))
-    rows = -(-len(results) // columns)
-    figure, axes = new_figure(5.4 * columns, 3.6 * rows, rows, columns)
-    for ax, (name, result) in zip(axes.flat, results.items(), strict=False):
+    figure, axes = panels(len(results), columns, 5.4, 3.6)
+    for ax, (name, result) in zip(axes, results.items(), strict=True):
         agreement_histogram(result, ax=ax)
         ax.set_title(f"{plain(name)}\n", loc="left", fontweight="bold")
-    for ax in axes.flat[len(results) :]:
-        ax.remove()
     return figure
 
 
 def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     """Draw measures of agreement by several distances as a heat map.
 
+    Each distance has a row with its KS superiority, KS statistic, sigma and alpha.
+
     Parameters
     ----------
     results
         Results of :func:`plausibly.agreement.agreement` by name, in order.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per distance, with KS superiority, KS statistic, sigma and alpha.
-
-    Examples
-    --------
-    >>> labels = {"p": {"ann": 1, "bob": 1}, "q": {"ann": 2, "bob": 2}}
-    >>> choice = pb.agreement.choose_distance(labels, ["nominal"])
-    >>> [text.get_text() for text in agreement_heatmap(choice.results).texts]
-    ['0.80', '1.00', '1.00', '1.00']
     """
     rows = list(results.values())
     cells = np.array([[one.ks.superiority, one.ks.statistic, one.sigma, one.alpha] for one in rows])
@@ -130,26 +91,15 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
 def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the mean distance between every two annotators as a heat map.
 
+    Annotators are ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
+    annotators who share no case. Colours run from the least to the greatest distance shown.
+
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.agreement`.
     most
         Greatest number of annotators to draw; those with the most labels are chosen.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Annotators ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
-        annotators who share no case. Colours run from the least to the greatest distance shown.
-
-    Examples
-    --------
-    >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 2}})
-    >>> [tick.get_text() for tick in annotator_heatmap(found).get_yticklabels()]
-    ['ann', 'bob', 'eve']
     """
     table = result.annotators()
     chosen = table.sort_values("labels", ascending=False, kind="stable").head(most)

@@ -13,6 +13,9 @@ def annotator_reliabilities(
 ) -> Axes:
     """Draw the reliabilities of annotators with their intervals, the most reliable on top.
 
+    The number of annotations is at the right. The more a reliability is shrunk towards the
+    others, the fainter it is. A band shows the interval of the data set's reliability.
+
     Parameters
     ----------
     posterior
@@ -21,26 +24,6 @@ def annotator_reliabilities(
         Probability of the intervals.
     most
         Greatest number of rows; if there are more annotators, those in the middle are left out.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per annotator, with the number of annotations at the right. The more a reliability is shrunk towards the
-        others, the fainter it is. A band shows the interval of the data set's reliability.
-
-    Raises
-    ------
-    ArgumentError
-        As :func:`plausibly.annotators.annotator_reliabilities` does.
-
-    Examples
-    --------
-    >>> annotations = pb.datasets.simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
-    >>> posterior = pb.infer_reliability(annotations, per="annotator", draws=4, chains=1, warmup=0, progress=False)
-    >>> len(annotator_reliabilities(posterior).get_yticklabels())
-    4
     """
     table = tabulate(posterior, ci_prob)
     left_out = max(len(table) - most, 0)

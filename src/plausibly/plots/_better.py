@@ -12,7 +12,7 @@ _MANY = 6
 
 
 def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the probability that the classifier of a row is better than that of a column.
+    """Draw the probability that the classifier of a row is better than that of a column; ties count half.
 
     Parameters
     ----------
@@ -20,25 +20,6 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
         Results of :func:`plausibly.evaluate`.
     metric
         Name of a metric by draw, such as ``"top3_accuracy"``.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A cell per pair, with its probability; ties count half.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such metric.
-
-    Examples
-    --------
-    >>> values = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
-    >>> accuracy = xr.DataArray(values, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
-    >>> [text.get_text() for text in better_matrix(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy").texts]
-    ['0.62', '0.38']
     """
     matrix = probabilities_better(results, metric)
     n = matrix.sizes["classifier"]

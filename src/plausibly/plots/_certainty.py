@@ -11,7 +11,7 @@ from plausibly.plots._style import COLOURS, grid, metric_name, new_axes, plain, 
 
 
 def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 1, *, ax: Axes | None = None) -> Axes:
-    """Draw the annotation certainty of all cases, sorted.
+    """Draw the annotation certainty of all cases, sorted, in steps; with the mean over cases.
 
     Parameters
     ----------
@@ -19,24 +19,6 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
         Results of :func:`plausibly.evaluate`, or several of them by label, such as the reliability, in order.
     size
         Number of classes in the set: 1, 2 or 3.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One curve per label, with a step per case and the mean over cases in its name.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no annotation certainty of this size.
-
-    Examples
-    --------
-    >>> results = xr.Dataset({"annotation_certainty_1": ("case", [1.0, 0.4, 0.7])})
-    >>> certainty_curve(results).lines[0].get_ydata().tolist()
-    [0.4, 0.4, 0.7, 1.0]
     """
     by_label = {"": results} if isinstance(results, xr.Dataset) else dict(results)
     name = f"annotation_certainty_{size}"
@@ -61,7 +43,7 @@ def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 
 def certainty_histogram(
     results: xr.Dataset, name: str = "annotation_certainty_1", *, bins: int = 20, ax: Axes | None = None
 ) -> Axes:
-    """Draw the number of cases by certainty.
+    """Draw the number of cases by certainty, and a line at the mean over cases.
 
     Parameters
     ----------
@@ -71,24 +53,6 @@ def certainty_histogram(
         Name of a variable by case between 0 and 1, such as ``"score_certainty"``.
     bins
         Number of bins, up to 1 and from 0, or from 1/2 if no value is below.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A bar per bin, and a line at the mean over cases.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such variable.
-
-    Examples
-    --------
-    >>> results = xr.Dataset({"score_certainty": ("case", [1.0, 0.5, 0.55])})
-    >>> [float(bar.get_height()) for bar in certainty_histogram(results, "score_certainty", bins=2).patches]
-    [2.0, 1.0]
     """
     if name not in results or results[name].dims != ("case",):
         known = [key for key, variable in results.data_vars.items() if variable.dims == ("case",)]

@@ -34,25 +34,6 @@ def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax:
         Name of a case; for models of labels, such as Rasch's, of a quantity, such as ``"ability of ann"``.
     class_name
         Class whose plausibility to show; by default the class of the case whose chains are worst.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A line per chain.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior has no such case, class or quantity.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
-    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=3, progress=False)
-    >>> len(trace(posterior, "0", "b").lines)
-    3
     """
     title, what, draws = _quantity(posterior, case, class_name)
     ax = new_axes(ax, height=2.5)
@@ -68,36 +49,17 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
     """Draw a rank plot: histograms of the ranks of each chain's draws among the draws of all chains.
 
     Histograms of chains that converged are flat. One that leans to a side lies elsewhere; one with a hump or a dip in
-    the middle is narrower or wider than the others.
+    the middle is narrower or wider than the others. Dotted lines show the height that equal chains have.
 
     Parameters
     ----------
     posterior, case, class_name
         Arguments of :func:`trace`.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A histogram per chain, one above the other, with a dotted line at the height that equal chains have.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior has no such case, class or quantity.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization, Bayesian
     Analysis 16, section 4.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
-    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=3, progress=False)
-    >>> [label.get_text() for label in rank(posterior, "0").get_yticklabels()]
-    ['chain 0', 'chain 1', 'chain 2']
     """
     title, _, draws = _quantity(posterior, case, class_name)
     chains, n = draws.shape
@@ -123,7 +85,7 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
 
 
 def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, most: int = 4) -> Figure:
-    """Draw :func:`trace` and :func:`rank` of the cases whose chains are worst.
+    """Draw :func:`trace` and :func:`rank` of the cases whose chains are worst, a row each.
 
     Parameters
     ----------
@@ -133,23 +95,6 @@ def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, mo
         Names of cases or quantities; by default the worst ones, the worst first.
     most
         Greatest number of cases, if they are not named.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A row per case: trace plot and rank plot.
-
-    Raises
-    ------
-    ArgumentError
-        If no cases are given and there are no chains, or the posterior has no such case.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]])
-    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", progress=False)
-    >>> len(worst_chains(posterior, ["0", "1"]).axes)
-    4
     """
     wanted = worst(diagnose(posterior), most) if cases is None else [str(case) for case in cases]
     if not wanted:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from plausibly.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT
 from plausibly.diagnostics._verdict import GREATER_IS_WORSE, STATISTICS, kind, names
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, GREY, grid, new_axes, new_figure, plain
+from plausibly.plots._style import COLOURS, GREY, grid, new_axes, panels, plain
 
 _SHOWN = ("r_hat", "ess_bulk", "ess_tail", "e_bfmi", "at_max_depth")
 _GOOD, _BAD = COLOURS[0], COLOURS[1]
@@ -19,32 +19,15 @@ _DOTS = 60  # more cases are a curve without dots
 def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None = None) -> Axes:
     """Draw a diagnostic of all cases, the worst first.
 
+    Cases that did not converge are marked and the worst named; a dotted line shows the required value. Cases without a
+    value are left out.
+
     Parameters
     ----------
     found
         Diagnostics from :func:`plausibly.diagnose`.
     statistic
         Diagnostic: ``"r_hat"``, ``"ess_bulk"``, ``"ess_tail"``, ``"n_diverging"``, ``"e_bfmi"`` or ``"at_max_depth"``.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Sorted cases, with those that did not converge marked and the worst named, and a dotted line at the required
-        value. Cases without a value are left out.
-
-    Raises
-    ------
-    ArgumentError
-        If these draws have no such diagnostic, as exact draws have none.
-
-    Examples
-    --------
-    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
-    >>> axes = convergence(xr.Dataset(columns, {"case": ["p", "q"]}))
-    >>> axes.lines[0].get_ydata().tolist()
-    [1.3, 1.0]
     """
     if statistic not in STATISTICS or statistic not in found:
         known = [name for name in STATISTICS if name in found]
@@ -83,7 +66,7 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
 
 
 def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
-    """Draw :func:`convergence` for every available diagnostic, side by side.
+    """Draw :func:`convergence` for every available diagnostic, a panel each.
 
     Parameters
     ----------
@@ -91,34 +74,13 @@ def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
         Diagnostics from :func:`plausibly.diagnose`.
     columns
         Number of panels in a row.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A panel per diagnostic.
-
-    Raises
-    ------
-    ArgumentError
-        If there are no diagnostics, as for exact draws.
-
-    Examples
-    --------
-    >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
-    >>> columns["ess_bulk"] = ("case", [900.0, 9.0])
-    >>> len(convergence_overview(xr.Dataset(columns, {"case": ["p", "q"]})).axes)
-    2
     """
     shown = shown_statistics(found)
     if not shown:
         raise ArgumentError("there are no chains to draw, as draws are exact or a point estimate: nothing converges.")
-    columns = min(columns, len(shown))
-    rows = -(-len(shown) // columns)
-    figure, axes = new_figure(3.6 * columns, 2.7 * rows, rows, columns)
-    for ax, statistic in zip(axes.flat, shown, strict=False):
+    figure, axes = panels(len(shown), columns, 3.6, 2.7)
+    for ax, statistic in zip(axes, shown, strict=True):
         convergence(found, statistic, ax=ax)
-    for ax in axes.flat[len(shown) :]:
-        ax.remove()
     return figure
 
 

@@ -24,6 +24,8 @@ def discrepancy_ratios(
 ) -> Axes:
     """Draw Δ of every model, and of every annotator taken out, with bootstrap intervals.
 
+    Right of 1 are those farther from the annotators than these are from each other.
+
     Parameters
     ----------
     result
@@ -32,21 +34,6 @@ def discrepancy_ratios(
         Confidence, bootstrap replicates and random seed of the intervals; a single group has none.
     annotators
         Whether to draw the annotators, too; those who cannot be judged are left out.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row for each; right of 1 are those farther from the annotators than these are from each other.
-
-    Examples
-    --------
-    >>> from plausibly.agreement import discrepancy_ratio
-    >>> labels = {str(i): {"ann": i % 2, "bob": i % 3 % 2, "cy": i % 2} for i in range(9)}
-    >>> ax = discrepancy_ratios(discrepancy_ratio(labels, {"A": {str(i): i % 2 for i in range(9)}}))
-    >>> [text.get_text() for text in ax.get_yticklabels()]
-    ['A', 'ann', 'cy', 'bob']
     """
     several = result.several_groups
     frames = [result.to_frame(ci_prob, replicates, seed, progress=False).assign(kind="model")]
@@ -89,14 +76,6 @@ def discrepancy_curves(
         Labels of the axes; `xlabel` is the name of the index by default.
     log
         Whether to use a logarithmic scale, on which ratios of ½ and 2 are equally far from 1.
-    ax
-        Axes to draw into.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"0.9": [1.5, 1.0], "1": [0.5, 0.6]}, index=pd.Index([0.05, 0.1], name="swap"))
-    >>> discrepancy_curves(table).get_xlabel()
-    'swap'
     """
     ax = new_axes(ax)
     if log:
@@ -123,27 +102,12 @@ def discrepancy_curves(
 
 
 def discrepancy_by_threshold(curve: ThresholdCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw Δ of a score against the threshold above which cases are called positive.
+    """Draw Δ of a score against the threshold above which cases are called positive; its best threshold is marked.
 
     Parameters
     ----------
     curve
         Result of :func:`plausibly.agreement.threshold_curve`.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The curve in steps, and its best threshold.
-
-    Examples
-    --------
-    >>> from plausibly.agreement import threshold_curve
-    >>> labels = {"p": {"a": 1, "b": 1}, "q": {"a": 0, "b": 1}, "r": {"a": 0, "b": 0}}
-    >>> ax = discrepancy_by_threshold(threshold_curve(labels, {"p": 0.9, "q": 0.3, "r": 0.1}))
-    >>> ax.lines[0].get_ydata().tolist()
-    [1.5, 0.5, 0.5, 1.5]
     """
     ax = new_axes(ax)
     finite = curve.thresholds[1:]

@@ -14,6 +14,8 @@ _MOST = 500  # bins from the least to the greatest value
 def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Axes | None = None) -> Axes:
     """Draw how a metric is distributed over the draws, one row per classifier.
 
+    The height of a bar is its share of the draws, relative to the highest bar; a diamond marks the point estimate.
+
     Parameters
     ----------
     results
@@ -23,25 +25,6 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     bins
         Approximate number of bins of the narrowest row; bins are equally wide in all rows. Metrics are counts over
         cases, so the width of a bin is a whole number of their steps: otherwise there would be spurious gaps.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Bars as high as the share of the draws, relative to the highest of the figure; a diamond at the point estimate.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such metric.
-
-    Examples
-    --------
-    >>> values = xr.DataArray([[0.2, 0.4, 0.4, 0.4]], dims=("classifier", "draw"), coords={"classifier": ["A"]})
-    >>> results = xr.Dataset({"top1_accuracy": values, "top1_accuracy_point": values[:, 0]})
-    >>> [round(float(bar.get_height()), 3) for bar in metric_histogram(results, "top1_accuracy").patches]
-    [0.267, 0.8]
     """
     values, points = metric_by_draw(results, metric).values, results[f"{metric}_point"].values
     edges = _edges(values, bins)

@@ -15,32 +15,14 @@ _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how far models fall short of the best in predicting left-out annotations.
 
+    Each model has a row, the best on top: its difference in elpd (expected log predictive density) from the best, ± 2
+    standard errors, hollow if that is no difference; at the right elpd and stacking weight. For a model that finds some
+    annotation impossible, that is written instead of the difference.
+
     Parameters
     ----------
     compared
         Comparison from :func:`plausibly.compare`.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per model, the best on top: the difference in elpd (expected log predictive density) from the best, ± 2
-        standard errors, hollow if that is no difference; at the right elpd and stacking weight. For a model that finds
-        some annotation impossible, that is written instead of the difference.
-
-    Raises
-    ------
-    ArgumentError
-        If ``compared`` is not a comparison.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
-    >>> found = pb.compare(annotations, {"dirichlet-categorical": (0.1, 1), "majority-vote": None}, progress=False)
-    >>> ax = model_comparison(found)
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['dirichlet-categorical@1', 'dirichlet-categorical@0.1', 'majority-vote']
     """
     table = getattr(compared, "table", None)
     if not isinstance(table, pd.DataFrame) or not set(table.columns) >= _COLUMNS:

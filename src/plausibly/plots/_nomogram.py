@@ -16,7 +16,8 @@ def nomogram(
     """Draw three scales such that a straight line across them joins values that belong together.
 
     The left scale is the measured accuracy of a model, the right one the accuracy of the labels and the weighted
-    reliability ϱ that gives it, the middle one the actual accuracy. Lay a ruler over any two to read the third.
+    reliability ϱ that gives it, the middle one the actual accuracy, on logarithmic scales since it is a product. Lay a
+    ruler over two to read the third.
 
     Parameters
     ----------
@@ -25,23 +26,10 @@ def nomogram(
         give the actual accuracy instead.
     annotators
         Number of annotators who decide a label by majority.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Logarithmic scales, since the actual accuracy is a product.
 
     References
     ----------
     Cabitza, Campagner et al. (2020), The elephant in the machine, Applied Sciences 10, 4014.
-
-    Examples
-    --------
-    >>> ax = nomogram(measured=0.98, reliability=0.85**2)
-    >>> 'actual 0.83' in [text.get_text() for text in ax.texts]
-    True
     """
     ax = new_axes(ax, 5.5, 6.5)
     for x, name in ((0, "measured\naccuracy"), (1, "actual\naccuracy"), (2, "accuracy\nof the labels")):

@@ -16,6 +16,8 @@ def plausibilities(
 ) -> Axes:
     """Draw the posterior of one case's plausibilities.
 
+    Each class has a row with a dot per draw, a bar at the mean of all draws and a diamond at the point estimate.
+
     Parameters
     ----------
     posterior
@@ -26,26 +28,6 @@ def plausibilities(
         Number of draws to show, at equal steps.
     classes
         Greatest number of rows: the classes with the greatest mean plausibility. All unnamed classes are one row.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per class with a dot per draw, a bar at the mean of all draws and a diamond at the point estimate.
-
-    Raises
-    ------
-    AnnotationError
-        If the posterior has no such case.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
-    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=1, progress=False)
-    >>> axes = plausibilities(posterior, "0")
-    >>> [label.get_text() for label in axes.get_yticklabels()]
-    ['b', 'a']
     """
     annotations, slots = annotations_of(posterior), slots_of(posterior)
     position = annotations.position(case)

@@ -17,32 +17,14 @@ _CHECKED = ("reproduced", "not reproduced")
 def predictive_checks(checks: PredictiveCheck | Mapping[str, PredictiveCheck], *, ax: Axes | None = None) -> Axes:
     """Draw where the observed statistics lie among those of replicates, for one model or several.
 
+    Each statistic that a model can reproduce has a row: the observed value in standard deviations of the replicates
+    from their mean, the replicates' 94 % interval as a band, and both values as text. An arrow at the edge means more
+    than six standard deviations.
+
     Parameters
     ----------
     checks
         Check from :func:`plausibly.predictive_check`, or several of them by label.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per statistic that a model can reproduce: the observed value in standard deviations of the replicates from
-        their mean, the replicates' 94 % interval as a band, and both values as text. An arrow at the edge means more
-        than six standard deviations.
-
-    Raises
-    ------
-    ArgumentError
-        If there is nothing to draw.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_counts([[4, 1, 0], [0, 5, 0], [1, 1, 3]])
-    >>> posterior = pb.aggregate(annotations, "majority-vote", progress=False)
-    >>> ax = predictive_checks(pb.predictive_check(posterior, progress=False))
-    >>> [label.get_text() for label in ax.get_yticklabels()][0]
-    "overlap of two annotators' first blocks"
     """
     named = dict(checks) if isinstance(checks, Mapping) else {checks.model: checks}
     tables = {name: _checked(check) for name, check in named.items()}
@@ -100,13 +82,6 @@ def replicate_histogram(check: PredictiveCheck, statistic: str, *, ax: Axes | No
         Check from :func:`plausibly.predictive_check`.
     statistic
         Name of a statistic that the model can reproduce, such as ``"first_agreement"``.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such statistic, or the model has no replicates of it.
     """
     table = _checked(check)
     if statistic not in table.index:

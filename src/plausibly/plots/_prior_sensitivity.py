@@ -15,6 +15,9 @@ from plausibly.plots._style import GREY, colour, grid, marker, metric_name, name
 def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a metric under every choice, changed one at a time.
 
+    Each choice has a row, the baseline on top, with a mark per classifier and the 94 % interval over draws. Dotted
+    lines continue the baselines.
+
     Parameters
     ----------
     result
@@ -23,19 +26,6 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
         Name of a metric, such as ``"top1_accuracy"`` or ``"annotation_certainty_1"``.
     model
         Model with its reliability; not needed if there is only one.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per choice, the baseline on top, with a mark per classifier and the 94 % interval over draws; dotted lines
-        continue the baselines.
-
-    Raises
-    ------
-    ArgumentError
-        If the result has no such metric or model.
     """
     check_metric(result, metric)
     model = only(list(dict.fromkeys(result.table["model"])), model)
@@ -74,11 +64,6 @@ def prior_sensitivities(result: Sensitivity, metrics: Sequence[str] | None = Non
     metrics
         Names of metrics; by default the accuracies of the first choice and of the longest list, and the annotation
         certainty, if available.
-
-    Raises
-    ------
-    ArgumentError
-        If the result lacks a metric.
     """
     if metrics is None:
         accuracies = [name for name in result.metrics if name.startswith("top") and name.endswith("_accuracy")]

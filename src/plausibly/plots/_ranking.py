@@ -15,6 +15,9 @@ _BAND = "#FBEBD3"
 def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the place of every classifier against the reliability of one model, and where places change.
 
+    Lines connect the places by the mean over draws, the best on top, and end at the place at the point estimate. The
+    area of a marker is the probability of that place. Steps at which the ranking changes are shaded.
+
     Parameters
     ----------
     swept
@@ -23,28 +26,6 @@ def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, 
         Name of a metric, such as ``"top3_accuracy"``.
     model
         Name of a model; not needed if there is only one.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A line per classifier through its places by the mean over draws, the best on top, and at the right its place at
-        the point estimate. The area of a marker is the probability of that place. Steps at which the ranking changes
-        are shaded.
-
-    Raises
-    ------
-    ArgumentError
-        If the sweep has no such metric or model, or no classifier.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["a"]], [["a"]]]])
-    >>> scores = {"A": [[0.9, 0.1], [0.8, 0.2]], "B": [[0.2, 0.8], [0.6, 0.4]]}
-    >>> swept = pb.sweep(annotations, scores, {"prirn": (10, 100)}, k=1, progress=False)
-    >>> ranking_by_reliability(swept, "top1_accuracy").get_title()
-    'prirn, top-1 accuracy'
     """
     model = only(list(swept.models), model)
     if not swept.classifiers:

@@ -26,6 +26,9 @@ def metric_by_reliability(
 ) -> Axes:
     """Draw a metric of every classifier against the reliability of one model.
 
+    Lines are means over draws, bands 94 % intervals. At the right, where reliability would be infinite, is the value at
+    the point estimate.
+
     Parameters
     ----------
     metrics
@@ -34,26 +37,6 @@ def metric_by_reliability(
         Name of a metric, such as ``"top3_accuracy"``.
     model
         Name of a model; not needed if there is only one.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        For each classifier the mean over draws, a band for the 94 % interval, and at the right, where reliability would
-        be infinite, the value at the point estimate.
-
-    Raises
-    ------
-    ArgumentError
-        If the table has no such metric or model.
-
-    Examples
-    --------
-    >>> row = {"classifier": "A", "model": "prirn", "metric": "top1_accuracy", "lower": 0.5, "upper": 0.7, "point": 0.8}
-    >>> table = pd.DataFrame([row | {"reliability": 10.0, "mean": 0.6}, row | {"reliability": 30.0, "mean": 0.65}])
-    >>> metric_by_reliability(table, "top1_accuracy").lines[0].get_ydata().tolist()
-    [0.6, 0.65]
     """
     model = only(list(dict.fromkeys(metrics["model"])), model)
     rows = metrics[(metrics["model"] == model) & (metrics["metric"] == metric)].sort_values("reliability")

@@ -16,6 +16,10 @@ _TAIL = 0.004
 def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the posterior predictive density of a case's scores, split at the threshold.
 
+    The thick line is the mean density over draws, with the probabilities of a score up to the threshold and above; thin
+    lines are single draws. Each score is a dot, equal ones stacked. Draws of means and variances are needed, as
+    ``engine="exact"`` gives them.
+
     Parameters
     ----------
     posterior
@@ -24,30 +28,6 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
         Name or position of the case.
     draws
         Number of draws to show as thin lines, at equal steps.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The mean density over draws, with the probabilities of a score up to the threshold and above; single draws; a
-        dot per score, equal ones stacked.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior is not of scores, or has no draws of means and variances.
-    AnnotationError
-        If the posterior has no such case.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = {"case": ["p", "p", "p"], "annotator": ["ann", "bob", "cyd"], "score": [-1.0, 0.0, 2.0]}
-    >>> scores = pb.Annotations.from_scores(pd.DataFrame(table))
-    >>> posterior = pb.aggregate(scores, "normal-scores", threshold=0, prior=(0, 1, 2, 1), progress=False)
-    >>> score_density(posterior, "p").get_xlabel()
-    'score'
     """
     scores = scores_of(posterior)
     if "mean" not in posterior["posterior"]:

@@ -42,25 +42,6 @@ def simplex(
         Number of draws to show, at equal steps.
     seed
         Random seed for splitting the remainder, see :func:`plausibly.dense`.
-    ax
-        Axes to draw into; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A cloud per case.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not three classes, no case is named, the posterior lacks one, or the truth does not fit.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["c", "c", "c"]])
-    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=1, progress=False)
-    >>> [text.get_text() for text in simplex(posterior, ["0", "1"]).texts]
-    ['a', 'b', 'c']
     """
     annotations = annotations_of(posterior)
     if annotations.n_classes != 3:

@@ -32,6 +32,16 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
     return pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False, **options)
 
 
+def panels(n: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Make a figure of equal panels, `columns` in a row."""
+    columns = min(columns, n)
+    rows = -(-n // columns)
+    figure, axes = new_figure(width * columns, height * rows, rows, columns)
+    for ax in axes.flat[n:]:
+        ax.remove()
+    return figure, list(axes.flat[:n])
+
+
 def grid(ax: Axes, axis: Literal["x", "y"]) -> None:
     """Draw a faint grid behind everything else."""
     ax.grid(axis=axis, color="0.92")
@@ -74,13 +84,7 @@ def name_end(ax: Axes, name: str, at: tuple[float, float], offset: tuple[float, 
 
 
 def only(models: Sequence[str], model: str | None) -> str:
-    """Return the model asked for, or the only one.
-
-    Raises
-    ------
-    ArgumentError
-        If there are several models and none was chosen, or there is no such model.
-    """
+    """Return the model asked for, or the only one; refuse one that is not there."""
     if model is None and len(models) > 1:
         raise ArgumentError(f"there are {len(models)} models, but none was chosen: choose from {', '.join(models)}.")
     if model is not None and model not in models:
@@ -111,13 +115,7 @@ def marker(position: int) -> str:
 
 
 def shades(n: int) -> list[tuple[float, float, float, float]]:
-    """Colours of an ordered quantity, from light to dark.
-
-    Examples
-    --------
-    >>> len(shades(3))
-    3
-    """
+    """Colours of an ordered quantity, from light to dark."""
     colours = matplotlib.colormaps["viridis_r"]
     return [colours(x) for x in np.linspace(0.25 if n > 1 else 0.6, 0.95, n)]
 

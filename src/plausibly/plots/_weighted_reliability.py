@@ -13,24 +13,12 @@ from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, pla
 def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) -> Axes:
     """Draw concordance and weighted reliability over cases, from least to most, each sorted by itself.
 
+    Between the two curves lies agreement that is probably wrong.
+
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.weighted_reliability`.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Two curves; what lies between them is agreement that is probably wrong.
-
-    Examples
-    --------
-    >>> from plausibly.agreement import weighted_reliability
-    >>> result = weighted_reliability({"p": {"a": 1, "b": 1}, "q": {"a": 1, "b": 0}}, competence=0.8)
-    >>> [line.get_ydata().round(3).tolist() for line in reliability_by_case(result).lines]
-    [[0.0, 1.0], [0.0, 0.941]]
     """
     ax = new_axes(ax)
     table = result.by_case()
@@ -48,24 +36,14 @@ def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) 
 def annotator_abilities(result: WeightedReliability, ci_prob: float = CI_PROB, *, ax: Axes | None = None) -> Axes:
     """Draw the abilities of annotators under the Rasch model, with their posterior intervals.
 
+    The ablest is on top. The upper axis is the probability of being right about a case of average difficulty.
+
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.weighted_reliability` with ``competence="rasch"``.
     ci_prob
         Probability of the intervals.
-    ax
-        Axes to draw into.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row for each, the ablest on top; above, the probability of being right about a case of average difficulty.
-
-    Raises
-    ------
-    ArgumentError
-        If competence is not a Rasch model.
     """
     if result.posterior is None:
         raise ArgumentError(
