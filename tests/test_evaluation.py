@@ -1,5 +1,7 @@
 """Evaluation from ranked lists against the metrics on dense arrays."""
 
+import importlib
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -9,7 +11,8 @@ import xarray as xr
 from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
-from plausibly.evaluation import _ranges, _sums, evaluate, summary
+from plausibly.evaluation import _ranges, _sums, comparison, evaluate, summary
+from plausibly.plots._style import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of
 
 FUNCTIONS = {
@@ -381,6 +384,27 @@ def test_draws_know_their_chain_and_metrics_which_way_is_better(full, scores):
     assert results["top2_coverage"].attrs["better"] == "greater"
     row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
     assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
+
+
+def test_a_metric_is_one_file_and_one_line(full, scores, monkeypatch, tmp_path):
+    (tmp_path / "_missed.py").write_text("""
+from plausibly.metrics._list_metric import list_metric, shared
+
+@list_metric(scale=lambda k: k, better="smaller", words="missed share")
+def missed(predicted, plausible):
+    return len(predicted) - shared(predicted, plausible)
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(metrics.METRICS, "missed", None)  # taken away after the test
+    missed = importlib.import_module("_missed").missed  # the line
+    results = evaluate(full, scores, k=2)
+    np.testing.assert_allclose(missed(scores["A"], dense(full), 2).mean(axis=1), results["top2_missed"][0], atol=1e-6)
+    np.testing.assert_allclose(results["top2_missed"], 1 - results["top2_overlap"], atol=1e-9)
+    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_missed")]
+    assert row["best"] == float(results["top2_missed"][0].min()) < row["worst"]
+    by_overlap, by_missed = (comparison.rankings(results, f"top2_{name}") for name in ("overlap", "missed"))
+    pd.testing.assert_frame_equal(by_missed, by_overlap)
+    assert metric_name("top2_missed") == "top-2 missed share"
 
 
 def test_lists_have_a_length(full, scores):

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausibly.metrics import ranked_classes
-from plausibly.metrics._counts import count
+from plausibly.metrics import METRICS, ranked_classes
 from plausibly.metrics._frequent_sets import mode_share
 from plausibly.metrics._lists import set_certainty
 
@@ -47,8 +46,17 @@ def test_counts_of_shared_classes_are_those_of_sets(predicted, plausible, depth)
     a, b = predicted[:depth], plausible[:depth]
     first, second = jnp.array(a), jnp.array(b)
     for j in range(1, depth + 1):
-        assert int(count("overlap", first, second, j)) == len(set(a[:j]) & set(b[:j]))
-        assert int(count("accuracy", first, second, j)) == (b[0] in a[:j])
+        assert int(METRICS["overlap"].count(first[:j], second[:j])) == len(set(a[:j]) & set(b[:j]))
+        assert int(METRICS["accuracy"].count(first[:j], second[:j])) == (b[0] in a[:j])
+
+
+def test_the_scale_is_the_greatest_count():
+    apart, same = jnp.arange(4), jnp.arange(4, 8)
+    for metric in METRICS.values():
+        if metric.count is not None:
+            other = apart if metric.better == "smaller" else same
+            for k in (1, 3, 4):
+                assert int(metric.count(same[:k], other[:k])) == metric.scale(k)
 
 
 @pytest.mark.parametrize("n_classes", [3, 419, 10_000, 70_000])

@@ -9,7 +9,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, print_table, say, write_table
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import METRICS, evaluate, risk_weights
+from plausibly.evaluation import evaluate, metric_names, risk_weights
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.posterior import opened
 
@@ -59,8 +59,7 @@ def compare(
     given = {"break_ties": break_ties.value, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
-        known = [f"top{length}_{name}" for length in lengths for name in METRICS]
-        if metric not in known:
+        if metric not in (known := metric_names(lengths)):
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
         results = evaluate(draws, named, k=lengths, weights=weights, **given, progress=not quiet)

@@ -10,9 +10,8 @@ from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
-from plausibly.evaluation._metrics import METRICS as METRICS
-from plausibly.evaluation._metrics import SMALLER as SMALLER
 from plausibly.evaluation._metrics import check_metrics as check_metrics
+from plausibly.evaluation._metrics import metric_names as metric_names
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary

@@ -16,11 +16,11 @@ from plausibly.annotators import annotator_agreement
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import Found, Measures, join, measure
-from plausibly.evaluation._metrics import SMALLER, check_metrics
+from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._ranges import CASES, Range, Ranges
 from plausibly.evaluation._sums import all_rows, metric_sums
 from plausibly.evaluation._weights import check_weights
-from plausibly.metrics import Metric
+from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
@@ -228,9 +228,9 @@ def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True)
     rows, variables = all_rows(asked.ks, asked.own), {}
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
-            less = metric in SMALLER if k else asked.own[name].better == "smaller"
+            better = (METRICS[metric] if k else asked.own[name]).better
             values = metric_sums(found.sums[group], rows, metric, k) / found.weight[group]
-            variables[name] = ("classifier", "draw"), values[:, :-1], {"better": "smaller" if less else "greater"}
+            variables[name] = ("classifier", "draw"), values[:, :-1], {"better": better}
             if by_case:
                 variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
             variables[f"{name}_point"] = ("classifier",), values[:, -1]

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._metrics import METRICS
+from plausibly.evaluation._metrics import metric_names
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import level_plausibility, risk_by_case
 from plausibly.evaluation._sums import Weights, all_rows, count_rows, metric_sums, sum_counts, sum_coverage, sum_own
@@ -43,9 +43,7 @@ class Measures:
     @property
     def names(self) -> dict[str, tuple[str, int]]:
         """Metrics and lengths by the names that they have in the results."""
-        return {f"top{k}_{metric}": (metric, k) for k in self.ks for metric in METRICS} | {
-            name: (name, 0) for name in self.own
-        }
+        return metric_names(self.ks, self.own)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,24 @@
 """The metrics by name, and which names are left for those of the user's own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.metrics import Metric
+from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._user import Function, as_metric, check_function
 
-METRICS = (
-    "accuracy",
-    "set_accuracy",
-    "overlap",
-    "average_overlap",
-    "coverage",
-    "kendall_tau",
-    "spearman_footrule",
-)
-SMALLER = ("kendall_tau", "spearman_footrule")  #: metrics of which less is better
 _COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
+
+
+def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[str, int]]:
+    """List metrics and lengths by their names in results; metrics of the user's own are last, with the length 0.
+
+    Examples
+    --------
+    >>> metric_names([3], ["brier"])["top3_overlap"], metric_names([3], ["brier"])["brier"]
+    (('overlap', 3), ('brier', 0))
+    """
+    return {f"top{k}_{name}": (name, k) for k in ks for name in METRICS} | {name: (name, 0) for name in own}
 
 
 def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:

@@ -1,8 +1,8 @@
 """Sums of metrics over the cases of a range, and over its draws.
 
-What is summed has one *row* each, for every classifier: counts of ranked lists (``plausibly.metrics._counts``), the
-plausibility that the lists cover, and the user's own metrics. Without weights counts are whole numbers, so that ranges
-and their order leave no trace.
+What is summed has one *row* each, for every classifier: counts of ranked lists (:class:`plausibly.metrics.ListMetric`),
+the plausibility that the lists cover, and the user's own metrics. Without weights counts are whole numbers, so that
+ranges and their order leave no trace.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.evaluation._ranges import Range
-from plausibly.metrics import Metric
-from plausibly.metrics._counts import count, scale
+from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._user import map_draws
 from plausibly.posterior._split_remainder import dirichlet
 from plausibly.random_streams import Stream, generator
@@ -28,9 +27,8 @@ Sums = tuple[Float[np.ndarray, "group row draw"], Float[np.ndarray, "row case"]]
 
 def count_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
     """List what is counted of ranked lists: metrics and lengths."""
-    rows = [("overlap", j) for j in range(1, max(ks) + 1)]
-    rows += [(metric, k) for k in ks for metric in ("accuracy", "set_accuracy", "kendall_tau", "spearman_footrule")]
-    return list(dict.fromkeys(rows))
+    counted = [metric for metric in METRICS.values() if metric.count is not None]
+    return list(dict.fromkeys((metric.name, j) for metric in counted for k in ks for j in metric.lengths(k)))
 
 
 def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
@@ -42,9 +40,11 @@ def metric_sums(
     sums: Float[np.ndarray, "classifier row n"], rows: Sequence[tuple[str, int]], metric: str, k: int
 ) -> Float[np.ndarray, "classifier n"]:
     """Turn the sums of all rows into those of a metric."""
-    if k and metric == "average_overlap":
-        return sum(metric_sums(sums, rows, "overlap", j) for j in range(1, k + 1)) / k
-    return sums[:, rows.index((metric, k))] / (scale(metric, k) if k else 1)
+
+    def at(length: int) -> Float[np.ndarray, "classifier n"]:
+        return sums[:, rows.index((metric, length))]
+
+    return METRICS[metric].value(at, k) if k else at(0)
 
 
 def sum_counts(
@@ -68,7 +68,7 @@ def sum_counts(
 
 @partial(jax.jit, static_argnames="rows")
 def _sums(predicted, plausible, weights, rows):
-    counts = [weights * count(metric, predicted[:, :, None], plausible, k) for metric, k in rows]
+    counts = [weights * METRICS[metric].count(predicted[:k, :, None], plausible[:k]) for metric, k in rows]
     return jnp.stack([jnp.sum(c, axis=0) for c in counts]), jnp.stack([jnp.sum(c, axis=1) for c in counts])
 
 

@@ -22,18 +22,26 @@ case. How much that matters is the difference between the two.
 Most depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists without
 ever holding draws × cases × classes numbers; the functions here are for arrays small enough to hold. They work inside
 ``jax.jit`` and on any device; checks of values need values, so under ``jit`` only shapes are checked.
+
+Each metric of two lists is a file with a count of them, declared by ``list_metric``, and a line here.
 """
 
+# Metrics of ranked lists, in the order of results.
+# isort: off
+from plausibly.metrics._accuracy import top_k_accuracy as top_k_accuracy
+from plausibly.metrics._set_accuracy import set_accuracy as set_accuracy
+from plausibly.metrics._overlap import overlap as overlap
+from plausibly.metrics._average_overlap import average_overlap as average_overlap
+from plausibly.metrics._coverage import coverage as coverage
+from plausibly.metrics._kendall_tau import kendall_tau as kendall_tau
+from plausibly.metrics._spearman_footrule import spearman_footrule as spearman_footrule
+
+# isort: on
 from plausibly.metrics._certainty import annotation_certainty as annotation_certainty
 from plausibly.metrics._certainty import certainty as certainty
-from plausibly.metrics._coverage import coverage as coverage
-from plausibly.metrics._distances import kendall_tau as kendall_tau
-from plausibly.metrics._distances import spearman_footrule as spearman_footrule
+from plausibly.metrics._list_metric import METRICS as METRICS
+from plausibly.metrics._list_metric import ListMetric as ListMetric
 from plausibly.metrics._lists import ranked_classes as ranked_classes
-from plausibly.metrics._overlap import average_overlap as average_overlap
-from plausibly.metrics._overlap import overlap as overlap
-from plausibly.metrics._overlap import set_accuracy as set_accuracy
-from plausibly.metrics._overlap import top_k_accuracy as top_k_accuracy
 from plausibly.metrics._partial import mean_average_overlap as mean_average_overlap
 from plausibly.metrics._partial import soft_permutation as soft_permutation
 from plausibly.metrics._risk import expected_risk as expected_risk

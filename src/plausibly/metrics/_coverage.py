@@ -5,7 +5,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from plausibly.metrics._inputs import BreakTies, check_plausibilities, check_predictions, check_size
+from plausibly.metrics._list_metric import METRICS, ListMetric
 from plausibly.metrics._lists import ranked
+
+METRICS["coverage"] = ListMetric("coverage", count=None)
 
 
 def coverage(

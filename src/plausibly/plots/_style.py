@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from plausibly.errors import ArgumentError
+from plausibly.metrics import METRICS
 
 # Okabe & Ito (2008), without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -140,14 +141,15 @@ def metric_name(metric: str) -> str:
 
     Examples
     --------
-    >>> metric_name("top3_average_overlap"), metric_name("annotation_certainty_1")
-    ('top-3 average overlap', 'top-1 annotation certainty')
+    >>> metric_name("top3_average_overlap"), metric_name("top2_kendall_tau"), metric_name("annotation_certainty_1")
+    ('top-3 average overlap', "top-2 Kendall's tau", 'top-1 annotation certainty')
     """
     words = metric.split("_")
     if words[-1].isdigit():
         words = [f"top-{words[-1]}", *words[:-1]]
     elif words[0].startswith("top") and words[0][3:].isdigit():
-        words[0] = f"top-{words[0][3:]}"
+        declared = METRICS.get("_".join(words[1:]))
+        words = [f"top-{words[0][3:]}", *([declared.words] if declared and declared.words else words[1:])]
     return " ".join(words)
 
 

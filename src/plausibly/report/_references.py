@@ -2,6 +2,7 @@
 
 import json
 
+from plausibly.metrics import METRICS
 from plausibly.model import CARON, STUTZ
 from plausibly.sweeps import Sweep
 
@@ -30,10 +31,6 @@ _CHAINS = (
     "Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: an improved "
     "R-hat for assessing convergence of MCMC, Bayesian Analysis 16.",
 )
-_LISTS = (
-    "Kendall's tau and Spearman's footrule of lists",
-    "Fagin, Kumar & Sivakumar (2003), Comparing top k lists, SIAM Journal on Discrete Mathematics 17.",
-)
 
 
 def references(swept: Sweep) -> list[tuple[str, str]]:
@@ -52,9 +49,10 @@ def references(swept: Sweep) -> list[tuple[str, str]]:
         used += [*map(tuple, citations), *_ENGINES.get(str(run.attrs.get("engine")), [])]
         if run.has_chains:
             used.append(_CHAINS)
-    metrics = " ".join(str(name) for run in swept.runs for name in run.results.data_vars) if swept.classifiers else ""
-    if "kendall_tau" in metrics or "footrule" in metrics:
-        used.append(_LISTS)
+    results = [str(name) for run in swept.runs for name in run.results.data_vars] if swept.classifiers else []
+    for name, metric in METRICS.items():
+        if metric.source and any(result.endswith(f"_{name}") for result in results):
+            used.append((f"{metric.words or name} of lists", metric.source))
     purposes: dict[str, list[str]] = {}
     for what, source in used:
         if what not in purposes.setdefault(source, []):

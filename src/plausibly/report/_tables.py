@@ -10,8 +10,8 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.diagnostics._verdict import failures
-from plausibly.evaluation import METRICS
 from plausibly.evaluation.comparison import probability_better
+from plausibly.metrics import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
@@ -229,7 +229,7 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def distinct_metrics(found: Sequence[int]) -> list[str]:
-    """Names of all metrics but those that coincide for lists of length one.
+    """Names of all metrics but those that coincide for lists of length one, where all that is counted is equality.
 
     Examples
     --------
@@ -238,4 +238,5 @@ def distinct_metrics(found: Sequence[int]) -> list[str]:
      'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap',
      'top2_coverage', 'top2_kendall_tau', 'top2_spearman_footrule']
     """
-    return [f"top{size}_{metric}" for size in found for metric in (METRICS if size > 1 else ("accuracy", "coverage"))]
+    first = {name for name, metric in METRICS.items() if metric.count is None} | {next(iter(METRICS))}
+    return [f"top{size}_{metric}" for size in found for metric in METRICS if size > 1 or metric in first]

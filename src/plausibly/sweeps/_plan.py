@@ -12,7 +12,7 @@ from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import METRICS, check_lengths, check_metrics, evaluate
+from plausibly.evaluation import check_lengths, check_metrics, evaluate, metric_names
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
@@ -93,7 +93,7 @@ class Plan:
     @property
     def metrics(self) -> list[str]:
         """Names of all metrics, the user's own last."""
-        return [f"top{k}_{metric}" for k in self.options["k"] for metric in METRICS] + list(self.options["metrics"])
+        return list(metric_names(self.options["k"], self.options["metrics"]))
 
     @property
     def labels(self) -> list[str]:

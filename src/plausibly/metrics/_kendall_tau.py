@@ -1,0 +1,44 @@
+"""Kendall's distance between two lists."""
+
+import jax.numpy as jnp
+
+from plausibly.metrics._list_metric import list_metric, places
+
+FAGIN = "Fagin, Kumar & Sivakumar (2003), Comparing top k lists, SIAM Journal on Discrete Mathematics 17."
+
+
+@list_metric(
+    scale=lambda k: k * (3 * k - 1),
+    better="smaller",
+    words="Kendall's tau",
+    source=FAGIN,
+)
+def kendall_tau(predicted, plausible):
+    """Kendall's distance between the lists of the ``k`` highest scores and the ``k`` highest plausibilities.
+
+    Pairs of classes that the lists have in opposite order are counted, a class that a list lacks standing behind all
+    that it has; a pair of which one list has both classes and the other neither counts 1/2. Divided by the distance of
+    lists without a common class, k (3k − 1) / 2: 0 is best, and lists of the same classes are less than 1/3 apart.
+
+    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
+
+    Returns
+    -------
+    Numbers between 0 and 1, less is better.
+
+    References
+    ----------
+    Fagin, Kumar & Sivakumar (2003), Comparing top k lists, section 3.1, with p = 1/2.
+
+    Examples
+    --------
+    >>> kendall_tau([[0.7, 0.2, 0.1]], [[[0.6, 0.3, 0.1]], [[0.3, 0.6, 0.1]], [[0.1, 0.3, 0.6]]], 2).tolist()
+    [[0.0], [0.20000000298023224], [0.6000000238418579]]
+    """
+    k, there, here = len(predicted), places(predicted, plausible), places(plausible, predicted)
+    alone = sum((place == k).astype(jnp.int32) for place in there)  # classes of one list that the other lacks
+    # A pair of one list: the other has it the other way round, or has only its second class.
+    turned = sum((there[i] > there[j]).astype(jnp.int32) for j in range(k) for i in range(j))
+    missed = sum(((here[i] == k) & (here[j] < k)).astype(jnp.int32) for j in range(k) for i in range(j))
+    # A pair of which each list has one class counts 1; one that a list has and the other lacks counts 1/2.
+    return 2 * (turned + missed + alone**2) + alone * (alone - 1)

@@ -1,0 +1,105 @@
+"""Metrics of two ranked lists, declared once for plain arrays, for :func:`plausibly.evaluate` and for figures."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
+
+from plausibly.metrics._inputs import BreakTies, check_plausibilities, check_predictions, check_size
+from plausibly.metrics._lists import ranked
+
+Count = Callable[[Int[Array, "place *#batch"], Int[Array, "place *#batch"]], Int[Array, "*batch"]]
+
+
+@dataclass(frozen=True)
+class ListMetric:
+    """A metric of a classifier's list and a draw's list of k classes, as a ratio of whole numbers.
+
+    Attributes
+    ----------
+    name
+        Name in results, where it follows ``top{k}_``.
+    count
+        Function of both lists, best class first, to a whole number. Lists have the *place* on their first axis, and the
+        rest of their shapes broadcast: (place, 1, case) with (place, draw, case). None for coverage alone, which adds
+        up plausibilities.
+    scale
+        What to divide the count by, a function of k: its greatest value; for distances, that of lists without a common
+        class.
+    better
+        Whether a ``"greater"`` or a ``"smaller"`` value is better.
+    averaged
+        Whether the metric is the mean of these ratios at the lengths 1 … k.
+    words
+        Name in figures; by default ``name`` with spaces.
+    source
+        Publication to cite in reports, besides that of uncertainty-adjusted metrics.
+    """
+
+    name: str
+    count: Count | None
+    scale: Callable[[int], int] = lambda k: 1
+    better: Literal["greater", "smaller"] = "greater"
+    averaged: bool = False
+    words: str = ""
+    source: str | None = None
+
+    def lengths(self, k: int) -> range:
+        """Lengths of the lists to count at, for the metric at ``k``."""
+        return range(1 if self.averaged else k, k + 1)
+
+    def value(self, counts: Callable[[int], Any], k: int) -> Any:
+        """Divide the counts at these lengths, or sums of them, by what they are a share of."""
+        return sum(counts(j) / self.scale(j) for j in self.lengths(k)) / len(self.lengths(k))
+
+
+METRICS: dict[str, ListMetric] = {}  #: metrics of ranked lists by name, in the order of results
+
+
+def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array, "draw case"]]]:
+    """Declare a metric by its count, whose docstring becomes that of the metric on plain arrays.
+
+    Parameters
+    ----------
+    **declared
+        Attributes of :class:`ListMetric`; ``name`` is that of the function unless given.
+    """
+
+    def declare(count: Count) -> Callable[..., Float[Array, "draw case"]]:
+        metric = ListMetric(**{"name": count.__name__, "count": count} | declared)
+        METRICS[metric.name] = metric
+
+        def on_arrays(
+            predictions: Float[ArrayLike, "case class"],
+            plausibilities: Float[ArrayLike, "draw case class"],
+            k: int,
+            *,
+            break_ties: BreakTies = "order",
+            seed: int = 0,
+        ) -> Float[Array, "draw case"]:
+            plausibilities = check_plausibilities(plausibilities)
+            predictions = check_predictions(predictions, plausibilities.shape[1:])
+            k = check_size("k", k, plausibilities.shape[2])
+            predicted = jnp.moveaxis(ranked(predictions, k, break_ties, seed, 0), -1, 0)[:, None]
+            plausible = jnp.moveaxis(ranked(plausibilities, k, break_ties, seed, 1), -1, 0)
+            return metric.value(lambda j: count(predicted[:j], plausible[:j]).astype(jnp.float32), k)
+
+        for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+            setattr(on_arrays, attribute, getattr(count, attribute))
+        return on_arrays
+
+    return declare
+
+
+def shared(predicted: Int[Array, "place *#batch"], plausible: Int[Array, "place *#batch"]) -> Int[Array, "*batch"]:
+    """Number of classes that two lists share."""
+    return sum((one == other).astype(jnp.int32) for one in predicted for other in plausible)
+
+
+def places(of: Int[Array, "place *#batch"], within: Int[Array, "place *#batch"]) -> list[Int[Array, "*batch"]]:
+    """Place that each class of a list has in another, from 0, or the other's length where it has none."""
+    k = len(within)
+    return [sum(jnp.where(one == other, j - k, 0) for j, other in enumerate(within)) + k for one in of]
