@@ -16,6 +16,14 @@ Everything here starts from a long table of labels, one row per label, with the 
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
   which say what it means for a model that is measured by the labels; and for comparison :func:`cohen_kappa`,
   :func:`fleiss_kappa` and, in Krippendorff's form, ``agreement(labels, weighting="units").alpha``.
+
+An argument out of range raises :class:`ArgumentError`; labels or predictions that do not fit raise
+:class:`AnnotationError` or :class:`PredictionError`, and a distance that cannot take a label :class:`DistanceError`.
+Sources are Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally across complex structured,
+multi-object, and free-text annotation tasks", for agreement and distances; Lovchinsky et al. (2020), "Discrepancy
+ratio: evaluating model performance when even experts disagree on the truth", ICLR, for discrepancies; Cabitza,
+Campagner et al. (2020), "The elephant in the machine: proposing a new metric of data reliability and its application to
+a medical case to assess classification reliability", Applied Sciences 10, 4014, for weighted reliability.
 """
 
 from plausibly.agreement.chance._agreement import agreement as agreement

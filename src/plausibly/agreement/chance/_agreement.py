@@ -82,11 +82,6 @@ def agreement(
     ArgumentError
         If an argument is out of range, or there are too many pairs to hold.
 
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally across complex structured,
-    multi-object, and free-text annotation tasks"; Krippendorff (1970) for alpha.
-
     Examples
     --------
     >>> boxes = {

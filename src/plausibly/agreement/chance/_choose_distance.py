@@ -79,10 +79,6 @@ def choose_distance(
     DistanceError
         If a candidate fails, or cannot take the labels; the message begins with its name.
 
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), section 5.
-
     Examples
     --------
     >>> labels = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}

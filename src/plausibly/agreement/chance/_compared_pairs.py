@@ -34,37 +34,19 @@ class AnnotatorDistances:
 
 @dataclass(frozen=True, eq=False)
 class ComparedPairs:
-    """Pairs on one case and pairs on different cases, as indices into the distances of distinct pairs.
-
-    Parameters
-    ----------
-    labels, distinct
-        Labels, and which of them are equal.
-    within, across
-        Pairs on one case and on different cases.
-    weight
-        Weight of each entry of `within`.
-    keys, distances
-        Pairs of distinct labels, in increasing order, and their distances.
-    same_annotator
-        Whether two labels of one annotator are a pair.
-    p
-        Probability below which a distance is too small to be chance.
-    levels, level
-        Distinct distances in increasing order, and for every key an index into them.
-    """
+    """Pairs on one case and pairs on different cases, as indices into the distances of distinct pairs."""
 
     labels: Labels
     distinct: Distinct
     within: Within
     across: Across
-    weight: Float[np.ndarray, " entry"]
-    keys: Int[np.ndarray, " key"]
+    weight: Float[np.ndarray, " entry"]  # of each entry of `within`
+    keys: Int[np.ndarray, " key"]  # pairs of distinct labels, in increasing order
     distances: Float[np.ndarray, " key"]
-    same_annotator: bool
-    p: float
-    levels: Float[np.ndarray, " level"]
-    level: Int[np.ndarray, " key"]
+    same_annotator: bool  # whether two labels of one annotator are a pair
+    p: float  # below which a distance is too small to be chance
+    levels: Float[np.ndarray, " level"]  # distinct distances in increasing order
+    level: Int[np.ndarray, " key"]  # index into them
 
     @cached_property
     def _place_within(self) -> Int[np.ndarray, " entry"]:

@@ -13,27 +13,15 @@ from plausibly.labels._container import Labels
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
     """Agreement of two annotators beyond chance, each with their own label frequencies.
 
+    It is 1 for perfect agreement, also where a single label is in use and the formula would give 0/0. Cohen (1960), A
+    coefficient of agreement for nominal scales, Educational and Psychological Measurement 20.
+
     Parameters
     ----------
     labels
         See :meth:`Labels.of`; an annotator labels a case once. Cases count that both labelled.
     first, second
         Names of the annotators; may be left out where there are two.
-
-    Returns
-    -------
-    1 for perfect agreement, also where a single label is in use and the formula would give 0/0.
-
-    Raises
-    ------
-    ArgumentError
-        If there are more than two annotators and none were named, or one is unknown.
-    AnnotationError
-        If they share no case, or one labelled a case twice.
-
-    References
-    ----------
-    Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20.
 
     Examples
     --------
@@ -65,24 +53,14 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
 def fleiss_kappa(labels: Any) -> float:
     """Agreement of several annotators beyond chance, with the label frequencies of all.
 
+    It is 1 for perfect agreement, also where a single label is in use and the formula would give 0/0. Fleiss (1971),
+    Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
+
     Parameters
     ----------
     labels
         See :meth:`Labels.of`; an annotator labels a case once. Cases of fewer than two labels are left out. Fleiss has
         the same number of labels for each case; where it differs, agreement is averaged over cases all the same.
-
-    Returns
-    -------
-    1 for perfect agreement, also where a single label is in use and the formula would give 0/0.
-
-    Raises
-    ------
-    AnnotationError
-        If no case has two labels, or an annotator labelled a case twice.
-
-    References
-    ----------
-    Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
 
     Examples
     --------

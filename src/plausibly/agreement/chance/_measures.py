@@ -1,4 +1,7 @@
-"""The three measures of agreement beyond chance, from weights of distinct distances: alpha, KS and sigma."""
+"""The three measures of agreement beyond chance, from weights of distinct distances: alpha, KS and sigma.
+
+Krippendorff (1970) for alpha; Braylan, Alonso and Lease (2022), section 3, for all of them.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -29,10 +32,6 @@ def alpha(
     -------
     1 for perfect agreement, 0 for chance, negative for less than chance. NaN if labels on different cases never
     differ: where nothing varies, agreement cannot be told from chance.
-
-    References
-    ----------
-    Krippendorff (1970); Braylan, Alonso and Lease (2022), section 3.
 
     Examples
     --------
@@ -68,16 +67,14 @@ def ks(
 ) -> KS:
     """Compare two distributions over the same levels.
 
+    The p-value is that of Hodges (1958).
+
     Parameters
     ----------
     observed, expected
         Weights of distances in increasing order of the distance; `expected` are numbers of pairs.
     n_observed
         Number of pairs behind the observed weights; their sum if None.
-
-    References
-    ----------
-    Hodges (1958) for the p-value; Braylan, Alonso and Lease (2022), section 3.
 
     Examples
     --------
@@ -102,11 +99,11 @@ def sigma(
 ) -> float:
     r"""Share of the observed distances `d` for which chance gives a distance in [0, d] with a probability below `p`.
 
-    The distribution of chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth.
-    Its mass below zero is not counted, and the rest is not scaled up, so much mass there makes distances look rarer
-    than they are. The bandwidth shrinks with the number of pairs, so sigma by a sample of pairs and by all of them
-    differ by more than chance, most where the distribution is steep near zero. If all expected distances are equal the
-    estimate is that point: sigma is the share of smaller distances.
+    The distribution of chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth
+    (1992). Its mass below zero is not counted, and the rest is not scaled up, so much mass there makes distances look
+    rarer than they are. The bandwidth shrinks with the number of pairs, so sigma by a sample of pairs and by all of
+    them differ by more than chance, most where the distribution is steep near zero. If all expected distances are equal
+    the estimate is that point: sigma is the share of smaller distances.
 
     Parameters
     ----------
@@ -120,10 +117,6 @@ def sigma(
     Returns
     -------
     Between 0 and 1; NaN if labels on different cases never differ.
-
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), section 3; Scott (1992) for the bandwidth.
 
     Examples
     --------
@@ -209,15 +202,6 @@ def measures_of_distances(observed: ArrayLike, expected: ArrayLike, *, p: float 
     -------
     Measures
         ``.alpha``, ``.ks`` (``.statistic``, ``.pvalue``, ``.superiority``) and ``.sigma``.
-
-    Raises
-    ------
-    ArgumentError
-        If either is empty or holds a number that is no distance, or `p` is not between 0 and 1.
-
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), section 3.
 
     Examples
     --------

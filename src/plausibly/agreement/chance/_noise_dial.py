@@ -45,11 +45,6 @@ def noise_dial(
     pandas.DataFrame
         Columns ``noise``, ``distance``, ``alpha``, ``ks_superiority``, ``ks_statistic`` and ``sigma``.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such type or distance, or a setting is out of range.
-
     Examples
     --------
     >>> table = noise_dial("vectors", ["rmse"], (0, 0.5, 1))

@@ -28,37 +28,17 @@ class Within:
 
 @dataclass(frozen=True)
 class Across:
-    """Pairs of labels that show what chance would give.
+    """Pairs of labels that show what chance would give."""
 
-    Parameters
-    ----------
-    key
-        Distinct keys in increasing order, or those of the sample.
-    count
-        Number of pairs of labels that have each key.
-    resampled
-        Function that takes how often each case is drawn and returns the numbers of pairs with those keys.
-    n_all
-        Number of pairs that there are, sampled or not.
-    sampled
-        Whether the pairs are a sample.
-    """
-
-    key: Int[np.ndarray, " entry"]
-    count: Float[np.ndarray, " entry"]
-    resampled: Callable[[Float[np.ndarray, " case"]], Float[np.ndarray, " entry"]]
-    n_all: int
+    key: Int[np.ndarray, " entry"]  # distinct and in increasing order, or those of the sample
+    count: Float[np.ndarray, " entry"]  # of pairs that have the key
+    resampled: Callable[[Float[np.ndarray, " case"]], Float[np.ndarray, " entry"]]  # counts, from draws of each case
+    n_all: int  # pairs that there are, sampled or not
     sampled: bool
 
 
 def within(labels: Labels, distinct: Distinct, same_annotator: bool) -> Within:
-    """Count the pairs of labels on one case; of one annotator's labels only if `same_annotator`.
-
-    Raises
-    ------
-    ArgumentError
-        If there are too many pairs to hold.
-    """
+    """Count the pairs of labels on one case; of one annotator's labels only if `same_annotator`."""
     base = len(distinct)
     found = _pairs(labels.case, distinct.code, base)
     if same_annotator:
@@ -82,11 +62,6 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
     """Count all pairs of labels on different cases, and those on one case, too, if `own_case` (Krippendorff's form).
 
     `everything` are all pairs on one case.
-
-    Raises
-    ------
-    ArgumentError
-        If there are too many pairs of distinct labels.
     """
     base, n_cases = len(distinct), len(labels.cases)
     n_keys = base * (base + 1) // 2

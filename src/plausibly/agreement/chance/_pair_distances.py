@@ -31,16 +31,7 @@ def distances_of(
     processes: int = 1,
     progress: bool = True,
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the distances of pairs of distinct labels, which are given as numbers ``lesser · D + greater``.
-
-    Raises
-    ------
-    DistanceError
-        If a label is of a wrong type, or a distance fails, is not symmetric, not finite or less than zero; the message
-        names the labels.
-    ArgumentError
-        If the distance cannot be handed to other processes.
-    """
+    """Compute the distances of pairs of distinct labels, which are given as numbers ``lesser · D + greater``."""
     left, right = np.divmod(key, len(distinct))
     try:
         encoded = distance.encode(distinct.values, np.bincount(distinct.code, minlength=len(distinct)))

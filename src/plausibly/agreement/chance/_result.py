@@ -135,11 +135,8 @@ class Agreement:
     def by_case(self) -> pd.DataFrame:
         """Break agreement down by case.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``case``, ``labels``, ``pairs``, ``distance`` (the mean of the case's pairs) and ``alpha``, one
-            minus its ratio to the mean expected distance. NaN where a case has no pair.
+        Columns ``case``, ``labels``, ``pairs``, ``distance`` (the mean of the case's pairs) and ``alpha``, one minus
+        its ratio to the mean expected distance. NaN where a case has no pair.
 
         Examples
         --------
@@ -153,12 +150,8 @@ class Agreement:
     def annotators(self) -> pd.DataFrame:
         """Break agreement down by annotator.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``annotator``, ``labels``, ``pairs`` (with other annotators' labels on the same cases),
-            ``distance`` (the mean of these pairs) and ``alpha``, one minus its ratio to the mean expected distance.
-            NaN where an annotator has no pair.
+        Columns ``annotator``, ``labels``, ``pairs`` (with other annotators' labels on the same cases), ``distance``
+        (the mean of these pairs) and ``alpha``, as by case.
 
         Examples
         --------
@@ -175,11 +168,8 @@ class Agreement:
     def annotator_distances(self) -> AnnotatorDistances:
         """Mean distance between every two annotators on the cases that both labelled.
 
-        Returns
-        -------
-        AnnotatorDistances
-            ``.mean``, ``.total`` and ``.pairs``, square arrays over ``.annotators``; on the diagonal the pairs of
-            labels that one annotator gave one case. NaN where there is no pair.
+        ``.mean``, ``.total`` and ``.pairs`` are square arrays over ``.annotators``; the diagonal holds the pairs of
+        labels that one annotator gave one case. NaN where there is no pair.
         """
         return self._pairs.annotator_distances
 
@@ -191,7 +181,8 @@ class Agreement:
         Cases are drawn with replacement, each with all its labels, and all pairs among those drawn get new weights;
         copies of one case are not compared with each other. Distances are told apart at 16,384 quantiles. Of a sample
         of pairs, its members get new weights, so that intervals do not contain the error of the sample
-        (:attr:`monte_carlo_error`).
+        (:attr:`monte_carlo_error`). Intervals are percentiles (Efron 1979). The table has the rows ``alpha``,
+        ``ks_superiority``, ``ks_statistic`` and ``sigma``, and the columns ``value``, ``lower``, ``upper`` and ``sd``.
 
         Parameters
         ----------
@@ -203,21 +194,6 @@ class Agreement:
             Random seed.
         progress
             Whether to show a progress bar.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows ``alpha``, ``ks_superiority``, ``ks_statistic``, ``sigma``; columns ``value``, ``lower``, ``upper``
-            and ``sd``.
-
-        Raises
-        ------
-        ArgumentError
-            If an argument is out of range.
-
-        References
-        ----------
-        Efron (1979); percentile intervals.
 
         Examples
         --------

@@ -1,6 +1,8 @@
 """Other ways to compare a model with annotators, each with a bias that the discrepancy ratio does not have.
 
-They are here to show the bias: see the notebook ``discrepancy.ipynb``.
+They are here to show the bias, against which Lovchinsky et al. (2020), Discrepancy ratio, ICLR, argue: see the notebook
+``discrepancy.ipynb``. Each returns the ratio by model, of labels and predictions as :func:`discrepancy_ratio` takes
+them.
 """
 
 from typing import Any
@@ -24,21 +26,8 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
     """Δ with means taken within each annotator first, and then over annotators.
 
     Biased where annotators choose their cases: one who skips the hard ones has a small discrepancy to the others, and
-    weighs as much as one who did them all. The discrepancy ratio takes means within cases first.
-
-    Parameters
-    ----------
-    labels, predictions, delta
-        See :func:`discrepancy_ratio`.
-
-    Returns
-    -------
-    dict
-        The ratio by model.
-
-    References
-    ----------
-    Lovchinsky et al. (2020), Discrepancy ratio, ICLR, who argue against it.
+    weighs as much as one who did them all. The discrepancy ratio takes means within cases first. Arguments are those of
+    :func:`discrepancy_ratio`; returns the ratio by model.
 
     Examples
     --------
@@ -77,24 +66,10 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
     Parameters
     ----------
     labels, predictions
-        See :func:`discrepancy_ratio`; an annotator labels a case once.
+        See :func:`discrepancy_ratio`; an annotator labels a case once (else :class:`AnnotationError`).
     delta
         ``"nominal"``, whose consensus is the most frequent label (of several, each counts in part), or ``"squared"``,
         whose consensus is the mean.
-
-    Returns
-    -------
-    dict
-        The ratio by model.
-
-    Raises
-    ------
-    AnnotationError
-        If an annotator labelled a case twice.
-
-    References
-    ----------
-    Lovchinsky et al. (2020), Discrepancy ratio, ICLR, who argue against it.
 
     Examples
     --------
@@ -131,26 +106,8 @@ def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
 
     Biased by the number of annotators, as every comparison with a consensus; above 1 for a model that the annotators
     would not tell from one of them as soon as they are few. F1 is the mean over classes; where labels tie for the
-    majority, each counts in part.
-
-    Parameters
-    ----------
-    labels, predictions
-        See :func:`discrepancy_ratio`; an annotator, or a model, labels a case once.
-
-    Returns
-    -------
-    dict
-        The ratio by model; above 1 the model is better.
-
-    Raises
-    ------
-    AnnotationError
-        If an annotator labelled a case twice.
-
-    References
-    ----------
-    Lovchinsky et al. (2020), Discrepancy ratio, ICLR, who argue against it.
+    majority, each counts in part. Arguments are those of :func:`discrepancy_ratio`, but an annotator, or a model,
+    labels a case once; returns the ratio by model, above 1 if the model is better.
 
     Examples
     --------

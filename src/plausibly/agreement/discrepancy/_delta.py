@@ -36,14 +36,7 @@ _OF_PARTS = tuple(
 class Delta:
     """A disagreement: a formula, or a distance between two labels.
 
-    Parameters
-    ----------
-    name
-        Name of the disagreement: of a formula ``"nominal"``, ``"squared"``, ``"absolute"`` or ``"hinge"``.
-    distance
-        Distance of two labels, for those that have no formula; taken to be symmetric.
-    tolerance
-        λ of ``"hinge"``.
+    A distance is taken to be symmetric; `tolerance` is λ of ``"hinge"``.
     """
 
     name: str
@@ -81,11 +74,6 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     """Find a disagreement by a name in :data:`NAMES` or in ``plausibly.distances``, or make one of a function.
 
     `tolerance` is λ of ``"hinge"``, at least 0: the distance of two numbers up to which they do not disagree.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such name, or the tolerance is absent, negative, or there for another disagreement.
 
     Examples
     --------

@@ -142,13 +142,7 @@ def discrepancy_ratio(
 
 
 def comparable(labels: Labels, models: Mapping[str, Predictions], delta: Delta) -> np.ndarray:
-    """Join the labels of annotators and of models, in the form that a disagreement compares.
-
-    Raises
-    ------
-    AnnotationError
-        If a label is of the wrong type.
-    """
+    """Join the labels of annotators and of models, in the form that a disagreement compares."""
     parts = [labels.values, *(model.values for model in models.values())]
     if delta.is_numeric:
         if not labels.is_numeric:

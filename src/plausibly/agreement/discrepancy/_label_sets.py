@@ -13,35 +13,17 @@ from plausibly.labels._container import Labels
 
 @dataclass(frozen=True)
 class LabelSets:
-    """All labels that one annotator gave one case form a set: mostly a single label, several if it was repeated.
+    """All labels that one annotator gave one case form a set: mostly a single label, several if it was repeated."""
 
-    Parameters
-    ----------
-    case, annotator
-        Case and annotator of every set; sets are in the order of the labels.
-    size
-        Number of labels in every set.
-    of_label
-        Set of every label.
-    start
-        The sets of case ``i`` are those from ``start[i]`` to ``start[i + 1]``.
-    """
-
-    case: Int[np.ndarray, " set"]
+    case: Int[np.ndarray, " set"]  # in the order of the labels
     annotator: Int[np.ndarray, " set"]
-    size: Int[np.ndarray, " set"]
-    of_label: Int[np.ndarray, " label"]
-    start: Int[np.ndarray, " boundary"]
+    size: Int[np.ndarray, " set"]  # number of labels
+    of_label: Int[np.ndarray, " label"]  # set of every label
+    start: Int[np.ndarray, " boundary"]  # the sets of case i are those from start[i] to start[i + 1]
 
     @classmethod
     def of(cls, labels: Labels) -> "LabelSets":
-        """Gather the labels of each annotator in each case.
-
-        Examples
-        --------
-        >>> LabelSets.of(Labels.of([("p", "a", 1), ("p", "b", 0), ("p", "a", 0)])).size.tolist()
-        [2, 1]
-        """
+        """Gather the labels of each annotator in each case."""
         first = np.concatenate([[True], (np.diff(labels.case) != 0) | (np.diff(labels.annotator) != 0)])
         of_label = np.cumsum(first) - 1
         case = labels.case[first]

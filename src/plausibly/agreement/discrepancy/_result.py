@@ -117,13 +117,7 @@ class Discrepancy:
 
     @property
     def mean_per_class(self) -> Any:
-        """Mean of Δ over the strata, with equal weights.
-
-        Raises
-        ------
-        ArgumentError
-            If the cases have no strata.
-        """
+        """Mean of Δ over the strata, with equal weights."""
         return self._shaped(self._mean_over_strata(self._strata_statistics().sum(axis=0)))
 
     def replicates(
@@ -131,7 +125,8 @@ class Discrepancy:
     ) -> pd.DataFrame:
         """Δ in bootstrap replicates, for each of which groups are drawn with replacement.
 
-        All models see the same groups, so that differences between columns are those of models.
+        All models see the same groups, so that differences between columns are those of models. A single group is
+        refused. Rows are replicates, columns models.
 
         Parameters
         ----------
@@ -143,16 +138,6 @@ class Discrepancy:
             Whether to return the mean of Δ over strata instead.
         progress
             Whether to show a progress bar.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each replicate, a column for each model.
-
-        Raises
-        ------
-        ArgumentError
-            If there is a single group.
         """
         statistics = self._strata_statistics() if mean_per_class else self._by_case
         sums = resampled_sums(statistics, self._group, replicates, seed, progress)
@@ -170,21 +155,14 @@ class Discrepancy:
     ) -> Any:
         """Confidence interval of Δ, by quantiles of bootstrap replicates.
 
+        Returns the lower and upper end; with named models a data frame of the two.
+
         Parameters
         ----------
         ci_prob
             Confidence of the interval, between 0 and 1.
         replicates, seed, mean_per_class, progress
             See :meth:`replicates`.
-
-        Returns
-        -------
-        Lower and upper end; with named models a data frame of the two.
-
-        Raises
-        ------
-        ArgumentError
-            If there is a single group, or ``ci_prob`` is out of range.
         """
         check_probability("ci_prob", ci_prob)
         drawn = self.replicates(replicates, seed, mean_per_class=mean_per_class, progress=progress)
@@ -214,11 +192,6 @@ class Discrepancy:
         pandas.DataFrame
             By model: ``ratio``, ``upper``, ``p_value`` (the share of replicates at or above 1 + ``margin``, one counted
             in addition), and ``non_inferior``.
-
-        Raises
-        ------
-        ArgumentError
-            If there is a single group, or ``margin`` or ``level`` is out of range.
         """
         check_probability("level", level)
         if not -1 < margin < np.inf:
@@ -252,11 +225,6 @@ class Discrepancy:
         pandas.DataFrame
             By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among them) and
             ``n_cases``. Where that is 0, the other columns are NaN.
-
-        Raises
-        ------
-        ArgumentError
-            If an interval is asked for and there is a single group, or ``ci_prob`` is out of range.
         """
         people = len(self.labels.annotators)
         sums = taken_out(self.label_sets, self.to_others, people)
@@ -280,13 +248,7 @@ class Discrepancy:
         return frame
 
     def by_stratum(self) -> pd.DataFrame:
-        """Δ, μ and α by stratum and model.
-
-        Raises
-        ------
-        ArgumentError
-            If the cases have no strata.
-        """
+        """Δ, μ and α by stratum and model."""
         sums = self._strata_statistics().sum(axis=0).reshape(-1, len(self.to_models) + 2)
         rows = []
         for name, (n, annotators, *models) in zip(self._strata_names(), sums, strict=True):

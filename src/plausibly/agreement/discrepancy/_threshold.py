@@ -59,13 +59,7 @@ class ThresholdCurve:
         return pd.DataFrame({"threshold": self.thresholds, "ratio": self.ratio})
 
     def at(self, threshold: float) -> Discrepancy:
-        """Δ of the score cut at a threshold, with its intervals; choose the threshold on other data.
-
-        Parameters
-        ----------
-        threshold
-            Threshold, such as ``best`` of the curve of other data.
-        """
+        """Δ of the score cut at a threshold, with its intervals; choose it on other data, such as ``best`` there."""
         return self._cut(self.scores > threshold)
 
     def cross_fitted(self, folds: int = 5, seed: int = 0) -> Discrepancy:
@@ -77,11 +71,6 @@ class ThresholdCurve:
             Number of folds to divide the groups into, from 2 to the number of groups.
         seed
             Random seed of the division.
-
-        Raises
-        ------
-        ArgumentError
-            If there are fewer groups than folds.
         """
         group = self.comparison._group
         n_groups = int(group.max()) + 1
@@ -125,17 +114,6 @@ def threshold_curve(
     ThresholdCurve
         The Δ of its best threshold is optimistic, as it was chosen on the same data: use
         :meth:`ThresholdCurve.cross_fitted`, or :meth:`ThresholdCurve.at` with other data.
-
-    Raises
-    ------
-    AnnotationError
-        If there are not two different labels, or no case has two annotators.
-    PredictionError
-        If a score is missing or no finite number.
-
-    References
-    ----------
-    Lovchinsky et al. (2020), Discrepancy ratio, ICLR.
 
     Examples
     --------

@@ -49,15 +49,7 @@ def mean_by_annotator(labels: Labels, correct: Float[np.ndarray, " label"]) -> F
 
 
 def read_accuracies(labels: Labels, competence: Any) -> Float[np.ndarray, " label"]:
-    """Read accuracies: a number, a mapping by annotator, or a table by annotator and perhaps case.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no accuracy for an annotator (or a label), or one is outside 0 to 1.
-    ArgumentError
-        If `competence` is none of these.
-    """
+    """Read accuracies: a number, a mapping by annotator, or a table by annotator and perhaps case."""
     if isinstance(competence, Real) and not isinstance(competence, bool):
         return np.full(len(labels), _checked(competence, "of all annotators"))
     if isinstance(competence, Mapping) and "accuracy" not in competence:

@@ -22,13 +22,6 @@ def read_confidence(
     `confidence` is the name of a column, a number for all labels, or None: the column ``confidence`` if there is one,
     else 1. `scale` is a mapping from each level to its confidence, a pair (least, greatest) of a linear scale, or None
     if the cells are confidences.
-
-    Raises
-    ------
-    AnnotationError
-        If a cell is missing, not on the scale, or no number from 0 to 1.
-    ArgumentError
-        If the scale is not one of these, or there is no column to apply it to.
     """
     column = COLUMN if confidence is None and COLUMN in labels.columns else confidence
     if column is None or isinstance(column, Real):
@@ -57,11 +50,6 @@ def chance_of(
 
     `chance` is ``"uniform"`` (over `n_classes`, by default the labels in use), ``"empirical"`` (the share of the label
     among all), or a probability by label.
-
-    Raises
-    ------
-    ArgumentError
-        If `chance` is none of these, a label is not in it, or there are more labels than classes.
     """
     if n_classes is not None and chance != "uniform":
         raise ArgumentError(f"n_classes is for chance='uniform', but chance={chance!r} was given: leave one out.")
@@ -93,10 +81,6 @@ def beyond_chance(
     confidence: Float[np.ndarray, "*label"], chance: Float[np.ndarray, "*label"]
 ) -> Float[np.ndarray, "*label"]:
     """Probability that a label was not given by chance, c / (c + (1 − c) p); 0 where there is no confidence.
-
-    References
-    ----------
-    Cabitza, Campagner et al. (2020), The elephant in the machine, Applied Sciences 10, 4014.
 
     Examples
     --------

@@ -39,20 +39,10 @@ def sample_rasch(
 ) -> Posterior:
     """Sample abilities and difficulties by NUTS from who answered which case, and whether rightly.
 
-    Of annotators and cases without answers, the prior is sampled.
-
-    Returns
-    -------
-    Posterior
-        ArviZ container: group ``posterior`` with ``ability`` (chain, draw, annotator), ``difficulty`` (chain, draw,
-        case), ``mean_ability``, ``sd_ability`` and ``sd_difficulty``; ``sample_stats``; ``convergence`` by quantity,
-        under the rule of :mod:`plausibly.diagnostics`; ``observed_data`` (which answers are right); ``constant_data``
-        (annotator and case of every answer).
-
-    Raises
-    ------
-    ArgumentError
-        If a number of the sampler is out of range.
+    Of annotators and cases without answers, the prior is sampled. The container has the groups ``posterior``
+    (``ability`` by annotator, ``difficulty`` by case, ``mean_ability``, ``sd_ability``, ``sd_difficulty``),
+    ``sample_stats``, ``convergence`` by quantity, ``observed_data`` (which answers are right) and ``constant_data``
+    (annotator and case of every answer).
     """
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1), ("seed", seed, 0)):
         if not isinstance(value, Integral) or value < least:

@@ -88,11 +88,6 @@ class WeightedReliability:
             Probability, or confidence, of the interval.
         replicates, seed, progress
             Arguments of the bootstrap, see :meth:`Discrepancy.replicates`.
-
-        Raises
-        ------
-        ArgumentError
-            If ``ci_prob`` is out of range, or there is a single case to draw from.
         """
         values = self.draws
         if self.posterior is None:

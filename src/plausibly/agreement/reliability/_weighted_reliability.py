@@ -47,7 +47,7 @@ def weighted_reliability(
        \sigma = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j], \quad
        \varrho = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j] \frac{a_i a_j}{a_i a_j + (1 - a_i)(1 - a_j)},
 
-    over the pairs of annotators of the case; both then averaged over cases.
+    over the pairs of annotators of the case; both then averaged over cases. See Cabitza, Campagner et al. (2020).
 
     Parameters
     ----------
@@ -103,11 +103,6 @@ def weighted_reliability(
     Under ``"rasch"`` a label is right if it is the true one or, without ``truth``, that of the majority of the others;
     labels that share the majority with another are left out. The majority of a few others errs itself: without
     ``truth``, it makes annotators look less competent, and ϱ less, than they are.
-
-    References
-    ----------
-    Cabitza, Campagner et al. (2020), The elephant in the machine: proposing a new metric of data reliability and its
-    application to a medical case to assess classification reliability, Applied Sciences 10, 4014.
 
     Examples
     --------
