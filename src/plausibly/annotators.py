@@ -1,7 +1,9 @@
 """Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
 
 Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
-agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities.
+agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities. Measures are
+those of Stutz et al. (2025), arXiv 2307.02191, appendices C (overlap) and E (agreement). An argument out of range
+raises :class:`plausibly.ArgumentError`.
 """
 
 from collections.abc import Mapping
@@ -54,15 +56,6 @@ def annotator_agreement(
     -------
     (N,) shares between 0 and 1; NaN for a case with a single annotator.
 
-    Raises
-    ------
-    ArgumentError
-        If ``ties`` or ``break_ties`` has another value.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix E, arXiv 2307.02191.
-
     Examples
     --------
     >>> rankings = [[[["a"], ["b"]], [["b"]], [["c"], ["b"]]], [[["a"]]]]
@@ -109,15 +102,6 @@ def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray,
     -------
     (N,) mean over pairs of annotators, between 0 and 1; NaN for a case with a single annotator.
 
-    Raises
-    ------
-    ArgumentError
-        If ``k`` is out of range.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix C, arXiv 2307.02191 (meanAO).
-
     Examples
     --------
     >>> rankings = [[[["a"], ["b"]], [["a"], ["b"]]], [[["a"]]]]
@@ -142,7 +126,8 @@ def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray,
 def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any], k: int = 3) -> xr.DataArray:
     """Mean average overlap of each classifier with the annotators of each case.
 
-    The same measure as :func:`annotator_overlap`, so classifiers can be compared with annotators.
+    The same measure as :func:`annotator_overlap`, so classifiers can be compared with annotators. Values are between 0
+    and 1, by classifier and case. Predictions that do not fit raise :class:`plausibly.PredictionError`.
 
     Parameters
     ----------
@@ -152,22 +137,6 @@ def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any],
         Predictions by name of classifier, as for :func:`plausibly.evaluate`. Equal numbers are in class order.
     k
         Number of places to compare, at most the number of classes.
-
-    Returns
-    -------
-    xarray.DataArray
-        (classifier, case), between 0 and 1.
-
-    Raises
-    ------
-    ArgumentError
-        If ``k`` is out of range.
-    PredictionError
-        If predictions do not fit the cases or classes.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix C, arXiv 2307.02191 (meanAO).
 
     Examples
     --------
@@ -213,15 +182,6 @@ def agreement_correlation(
     float
         Correlation between −1 and 1, over cases with at least two annotators; NaN if one of the two is constant.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such variable, or ``method`` is neither.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix E, arXiv 2307.02191.
-
     Examples
     --------
     >>> values = {"annotation_certainty_1": [0.4, 0.9, 1.0, 1.0], "annotator_agreement": [0.2, 0.7, 0.8, np.nan]}
@@ -246,6 +206,9 @@ def agreement_correlation(
 def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
     """Tabulate how reliable each annotator is, and how far that is shrunk towards the others.
 
+    The shrinkage follows Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel
+    (hierarchical) models, Technometrics 48.
+
     Parameters
     ----------
     posterior
@@ -260,16 +223,6 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
         ``reliability``, ``lower``, ``upper``, ``shrinkage`` and ``converged``. Shrinkage is the posterior variance of
         the annotator's standardised deviation from the mean log reliability, whose prior variance is 1: at 1 the
         reliability rests on the other annotators alone, at 0 on the annotator's own annotations alone.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior has no reliabilities of annotators, or ``ci_prob`` is not between 0 and 1.
-
-    References
-    ----------
-    Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel (hierarchical) models,
-    Technometrics 48, for pooling as a share of variance.
     """
     check_posterior(posterior)
     group = posterior["posterior"]

@@ -26,6 +26,10 @@ preset ``"braylan2022"`` of :func:`find_distance` gives the same names the conve
 Alonso and Lease (2022): boxes measured in pixels, best matches pooled and not farther than 1, empty labels at distance
 1 from one another, ranked lists padded with fifty members that neither names.
 
+An unknown name, choice or number raises :class:`plausibly.ArgumentError`, as does a missing library; a label of another
+type raises :class:`plausibly.DistanceError`. Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally
+across complex structured, multi-object, and free-text annotation tasks", have most of these distances in a table.
+
 To write your own, pass a function, or derive from :class:`Distance`.
 """
 

@@ -62,34 +62,16 @@ class Distance(ABC):
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Any:
         """Turn labels into what :meth:`between` compares.
 
-        Parameters
-        ----------
-        labels
-            Labels, usually distinct ones.
-        counts
-            Number of times that each occurs; once if None. Only distances that depend on the whole data use it
-            (ordinal).
-
-        Raises
-        ------
-        DistanceError
-            If a label is of another type.
+        Labels are usually distinct, and `counts` are the numbers of times that each occurs (once if None), for
+        distances that depend on the whole data (ordinal). Raises a DistanceError if a label is of another type.
         """
 
     @abstractmethod
     def between(self, encoded: Any, left: Indices, right: Indices) -> Distances:
         """Compare labels by index.
 
-        Parameters
-        ----------
-        encoded
-            Labels, from :meth:`encode`.
-        left, right
-            Indices into the labels, of shapes that broadcast.
-
-        Returns
-        -------
-        Distances of the broadcast shape, float64.
+        `left` and `right` are indices into the labels of :meth:`encode`, of shapes that broadcast to that of the
+        result.
         """
 
     def __call__(self, a: Any, b: Any) -> float:
@@ -137,10 +119,7 @@ class PairwiseDistance(Distance):
 class FunctionDistance(PairwiseDistance):
     """A distance that is any function of two labels, called pair by pair.
 
-    Parameters
-    ----------
-    function
-        Function of two labels that returns a number, zero or greater, the same in either order.
+    The function returns a number, zero or greater, the same in either order.
 
     Examples
     --------

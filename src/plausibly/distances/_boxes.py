@@ -52,7 +52,7 @@ class BoxDistance(Distance):
 
     ``"iou"``: one minus intersection over union, in [0, 1]. ``"giou"``: one minus generalised intersection over union
     (less the share of the smallest enclosing box that the union leaves free), in [0, 2]. ``"l2"``: root mean squared
-    difference of the first corners plus that of the second.
+    difference of the first corners plus that of the second. Rezatofighi et al. (2019) for the generalised form.
 
     Parameters
     ----------
@@ -60,15 +60,6 @@ class BoxDistance(Distance):
         Measure of overlap or distance.
     pixel
         Number added to widths and heights: 1 where coordinates number pixels and the last one belongs to the box.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such measure.
-
-    References
-    ----------
-    Rezatofighi et al. (2019) for the generalised form; Braylan, Alonso and Lease (2022), table of distances.
 
     Examples
     --------

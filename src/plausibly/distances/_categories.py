@@ -1,4 +1,7 @@
-"""Categories, without order (nominal) and with one (ordinal)."""
+"""Categories, without order (nominal) and with one (ordinal).
+
+Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,10 +14,6 @@ from plausibly.distances._base import Counts, Distance, Distances, Indices, Labe
 
 class Nominal(Distance):
     """0 for equal labels, 1 for others.
-
-    References
-    ----------
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
 
     Examples
     --------
@@ -47,10 +46,6 @@ class Ordinal(Distance):
     ----------
     order
         Categories from the least to the greatest; if None labels are compared as numbers.
-
-    References
-    ----------
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability", ordinal difference.
 
     Examples
     --------

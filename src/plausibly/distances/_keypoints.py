@@ -119,22 +119,14 @@ class PoseDistance(Distance):
 
     With either object as the truth, the similarity is the mean over its labelled points of
     :math:`\exp(-d^2 / (2 s^2 (2 \sigma_i)^2))`, where `d` is the distance of the points and `s²` its area; points that
-    the other object lacks count 0. The two directions are averaged, so that neither object is the truth.
+    the other object lacks count 0. The two directions are averaged, so that neither object is the truth. COCO (2016),
+    keypoint evaluation.
 
     Parameters
     ----------
     sigmas
-        How precisely each point can be placed, relative to the object's size. If None those of COCO for 17 points,
-        and their mean for any other number.
-
-    Raises
-    ------
-    ArgumentError
-        If a sigma is not greater than zero.
-
-    References
-    ----------
-    COCO (2016), keypoint evaluation.
+        How precisely each point can be placed, relative to the object's size; greater than zero. If None those of COCO
+        for 17 points, and their mean for any other number.
 
     Examples
     --------
@@ -205,11 +197,6 @@ class Keypoints(BestMatches):
         See :class:`BoxDistance`.
     combine, empty, cap
         See :class:`BestMatches`.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such measure.
 
     Examples
     --------

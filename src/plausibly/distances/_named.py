@@ -93,17 +93,8 @@ def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset
     distance
         A name (:data:`DISTANCES`), a distance, or a function.
     preset
-        Conventions that a name stands for: ``"braylan2022"``. A distance or function is taken as it is.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such name or preset, or it is no function.
-
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally across complex structured,
-    multi-object, and free-text annotation tasks", for the preset.
+        Conventions that a name stands for: ``"braylan2022"``, see :mod:`plausibly.distances`. A distance or function is
+        taken as it is.
 
     Examples
     --------

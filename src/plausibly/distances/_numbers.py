@@ -1,4 +1,4 @@
-"""Single numbers: differences on an interval, a ratio or a circular scale."""
+"""Single numbers: differences on an interval, a ratio or a circular scale (Krippendorff 2011)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,6 @@ from plausibly.errors import ArgumentError
 
 class Interval(Distance):
     """Squared difference of two numbers.
-
-    References
-    ----------
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
 
     Examples
     --------
@@ -35,10 +31,6 @@ class Interval(Distance):
 
 class Ratio(Interval):
     """Squared ratio of difference to sum of two numbers, zero or greater; 0 for two zeros.
-
-    References
-    ----------
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
 
     Examples
     --------
@@ -68,16 +60,7 @@ class Circular(Interval):
     Parameters
     ----------
     period
-        Length of the circle: 360 for degrees, 24 for hours of the day.
-
-    Raises
-    ------
-    ArgumentError
-        If the period is not greater than zero.
-
-    References
-    ----------
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability".
+        Length of the circle, greater than zero: 360 for degrees, 24 for hours of the day.
 
     Examples
     --------

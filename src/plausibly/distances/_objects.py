@@ -44,9 +44,9 @@ class Lists:
 class BestMatches(Distance):
     r"""Lift a distance between single objects to labels of several objects.
 
-    Every object of one label is matched with the nearest object of the other: with
-    :math:`\Delta(A, B) = \mathrm{mean}_{a \in A} \min_{b \in B} D(a, b)` the distance is
-    :math:`(\Delta(A, B) + \Delta(B, A)) / 2`.
+    Every object of one label is matched with the nearest object of the other: with :math:`\Delta(A, B) =
+    \mathrm{mean}_{a \in A} \min_{b \in B} D(a, b)` the distance is :math:`(\Delta(A, B) + \Delta(B, A)) / 2`. Braylan,
+    Alonso and Lease (2022), section 4.
 
     Parameters
     ----------
@@ -65,15 +65,6 @@ class BestMatches(Distance):
         Best matches count as no farther than this (of a similarity ``1 − D``: floored at ``1 − cap``).
     name
         Name of the distance.
-
-    Raises
-    ------
-    ArgumentError
-        If `combine` is neither of the two.
-
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), section 4.
 
     Examples
     --------
@@ -144,12 +135,7 @@ class BestMatches(Distance):
 class ObjectCount(Distance):
     """Difference of the numbers of objects in two labels.
 
-    Parameters
-    ----------
-    objects
-        Function that takes a label apart.
-    name
-        Name of the distance.
+    `objects` takes a label apart.
 
     Examples
     --------
@@ -172,11 +158,8 @@ def by_shape(
 ) -> Iterator[tuple[Int[np.ndarray, " chosen"], int, int]]:
     """Gather pairs of labels with equal numbers of objects, in portions of bounded size.
 
-    A portion has at most `at_once` pairs of objects, or one pair of labels.
-
-    Yields
-    ------
-    Indices of pairs, and the two numbers of objects they share.
+    A portion has at most `at_once` pairs of objects, or one pair of labels. Gives the indices of pairs, and the two
+    numbers of objects they share.
 
     Examples
     --------

@@ -44,10 +44,10 @@ def blocks_of(label: Any) -> list[list[Any]]:
 class PartialRankings(Distance):
     r"""One minus the mean average overlap of two partial rankings, in [0, 1].
 
-    A block of `s` tied classes fills its `s` places with 1/s of each; the unranked classes fill the rest.
-    With the shares of class `k` in the first `l` places, :math:`C_{lk}`, the average overlap to depth `L` is
-    :math:`\sum_l \frac{1}{l L} \sum_k C_{lk} C'_{lk}`, and its mean form is divided by the geometric mean of the
-    overlaps of either ranking with itself.
+    A block of `s` tied classes fills its `s` places with 1/s of each; the unranked classes fill the rest. With the
+    shares of class `k` in the first `l` places, :math:`C_{lk}`, the average overlap to depth `L` is :math:`\sum_l
+    \frac{1}{l L} \sum_k C_{lk} C'_{lk}`, and its mean form is divided by the geometric mean of the overlaps of either
+    ranking with itself. Stutz et al. (2025), appendix C, arXiv 2307.02191.
 
     Parameters
     ----------
@@ -55,15 +55,6 @@ class PartialRankings(Distance):
         Number `L` of places that count; if None as many as the labels name at most.
     classes
         Names of all classes; if None those that occur.
-
-    Raises
-    ------
-    ArgumentError
-        If the depth is less than 1.
-
-    References
-    ----------
-    Stutz et al. (2025), appendix C, arXiv 2307.02191.
 
     Examples
     --------

@@ -25,13 +25,7 @@ _AT_ONCE = 1 << 18
 
 
 def ranked_list(label: Any) -> list[Any]:
-    """Read a ranked list; raise ValueError for any other.
-
-    Examples
-    --------
-    >>> ranked_list(("wart", "corn"))
-    ['wart', 'corn']
-    """
+    """Read a ranked list; raise ValueError for any other."""
     members = as_list(label, "a ranked list is a list", "[best, second, …]")
     seen = set()
     for member in members:
@@ -47,9 +41,10 @@ class RankedLists(Distance):
     r"""One minus the rank correlation of two lists, over everything that either names; in [0, 2].
 
     The union of the two lists has `m` members. Within it, a member's rank is its place (from 0) in the list, or `m`
-    where the list does not name it; absent members are tied. Kendall's τ_b and Spearman's ρ (of mid-ranks) are those
-    of the two vectors of ranks. Lists that are the same are at distance 0, and an empty list is at distance 2 from any
-    other; if the correlation is undefined otherwise, because one vector is constant, it counts as 0.
+    where the list does not name it; absent members are tied. Kendall's τ_b and Spearman's ρ (of mid-ranks) are those of
+    the two vectors of ranks. Lists that are the same are at distance 0, and an empty list is at distance 2 from any
+    other; if the correlation is undefined otherwise, because one vector is constant, it counts as 0. Kendall (1945) for
+    τ_b.
 
     Parameters
     ----------
@@ -60,15 +55,6 @@ class RankedLists(Distance):
     padding
         Number of members added that neither list names, tied at `m` in both: long lists of which only the tops are
         given agree on all that they leave out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such coefficient, or a number is out of range.
-
-    References
-    ----------
-    Kendall (1945) for τ_b; Braylan, Alonso and Lease (2022), table of distances.
 
     Examples
     --------

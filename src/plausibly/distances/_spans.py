@@ -74,15 +74,6 @@ class SpanF1(Distance):
     empty
         Distance between two labels without spans. Between one without and one with some it is 1.
 
-    Raises
-    ------
-    ArgumentError
-        If a rule is neither of the two.
-
-    References
-    ----------
-    Braylan, Alonso and Lease (2022), table of distances.
-
     Examples
     --------
     >>> ours, theirs = [(0, 4, "PER")], [(0, 2, "PER"), (8, 9, "LOC")]

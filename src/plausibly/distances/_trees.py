@@ -88,21 +88,13 @@ def _parsed(text: str) -> Tree:
 class TreeEdit(PairwiseDistance):
     """Tree edit distance: number of nodes to insert, delete or rename.
 
+    Pawlik and Augsten (2016) for the algorithm.
+
     Parameters
     ----------
     scale
         ``"plain"``: the number; ``"norm"``: divided by the number of words of both trees; ``"diff"``: less the
         difference of the numbers of words, which no editing can avoid.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such scale; or when it is used without the library that it needs:
-        ``pip install 'plausibly[trees]'``.
-
-    References
-    ----------
-    Pawlik and Augsten (2016) for the algorithm; Braylan, Alonso and Lease (2022), table of distances.
 
     Examples
     --------

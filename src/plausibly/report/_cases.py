@@ -15,34 +15,15 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Undecided:
-    """A case that the annotations leave open.
-
-    Attributes
-    ----------
-    name
-        Name of the case.
-    certainty
-        Share of draws that agree on the most plausible class.
-    classes
-        Name, mean plausibility, and probability of being the most plausible class, for the classes with the greatest
-        mean; all unnamed classes are one of them.
-    more
-        Number of further classes.
-    annotations
-        Annotators and their annotation; equal annotations are together.
-    left_out
-        Number of further annotations.
-    choices
-        First choices by classifier, each with the probability of being the most plausible class.
-    """
+    """A case that the annotations leave open."""
 
     name: str
-    certainty: float
-    classes: list[tuple[str, float, float]]
-    more: int
-    annotations: list[tuple[str, str]]
-    left_out: int
-    choices: dict[str, list[tuple[str, float]]]
+    certainty: float  # share of draws that agree on the most plausible class
+    classes: list[tuple[str, float, float]]  # name, mean plausibility and probability of being the most plausible
+    more: int  # further classes
+    annotations: list[tuple[str, str]]  # annotators and their annotation; equal annotations are together
+    left_out: int  # further annotations
+    choices: dict[str, list[tuple[str, float]]]  # by classifier, each with the probability of being most plausible
 
 
 def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:

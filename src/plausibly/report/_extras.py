@@ -24,48 +24,21 @@ MOST_ROWS = 200  #: of a table
 
 @dataclass(frozen=True)
 class Extra:
-    """One table, figure or sentence.
-
-    Attributes
-    ----------
-    caption
-        Caption of a table or figure; may be empty.
-    text, panel
-        A sentence, or a figure as a data URI; either of them, or ``columns``, is given.
-    columns, rows
-        Names and printed cells of a table.
-    numeric
-        Whether each column holds numbers.
-    left_out
-        Number of rows that are not shown.
-    """
+    """One table, figure or sentence."""
 
     caption: str = ""
-    text: str = ""
-    panel: str = ""
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    numeric: tuple[bool, ...] = ()
-    left_out: int = 0
+    text: str = ""  # a sentence, or
+    panel: str = ""  # a figure as a data URI, or
+    columns: tuple[str, ...] = ()  # a table: names,
+    rows: tuple[tuple[str, ...], ...] = ()  # printed cells,
+    numeric: tuple[bool, ...] = ()  # whether each column holds numbers,
+    left_out: int = 0  # and the number of rows that are not shown
 
 
 def extras(thing: Any, caption: str = "") -> list[Extra]:
-    """Prepare something for the report.
+    """Prepare something for the report, as :func:`plausibly.report` describes it; None adds nothing.
 
-    Parameters
-    ----------
-    thing
-        A sentence, a data frame, a Matplotlib figure or axes; a result of :func:`plausibly.compare`,
-        :func:`plausibly.predictive_check` or :func:`plausibly.prior_sensitivity`, shown with its figures; another
-        result that has a ``table`` or a method ``to_frame``, and perhaps a ``verdict``; a mapping from captions to such
-        things, or a sequence of them. None adds nothing.
-    caption
-        Caption of what has none of its own.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these.
+    `caption` is that of what has none of its own.
 
     Examples
     --------

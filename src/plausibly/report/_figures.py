@@ -27,30 +27,14 @@ Panel = tuple[str, Callable]  # a title, which may be empty, and a function that
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report.
+    """A figure of the report."""
 
-    Attributes
-    ----------
-    section
-        Section of the report, one of :data:`SECTIONS`.
-    alt
-        Description for readers who cannot see it.
-    caption
-        How to read it.
-    panels
-        Panels as data URIs, side by side where there is room.
-    folded
-        Whether it is shown on demand only.
-    wide
-        Whether each panel takes the whole width.
-    """
-
-    section: str
-    alt: str
-    caption: str
-    panels: tuple[str, ...]
-    folded: bool
-    wide: bool
+    section: str  # one of SECTIONS
+    alt: str  # description for readers who cannot see it
+    caption: str  # how to read it
+    panels: tuple[str, ...]  # data URIs, side by side where there is room
+    folded: bool  # shown on demand only
+    wide: bool  # each panel takes the whole width
 
 
 def pictures(swept: Sweep) -> Iterator[Picture]:

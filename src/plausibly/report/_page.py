@@ -49,25 +49,7 @@ def render(
     sensitivity: Any = None,
     audit: pd.DataFrame | None = None,
 ) -> str:
-    """Write a sweep as the text of one self-contained HTML file.
-
-    Parameters
-    ----------
-    swept, sources, comparison, checks, sensitivity, audit
-        Arguments of :func:`report`.
-
-    Returns
-    -------
-    str
-        HTML; the same for the same sweep.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["<a>", "<a>", "b"]])
-    >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
-    >>> "<h1>" in render(swept)
-    True
-    """
+    """Write a sweep as the text of one self-contained HTML file, the same for the same sweep; see :func:`report`."""
     audited = _audit(audit)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("plausibly", "report"),

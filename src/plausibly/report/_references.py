@@ -34,15 +34,7 @@ _CHAINS = (
 
 
 def references(swept: Sweep) -> list[tuple[str, str]]:
-    """List what to cite for the models and engines of a sweep: each source once, and what for.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
-    >>> swept = pb.sweep(annotations, {}, {"majority-vote": None}, progress=False)
-    >>> [what for what, _ in references(swept)]
-    ['uncertainty-adjusted metrics, annotation certainty, plausibilities']
-    """
+    """List what to cite for the models and engines of a sweep: each source once, and what for."""
     used = [_ALL]
     for run in swept.runs:
         citations = json.loads(run.attrs.get("declaration", "{}")).get("citations", [])

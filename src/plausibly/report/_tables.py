@@ -20,15 +20,7 @@ LEVELS = ("low", "medium", "high")  #: of risk
 
 
 def sizes(run: Run) -> list[int]:
-    """List lengths that a run was evaluated with.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
-    >>> swept = pb.sweep(annotations, {}, {"majority-vote": None}, progress=False)
-    >>> sizes(swept.runs[0])
-    [1, 2]
-    """
+    """List lengths that a run was evaluated with."""
     names = [str(name) for name in run.results.data_vars]
     return [
         int(name[3:].split("_")[0])
@@ -116,11 +108,8 @@ def voted(swept: Sweep, classifier: str, metric: str) -> float:
 def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
     """Tabulate the metrics of the main table by risk level, for the representative run of every model.
 
-    Returns
-    -------
-    list of dict
-        A table per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a
-        classifier with mean and interval for every level and metric. Empty without risks.
+    A table per model: ``run``; ``levels``, each with its name and the mean number of cases; ``rows``, each a classifier
+    with mean and interval for every level and metric. Empty without risks.
     """
     tables = []
     for run in (representative(runs) for runs in swept.models.values()):
