@@ -195,7 +195,7 @@ def test_commands(tmp_path):
     [
         ([], "normal-scores needs a threshold"),
         (["--threshold", "nan"], "threshold must be a finite number"),
-        (["--threshold", "0", "--prior", "1,2,x"], "--prior must be numbers parted by commas"),
+        (["--threshold", "0", "--prior", "1,2,x"], "--prior must be numbers separated by commas"),
         (["--threshold", "0", "--prior", "1,2,-3,4"], "prior must be four numbers"),
         (["--threshold", "0", "--model", "irn"], "irn takes partial rankings, but scores were given"),
     ],

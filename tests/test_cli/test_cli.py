@@ -396,7 +396,7 @@ def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
     ("words", "sentence"),
     [
         (["--cases", "0"], "n_cases must be at least 1, not 0"),
-        (["--qualities", "good"], "--qualities must be numbers parted by commas, but 'good' was given"),
+        (["--qualities", "good"], "--qualities must be numbers separated by commas, but 'good' was given"),
         (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
         (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
     ],

@@ -13,6 +13,7 @@ from plausibly.cli._demo import demo
 from plausibly.cli._diagnose import diagnose
 from plausibly.cli._discrepancy import discrepancy
 from plausibly.cli._evaluate import evaluate
+from plausibly.cli._options import spread
 from plausibly.cli._reliability import reliability
 from plausibly.cli._sensitivity import sensitivity
 from plausibly.cli._simulate import simulate
@@ -23,4 +24,4 @@ for _command in (
     *(demo, audit, evaluate, aggregate, sweep, compare, compare_models, check, sensitivity),
     *(diagnose, agreement, discrepancy, reliability, convert, simulate),
 ):
-    app.command()(_command)
+    app.command()(spread(_command))

@@ -1,7 +1,7 @@
 """``plausibly aggregate``: annotations in, one posterior out."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -41,24 +41,21 @@ def aggregate(
     classes: options.ClassesFile = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        options.modelling(
             metavar="NAME@R:OPTION=VALUE",
             help="Aggregation model, its reliability (without @ its default) and options. NAME is one of "
             f"{options.MODEL_NAMES}, or a Python file that declares a model. By default plackett-luce@3, for scores "
             "normal-scores.",
-            rich_help_panel="Models",
         ),
     ] = None,
-    infer_reliability: options.InferReliability = None,
-    ties: options.TiesOption = None,
-    mode: options.ModeOption = None,
-    unranked: options.UnrankedOption = None,
-    concentration: options.Concentration = None,
-    threshold: options.Threshold = None,
-    prior: options.PriorOption = None,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
+    infer_reliability: Annotated[
+        Literal["dataset", "annotator"] | None,
+        options.modelling(help="Inferred reliability (Plackett-Luce): one for all or one per annotator."),
+    ] = None,
+    *,
+    modelling: options.ModelOptions,
+    scores: options.ScoreOptions,
+    sampling: options.SamplingOptions,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -94,12 +91,10 @@ def aggregate(
         whole = infer_reliability is not None or isinstance(read, annotated.Scores) or read.n_cases <= shard
         out = Path("posterior.nc" if whole else "posterior.zarr")
     make_folder(out.parent)
-    wanted = {"unranked": options.value(unranked), "concentration": concentration}
-    wanted |= {"draws": draws, "chains": chains, "warmup": warmup}
-    common = {key: value for key, value in wanted.items() if value is not None} | {"seed": seed, "progress": not quiet}
+    common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}
+    common |= {"seed": seed, "progress": not quiet}
     if infer_reliability is None:
-        common |= {"ties": options.value(ties), "mode": options.value(mode)}
-        common |= {"threshold": threshold, "prior": options.parse_prior(prior)}
+        common |= {"threshold": scores.threshold, "prior": options.parse_prior(scores.prior)}
         posterior = infer(
             read,
             variant.model,
@@ -111,14 +106,12 @@ def aggregate(
             **(common | dict(variant.arguments)),
         )
     else:
-        check_inferable(variant.model, options.value(mode))
-        useless = {"ties": options.value(ties), "threshold": threshold, "prior": prior, "dask": dask}
+        check_inferable(variant.model, common.pop("mode", None))
+        useless = {"ties": modelling.ties, **vars(scores), "dask": dask}
         for option, text in useless.items():
             if text is not None:
                 raise ArgumentError(f"--infer-reliability does not accept --{option} {text}: leave it out.")
-        posterior = with_reliability(
-            read, variant.model, per=infer_reliability.value, **(common | dict(variant.arguments))
-        )
+        posterior = with_reliability(read, variant.model, per=infer_reliability, **(common | dict(variant.arguments)))
         save(posterior, out)
     found = diagnose(posterior)
     if not quiet:

@@ -1,9 +1,8 @@
 """``plausibly agreement``: how far annotators agree on labels of any type."""
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 import typer
@@ -16,29 +15,9 @@ from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.distances import BY_TYPE, find_distance
 from plausibly.errors import ArgumentError
+from plausibly.labels._formats import Kind
 
-
-class Weighting(StrEnum):
-    """How pairs are weighed."""
-
-    pairs = "pairs"
-    units = "units"
-
-
-class Kind(StrEnum):
-    """What the cells of a table hold."""
-
-    literal = "literal"
-    text = "text"
-    bio = "bio"
-    trees = "trees"
-    boxes = "boxes"
-    keypoints = "keypoints"
-    spans = "spans"
-
-
-_input, _measure = (partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measures"))
-_Column = partial(_input, metavar="COLUMN")
+_column = partial(options.data, metavar="COLUMN")
 
 
 @example(
@@ -56,36 +35,38 @@ def agreement(
             metavar="LABELS", help="Long table (case, annotator, label), or NAME=FILE for one annotator's file."
         ),
     ],
-    more: Annotated[list[str] | None, _input("--labels", metavar="NAME=FILE", help="Another annotator's file.")] = None,
-    kind: Annotated[Kind, _input(help="Content of cells or files; literals are JSON or Python.")] = Kind.literal,
-    case: Annotated[str | None, _Column(help="Column of the cases.")] = None,
-    annotator: Annotated[str | None, _Column(help="Column of the annotators.")] = None,
-    label: Annotated[str | None, _Column(help="Column of the labels.")] = None,
+    more: Annotated[
+        list[str] | None, options.data("--labels", metavar="NAME=FILE", help="Another annotator's file.")
+    ] = None,
+    kind: Annotated[Kind, options.data(help="Content of cells or files; literals are JSON or Python.")] = "literal",
+    case: Annotated[str | None, _column(help="Column of the cases.")] = None,
+    annotator: Annotated[str | None, _column(help="Column of the annotators.")] = None,
+    label: Annotated[str | None, _column(help="Column of the labels.")] = None,
     distance: Annotated[
         list[str] | None,
-        _measure(
+        options.measure(
             metavar="NAME",
             help="Distance between two labels, by default nominal; several are ranked. "
             f"Or a type, for all of its distances: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
-    preset: Annotated[str | None, _measure(help="Conventions of a publication: braylan2022.")] = None,
+    preset: Annotated[str | None, options.measure(help="Conventions of a publication: braylan2022.")] = None,
     weighting: Annotated[
-        Weighting, _measure(help="Plain means over pairs, or Krippendorff's units.")
-    ] = Weighting.pairs,
+        Literal["pairs", "units"], options.measure(help="Plain means over pairs, or Krippendorff's units.")
+    ] = "pairs",
     cross: Annotated[
         str,
-        _measure(
+        options.measure(
             metavar="auto|all|sample|N",
             help="Pairs of different cases to compare: all, as many as on one case, or a number.",
         ),
     ] = "",
     other_annotators: Annotated[
-        bool, _measure("--other-annotators", help="Leave out pairs of one annotator's labels.")
+        bool, options.measure("--other-annotators", help="Leave out pairs of one annotator's labels.")
     ] = False,
-    replicates: Annotated[int, _measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
+    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
     ci_prob: options.IntervalWidth = CI_PROB,
-    processes: Annotated[int, _measure(help="Number of processes, for slow distances.")] = 1,
+    processes: Annotated[int, options.measure(help="Number of processes, for slow distances.")] = 1,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
@@ -95,7 +76,7 @@ def agreement(
     Prints alpha, KS and sigma by each distance, best first, and what is wrong with a distance. With --out also writes
     agreement.csv, cases.csv, annotators.csv and figures.
     """
-    read = measured.read_labels(_source(labels, more or []), kind.value, case=case, annotator=annotator, label=label)
+    read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:
         raise ArgumentError(f"--replicates must be 0, or 2 or more, but {replicates} was given: write 200.")
     check_probability("--ci-prob", ci_prob)
@@ -105,7 +86,7 @@ def agreement(
         read,
         _candidates(distance or ["nominal"]),
         preset=preset,
-        weighting=weighting.value,
+        weighting=weighting,
         cross=_cross(cross),
         same_annotator=not other_annotators,
         seed=seed,

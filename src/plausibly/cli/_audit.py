@@ -45,7 +45,7 @@ def audit(
     if out is not None:
         check_table(out)
         make_folder(out.parent)
-    named = options.parse_files(predictions or ())
+    named = options.parse_files(predictions)
     found = find(annotations, named or None, classes)
     if out is not None:
         write_table(found, out)

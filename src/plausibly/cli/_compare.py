@@ -37,7 +37,7 @@ def compare(
     ] = None,
     ci_prob: options.IntervalWidth = 0.94,
     replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates over cases.")] = 2000,
-    break_ties: options.BreakTiesOption = options.BreakTies.order,
+    break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
@@ -47,7 +47,7 @@ def compare(
     Draws stay in the posterior's file and are read in slices. With --out, also writes differences.csv, rankings.csv and
     variances.csv.
     """
-    named = options.parse_files(predictions or ())
+    named = options.parse_files(predictions)
     if len(named) < 2:
         raise ArgumentError(
             f"a comparison needs two classifiers, but {len(named)} were given: write --predictions A=a.csv for each."
@@ -56,7 +56,7 @@ def compare(
         raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")
     if out is not None:
         make_folder(out)
-    given = {"break_ties": break_ties.value, "seed": seed}
+    given = {"break_ties": break_ties, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
         if metric not in (known := metric_names(lengths)):

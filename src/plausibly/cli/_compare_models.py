@@ -1,8 +1,7 @@
 """``plausibly compare-models``: aggregation models by how well they predict left-out annotations."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,20 +18,6 @@ MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "impossible", "verdict")
 
 
-class Observation(StrEnum):
-    """Part of an annotation to predict."""
-
-    first = "first"
-    ranking = "ranking"
-
-
-class Method(StrEnum):
-    """Computation of posteriors without an annotation."""
-
-    auto = "auto"
-    refit = "refit"
-
-
 @example(
     """
     plausibly compare-models annotations.json \\
@@ -44,22 +29,19 @@ def compare_models(
     classes: options.ClassesFile = None,
     model: options.ModelNames = None,
     observation: Annotated[
-        Observation, typer.Option(help="Part of a left-out annotation to predict.")
-    ] = Observation.first,
+        Literal["first", "ranking"], typer.Option(help="Part of a left-out annotation to predict.")
+    ] = "first",
     folds: Annotated[
         int | None,
         typer.Option(metavar="N", help="Number of folds of each case's annotations. By default leave-one-out."),
     ] = None,
     method: Annotated[
-        Method, typer.Option(help="Reweighting of draws where that is reliable (auto), or sampling again for all.")
-    ] = Method.auto,
-    ties: options.TiesOption = None,
-    mode: options.ModeOption = None,
-    unranked: options.UnrankedOption = None,
-    concentration: options.Concentration = None,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
+        Literal["auto", "refit"],
+        typer.Option(help="Reweighting of draws where that is reliable (auto), or sampling again for all."),
+    ] = "auto",
+    *,
+    modelling: options.ModelOptions,
+    sampling: options.SamplingOptions,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
@@ -71,9 +53,7 @@ def compare_models(
     """
     read = read_annotations(annotations, classes, progress=not quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
-    given |= {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
-    given |= {"draws": draws, "chains": chains, "warmup": warmup}
-    given = {name: options.plain(value) for name, value in given.items()}
+    given |= vars(modelling) | vars(sampling)
     plan = ComparisonPlan.of(read, parse_variants(model or options.DEFAULT_MODELS), **given)
     if out is not None:
         make_folder(out)

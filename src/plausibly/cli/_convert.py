@@ -1,29 +1,16 @@
 """``plausibly convert``: annotations from any format that is read to any that is written."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from plausibly import annotations as annotated
-from plausibly.annotations.io._write import classes_from_form, find_form
+from plausibly.annotations.io._write import Form, classes_from_form, find_form
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, writing
 from plausibly.errors import AnnotationError
-
-
-class Form(StrEnum):
-    """What files of annotations may hold."""
-
-    rankings = "rankings"
-    table = "table"
-    counts = "counts"
-    soc = "soc"
-    soi = "soi"
-    toc = "toc"
-    toi = "toi"
 
 
 @example(
@@ -66,7 +53,7 @@ def convert(
     What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list
     unnamed classes, so they are read with --classes.
     """
-    found = find_form(target, None if form is None else form.value)
+    found = find_form(target, form)
     read = annotated.read_annotations(source, classes, control, progress=not quiet)
     if isinstance(read, annotated.Scores):
         raise AnnotationError(

@@ -1,12 +1,10 @@
 """``plausibly discrepancy``: whether a model is closer to the annotators than they are to each other."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
-import typer
 
 from plausibly import plots
 from plausibly.agreement import Discrepancy, Labels, discrepancy_ratio, threshold_curve
@@ -17,8 +15,6 @@ from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.errors import ArgumentError
 from plausibly.labels._case_columns import by_case
-
-_data, _measure = (partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measure"))
 
 
 @example(
@@ -31,34 +27,34 @@ _data, _measure = (partial(typer.Option, rich_help_panel=panel) for panel in ("D
 def discrepancy(
     labels: options.LabelsFile,
     predictions: Annotated[
-        list[str] | None, _data(metavar="NAME=FILE", help="Labels of a model (case, label); once for each.")
+        list[str] | None, options.data(metavar="NAME=FILE", help="Labels of a model (case, label); once for each.")
     ] = None,
     scores: Annotated[
         list[str] | None,
-        _data(
+        options.data(
             metavar="NAME=FILE",
             help="Scores of a model (case, score) for two labels; cut at the threshold that is best on other cases.",
         ),
     ] = None,
-    positive: Annotated[str | None, _data(help="Label that a high score stands for.")] = None,
+    positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
     groups: Annotated[
-        str | None, _data(metavar="COLUMN", help="Groups to resample, such as patients; by default cases.")
+        str | None, options.data(metavar="COLUMN", help="Groups to resample, such as patients; by default cases.")
     ] = None,
-    strata: Annotated[str | None, _data(metavar="COLUMN", help="Kinds of case, to compare one by one.")] = None,
+    strata: Annotated[str | None, options.data(metavar="COLUMN", help="Kinds of case, to compare one by one.")] = None,
     delta: Annotated[
         str,
-        _measure(
+        options.measure(
             metavar="NAME",
             help="Disagreement of two labels: nominal, squared, absolute, hinge, jaccard, or a distance.",
         ),
     ] = "nominal",
     tolerance: Annotated[
-        float | None, _measure(help="Difference of two numbers up to which hinge sees no disagreement.")
+        float | None, options.measure(help="Difference of two numbers up to which hinge sees no disagreement.")
     ] = None,
     margin: Annotated[
-        float | None, _measure(help="Test whether a model is not inferior by more than this margin.")
+        float | None, options.measure(help="Test whether a model is not inferior by more than this margin.")
     ] = None,
-    replicates: Annotated[int, _measure(help="Number of bootstrap replicates.")] = REPLICATES,
+    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
@@ -70,8 +66,8 @@ def discrepancy(
     interval. With --out also writes discrepancy.csv (a row per model), annotators.csv (each taken out and treated as a
     model), cases.csv, strata.csv where there are any, and discrepancy.png.
     """
-    given = options.parse_files(predictions or (), "--predictions")
-    scored = options.parse_files(scores or (), "--scores")
+    given = options.parse_files(predictions)
+    scored = options.parse_files(scores, "--scores")
     if not (given or scored):
         raise ArgumentError(
             "nothing to compare with the annotators: give --predictions NAME=FILE or --scores NAME=FILE."

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -33,22 +33,13 @@ def evaluate(
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     model: options.ModelNames = None,
-    ties: options.TiesOption = None,
-    mode: options.ModeOption = None,
-    unranked: options.UnrankedOption = None,
-    concentration: options.Concentration = None,
-    threshold: options.Threshold = None,
-    prior: options.PriorOption = None,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
-    k: options.Lengths = None,
-    break_ties: options.BreakTiesOption = options.BreakTies.order,
-    seed: options.Seed = 0,
-    format: options.Format = options.TableFormat.csv,
-    shard: options.Shard = 2000,
-    resume: options.Resume = False,
-    fresh: options.Fresh = False,
+    *,
+    given: options.SweepOptions,
+    format: Annotated[
+        Literal["csv", "parquet"],
+        typer.Option(help="Format of the tables. Parquet is smaller and faster for many cases."),
+    ] = "csv",
+    store: options.StoreOptions,
     dask: options.Dask = None,
     out: options.ResultsFolder = Path("results"),
     strict: options.Strict = False,
@@ -66,26 +57,15 @@ def evaluate(
         annotations,
         classes,
         risks,
-        options.parse_files(predictions or ()),
+        options.parse_files(predictions),
         model,
         quiet=quiet,
-        suffix=f".{format.value}",
-        folder=Folder(out, shard, resume, fresh),
+        suffix=f".{format}",
+        folder=Folder(out, **vars(store)),
         dask=dask,
-        k=options.parse_lengths(k),
-        break_ties=break_ties.value,
-        ties=options.value(ties),
-        mode=options.value(mode),
-        unranked=options.value(unranked),
-        concentration=concentration,
-        threshold=threshold,
-        prior=options.parse_prior(prior),
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
-        seed=seed,
+        **given.arguments(),
     )
-    finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format.value}")
+    finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
 
 
 def run(

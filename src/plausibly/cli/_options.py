@@ -1,9 +1,11 @@
 """Options that several commands share, and how their text is read."""
 
-from collections.abc import Sequence
-from enum import Enum, StrEnum
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,53 +13,14 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
 from plausibly.models import MODELS
 
-
-class Ties(StrEnum):
-    """Weight of tied classes."""
-
-    split = "split"
-    full = "full"
-
-
-class Mode(StrEnum):
-    """Meaning of reliability."""
-
-    power = "power"
-    temper = "temper"
-
-
-class Unranked(StrEnum):
-    """Treatment of unnamed classes."""
-
-    lumped = "lumped"
-    exact = "exact"
-    ignore = "ignore"
-
-
-class Per(StrEnum):
-    """What has a reliability of its own."""
-
-    dataset = "dataset"
-    annotator = "annotator"
-
-
-class BreakTies(StrEnum):
-    """Order of equal predictions, and of equal plausibilities."""
-
-    order = "order"
-    random = "random"
-
-
-class TableFormat(StrEnum):
-    """How tables are written."""
-
-    csv = "csv"
-    parquet = "parquet"
-
-
-_DATA, _MODEL, _SAMPLING = "Data", "Models", "Sampling"
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
+MODEL_NAMES = ", ".join(MODELS)
+
+data, modelling, sampling, measure = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
+)
+BreakTies = Literal["order", "random"]
 
 AnnotationsFile = Annotated[
     Path,
@@ -78,105 +41,146 @@ ResultsFolder = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results, created if it does not exist.")
 ]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
-ClassesFile = Annotated[
-    Path | None,
-    typer.Option("--classes", metavar="FILE", help="Class names, one per line.", rich_help_panel=_DATA),
-]
+ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
 RisksFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--risks", metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.", rich_help_panel=_DATA
-    ),
+    Path | None, data("--risks", metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")
 ]
-TiesOption = Annotated[
-    Ties | None,
-    typer.Option(help="Weight of tied classes (IRN, PrIRN): shared or in full.", rich_help_panel=_MODEL),
-]
-ModeOption = Annotated[
-    Mode | None,
-    typer.Option(help="Meaning of reliability (Plackett-Luce): repeated or tempered.", rich_help_panel=_MODEL),
-]
-InferReliability = Annotated[
-    Per | None,
-    typer.Option(
-        "--infer-reliability",
-        help="Inferred reliability (Plackett-Luce): one for all or one per annotator.",
-        rich_help_panel=_MODEL,
-    ),
-]
-UnrankedOption = Annotated[
-    Unranked | None,
-    typer.Option(help="Treatment of unnamed classes (Plackett-Luce).", rich_help_panel=_MODEL),
-]
-Concentration = Annotated[
-    float | None,
-    typer.Option(help="Prior concentration per class. By default the model's.", rich_help_panel=_MODEL),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(help="Threshold between the two classes of scores.", rich_help_panel=_MODEL),
-]
-PriorOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="M,K,A,B",
-        help="Prior of scores: mean, its strength, shape and scale of the variance. By default estimated.",
-        rich_help_panel=_MODEL,
-    ),
-]
-Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases that are sampled and kept at a time.")]
-Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Posteriors as Zarr stores, which an interrupted run continues."),
-]
-Fresh = Annotated[bool, typer.Option("--fresh", help="New samples, also where posteriors can be reused.")]
 PredictionFiles = Annotated[
     list[str] | None,
-    typer.Option(
+    data(
         "--predictions",
         metavar="NAME=FILE",
         help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet). Repeatable.",
-        rich_help_panel=_DATA,
     ),
 ]
 ModelNames = Annotated[
     list[str] | None,
-    typer.Option(
+    modelling(
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
-        f"of {', '.join(MODELS)}, or a Python file that declares a model. By default {' and '.join(DEFAULT_MODELS)}, "
+        f"of {MODEL_NAMES}, or a Python file that declares a model. By default {' and '.join(DEFAULT_MODELS)}, "
         f"for scores {DEFAULT_MODELS_OF_SCORES[0]}.",
-        rich_help_panel=_MODEL,
     ),
 ]
 Lengths = Annotated[
     str | None, typer.Option("--k", metavar="K1,K2", help="Lengths of the classifiers' lists. By default 1,2,3.")
 ]
 BreakTiesOption = Annotated[
-    BreakTies,
-    typer.Option("--break-ties", help="Order of equal predictions, and of equal plausibilities."),
+    BreakTies, typer.Option("--break-ties", help="Order of equal predictions, and of equal plausibilities.")
 ]
-Draws = Annotated[int | None, typer.Option(help="Draws per chain. By default 250.", rich_help_panel=_SAMPLING)]
-Chains = Annotated[int | None, typer.Option(help="Number of chains. By default 4.", rich_help_panel=_SAMPLING)]
-Warmup = Annotated[
-    int | None, typer.Option(help="Number of warm-up draws (NUTS). By default 300.", rich_help_panel=_SAMPLING)
-]
+Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases that are sampled and kept at a time.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="New samples, also where posteriors can be reused.")]
 Dask = Annotated[
     str | None,
-    typer.Option(
+    sampling(
         "--dask",
         metavar="ADDRESS",
         help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers do the computing.",
-        rich_help_panel=_SAMPLING,
     ),
-]
-Format = Annotated[
-    TableFormat, typer.Option("--format", help="Format of the tables. Parquet is smaller and faster for many cases.")
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit status 1 if chains did not converge.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No output but the last line.")]
+
+
+@dataclass
+class ModelOptions:
+    """How annotations are understood; None for a model's own choice."""
+
+    ties: Annotated[
+        Literal["split", "full"] | None, modelling(help="Weight of tied classes (IRN, PrIRN): shared or in full.")
+    ] = None
+    mode: Annotated[
+        Literal["power", "temper"] | None,
+        modelling(help="Meaning of reliability (Plackett-Luce): repeated or tempered."),
+    ] = None
+    unranked: Annotated[
+        Literal["lumped", "exact", "ignore"] | None, modelling(help="Treatment of unnamed classes (Plackett-Luce).")
+    ] = None
+    concentration: Annotated[float | None, modelling(help="Prior concentration per class. By default the model's.")] = (
+        None
+    )
+
+
+@dataclass
+class ScoreOptions:
+    """What models of scores need besides."""
+
+    threshold: Annotated[float | None, modelling(help="Threshold between the two classes of scores.")] = None
+    prior: Annotated[
+        str | None,
+        modelling(
+            metavar="M,K,A,B",
+            help="Prior of scores: mean, its strength, shape and scale of the variance. By default estimated.",
+        ),
+    ] = None
+
+
+@dataclass
+class SamplingOptions:
+    """How much is drawn; None for the usual."""
+
+    draws: Annotated[int | None, sampling(help="Draws per chain. By default 250.")] = None
+    chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
+    warmup: Annotated[int | None, sampling(help="Number of warm-up draws (NUTS). By default 300.")] = None
+
+
+@dataclass
+class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
+    """What `evaluate` and `sweep` ask of a :class:`plausibly.sweeps.Plan`."""
+
+    k: Lengths = None
+    break_ties: BreakTiesOption = "order"
+    seed: Seed = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the plan."""
+        return vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+
+
+@dataclass
+class StoreOptions:
+    """How posteriors are kept."""
+
+    shard: Shard = 2000
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Posteriors as Zarr stores, which an interrupted run continues.")
+    ] = False
+    fresh: Fresh = False
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the fields of those of its parameters that are classes of options, each as an option.
+
+    Examples
+    --------
+    >>> def command(given: StoreOptions, seed: Seed = 0): print(given, seed)
+    >>> spread(command)(shard=5, resume=False, fresh=True, seed=7)
+    StoreOptions(shard=5, resume=False, fresh=True) 7
+    """
+    parameters: list[inspect.Parameter] = []
+    classes: dict[str, Any] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        if not is_dataclass(parameter.annotation):
+            parameters.append(parameter)
+            continue
+        classes[parameter.name] = parameter.annotation
+        parameters += [
+            parameter.replace(name=field.name, default=field.default, annotation=field.type)
+            for field in fields(parameter.annotation)
+        ]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        for name, options in classes.items():
+            given[name] = options(**{field.name: given.pop(field.name) for field in fields(options)})
+        command(**given)
+
+    keywords = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
+    return with_options
 
 
 def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
@@ -184,33 +188,7 @@ def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
     return DEFAULT_MODELS_OF_SCORES if isinstance(annotations, Scores) else DEFAULT_MODELS
 
 
-def parse_prior(text: str | None) -> list[float] | None:
-    """Read the prior of scores.
-
-    Raises
-    ------
-    ArgumentError
-        If a part of it is no number.
-
-    Examples
-    --------
-    >>> parse_prior("0,1,2,1")
-    [0.0, 1.0, 2.0, 1.0]
-    """
-    return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
-
-
-def value(choice: Enum | None) -> str | None:
-    """Return the text of a choice."""
-    return None if choice is None else choice.value
-
-
-def plain(given: object) -> object:
-    """Return the text of a choice, and anything else as it is."""
-    return given.value if isinstance(given, Enum) else given
-
-
-def parse_files(texts: Sequence[str], option: str = "--predictions") -> dict[str, str]:
+def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:
     """Read names and files of classifiers, from an option that may be there several times.
 
     Raises
@@ -224,7 +202,7 @@ def parse_files(texts: Sequence[str], option: str = "--predictions") -> dict[str
     {'A': 'a.csv', 'B': 'b=2.npy'}
     """
     predictions: dict[str, str] = {}
-    for text in texts:
+    for text in texts or ():
         name, _, path = text.partition("=")
         if not (name and path):
             raise ArgumentError(f"{option} must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
@@ -245,8 +223,8 @@ def percent(probability: float) -> str:
     return f"{100 * probability:g} %"
 
 
-def parse_numbers(text: str, what: str, such_as: str) -> list[float]:
-    """Read numbers parted by commas.
+def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[int] = float) -> list[Any]:
+    """Read numbers separated by commas.
 
     Raises
     ------
@@ -259,34 +237,19 @@ def parse_numbers(text: str, what: str, such_as: str) -> list[float]:
     [1.0, 2.5]
     """
     try:
-        return [float(number) for number in text.split(",")]
+        return [kind(number) for number in text.split(",")]
     except ValueError:
+        numbers = "whole numbers" if kind is int else "numbers"
         raise ArgumentError(
-            f"{what} must be numbers parted by commas, but {text!r} was given: write for example {such_as}."
+            f"{what} must be {numbers} separated by commas, but {text!r} was given: write for example {such_as}."
         ) from None
+
+
+def parse_prior(text: str | None) -> list[float] | None:
+    """Read the prior of scores."""
+    return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
 
 
 def parse_lengths(text: str | None) -> list[int] | None:
-    """Read the lengths of the lists.
-
-    Raises
-    ------
-    ArgumentError
-        If one of them is no whole number.
-
-    Examples
-    --------
-    >>> parse_lengths("1,3")
-    [1, 3]
-    """
-    if text is None:
-        return None
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise ArgumentError(
-            f"--k must be whole numbers separated by commas, but {text!r} was given: write for example 1,3."
-        ) from None
-
-
-MODEL_NAMES = ", ".join(MODELS)
+    """Read the lengths of the lists."""
+    return None if text is None else parse_numbers(text, "--k", "1,3", int)

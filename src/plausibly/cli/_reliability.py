@@ -30,9 +30,7 @@ from plausibly.diagnostics import diagnose
 from plausibly.errors import ArgumentError
 from plausibly.posterior import save
 
-_data, _measure, _model, _rasch = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Measure", "Model", "Rasch model")
-)
+_model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Model", "Rasch model"))
 
 
 @example(
@@ -44,30 +42,32 @@ _data, _measure, _model, _rasch = (
 def reliability(
     labels: options.LabelsFile,
     confidence: Annotated[
-        str | None, _data(metavar="COLUMN", help="Column of confidences, by default 'confidence'.")
+        str | None, options.data(metavar="COLUMN", help="Column of confidences, by default 'confidence'.")
     ] = None,
     scale: Annotated[
         str | None,
-        _data(
+        options.data(
             metavar="LOW,HIGH|LEVEL=C,…",
             help="Scale of confidences: the ends of a linear scale, or a confidence for each level.",
         ),
     ] = None,
     competence: Annotated[
         str,
-        _measure(
+        options.measure(
             metavar="NAME|NUMBER|FILE",
             help=f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy).",
         ),
     ] = "rasch",
-    truth: Annotated[Path | None, _data(metavar="FILE", help="True labels (case, label).")] = None,
-    chance: Annotated[str, _measure(help="Labels by chance: uniform or empirical.")] = "uniform",
-    classes: Annotated[int | None, _measure(help="Number of possible labels, for uniform chance.")] = None,
+    truth: Annotated[Path | None, options.data(metavar="FILE", help="True labels (case, label).")] = None,
+    chance: Annotated[str, options.measure(help="Labels by chance: uniform or empirical.")] = "uniform",
+    classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
     measured: Annotated[
         float | None, _model(help="Accuracy of a model against these labels; prints its actual accuracy.")
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators who decide a label by majority.")] = 1,
-    replicates: Annotated[int, _measure(help="Number of bootstrap replicates, without the Rasch model.")] = REPLICATES,
+    replicates: Annotated[
+        int, options.measure(help="Number of bootstrap replicates, without the Rasch model.")
+    ] = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     draws: Annotated[int | None, _rasch(help="Draws of each chain, by default 1000.")] = None,
     chains: Annotated[int | None, _rasch(help="Chains, by default 4.")] = None,

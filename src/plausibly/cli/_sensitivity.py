@@ -31,17 +31,12 @@ def sensitivity(
     model: options.ModelNames = None,
     concentration: Annotated[
         str | None,
-        typer.Option(
-            metavar="A1,A2",
-            help="Concentrations to try. By default a tenth and ten times the usual.",
-            rich_help_panel="Models",
-        ),
+        options.modelling(metavar="A1,A2", help="Concentrations to try. By default a tenth and ten times the usual."),
     ] = None,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
     k: options.Lengths = None,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
+    *,
+    sampling: options.SamplingOptions,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,
@@ -59,13 +54,11 @@ def sensitivity(
         make_folder(out)
     found = prior_sensitivity(
         read,
-        options.parse_files(predictions or ()),
+        options.parse_files(predictions),
         parse_variants(model or options.DEFAULT_MODELS),
         concentration=tried,
         k=options.parse_lengths(k),
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
+        **vars(sampling),
         seed=seed,
         progress=not quiet,
     )

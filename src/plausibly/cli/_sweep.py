@@ -33,24 +33,12 @@ def sweep(
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     model: options.ModelNames = None,
-    ties: options.TiesOption = None,
-    mode: options.ModeOption = None,
-    unranked: options.UnrankedOption = None,
-    concentration: options.Concentration = None,
-    threshold: options.Threshold = None,
-    prior: options.PriorOption = None,
-    draws: options.Draws = None,
-    chains: options.Chains = None,
-    warmup: options.Warmup = None,
-    k: options.Lengths = None,
+    *,
+    given: options.SweepOptions,
     metric: Annotated[
         str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
     ] = "top1_accuracy",
-    break_ties: options.BreakTiesOption = options.BreakTies.order,
-    seed: options.Seed = 0,
-    shard: options.Shard = 2000,
-    resume: options.Resume = False,
-    fresh: options.Fresh = False,
+    store: options.StoreOptions,
     dask: options.Dask = None,
     out: options.ResultsFolder = Path("results"),
     strict: options.Strict = False,
@@ -65,7 +53,7 @@ def sweep(
     they are Zarr stores, posterior-….zarr, and an interrupted one is continued.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
-    named = options.parse_files(predictions or ())
+    named = options.parse_files(predictions)
     if not named:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
     plan = Plan.of(
@@ -73,24 +61,13 @@ def sweep(
         named,
         parse_variants(model or options.usual_models(read)),
         risks=None if risks is None else str(risks),
-        k=options.parse_lengths(k),
-        break_ties=break_ties.value,
-        ties=options.value(ties),
-        mode=options.value(mode),
-        unranked=options.value(unranked),
-        concentration=concentration,
-        threshold=threshold,
-        prior=options.parse_prior(prior),
-        draws=draws,
-        chains=chains,
-        warmup=warmup,
-        seed=seed,
+        **given.arguments(),
     )
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
     make_folder(out)
     runs = []
-    folder = Folder(out, shard, resume, fresh)
+    folder = Folder(out, **vars(store))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         write_table(done.metrics(), out / TABLE, append=bool(runs))
         runs.append(done)
