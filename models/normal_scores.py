@@ -5,9 +5,9 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import ndtr
-from jaxtyping import ArrayLike, Float, Num
+from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
-from scipy import special
+from scipy.special import ndtr as normal_cdf
 
 from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.model import STUTZ, Model
@@ -21,7 +21,8 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
        y^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad
        \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
 
-    where every score counts :math:`\gamma` times. The posterior is known, see :func:`posterior`.
+    where every score counts :math:`\gamma` times. The posterior is known:
+    :meth:`plausibly.case.NormalInverseGamma.posterior`.
 
     Parameters
     ----------
@@ -50,96 +51,9 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
         numpyro.sample("score", dist.Normal(mean, sd), obs=case.scores)
 
 
-def posterior(
-    prior: NormalInverseGamma,
-    n: Num[ArrayLike, "*case"],
-    mean: Float[ArrayLike, "*case"],
-    squares: Float[ArrayLike, "*case"],
-    reliability: Num[ArrayLike, ""] = 1.0,
-) -> NormalInverseGamma:
-    r"""Return the posterior of the mean and the variance.
-
-    .. math::
-       \kappa' = \kappa + \gamma n, \quad m' = \frac{\kappa m + \gamma n \bar y}{\kappa'}, \quad
-       a' = a + \frac{\gamma n}{2}, \quad
-       b' = b + \frac{\gamma}{2} \sum_r (y^r - \bar y)^2 + \frac{\kappa \gamma n}{2 \kappa'} (\bar y - m)^2
-
-    Parameters
-    ----------
-    prior
-        Prior of all cases, or of each.
-    n, mean, squares
-        Number of scores, their mean, and the sum of their squared distances from it.
-    reliability
-        Number of times :math:`\gamma` that each score counts.
-
-    Examples
-    --------
-    >>> posterior(NormalInverseGamma(0.0, 1.0, 2.0, 1.0), 3, 2.0, 6.0)
-    NormalInverseGamma(mean=1.5, strength=4.0, shape=3.5, scale=5.5)
-    """
-    weight = reliability * n
-    strength = prior.strength + weight
-    return NormalInverseGamma(
-        (prior.strength * prior.mean + weight * mean) / strength,
-        strength,
-        prior.shape + weight / 2,
-        prior.scale + reliability * squares / 2 + prior.strength * weight / (2 * strength) * (mean - prior.mean) ** 2,
-    )
-
-
-def log_marginal(
-    prior: NormalInverseGamma,
-    n: Num[ArrayLike, "*case"],
-    mean: Float[ArrayLike, "*case"],
-    squares: Float[ArrayLike, "*case"],
-) -> Float[ArrayLike, "*case"]:
-    r"""Return the log density of the scores of a case, its mean and variance integrated out.
-
-    .. math::
-       \log p(y) = \log \frac{\Gamma(a')}{\Gamma(a)} + a \log b - a' \log b'
-       + \frac12 \log \frac{\kappa}{\kappa'} - \frac n2 \log 2 \pi
-
-    Examples
-    --------
-    A single score follows Student's t:
-
-    >>> from scipy.stats import t
-    >>> one = float(log_marginal(NormalInverseGamma(0.0, 1.0, 2.0, 3.0), 1, 0.7, 0.0))
-    >>> bool(np.isclose(one, t(4, 0, np.sqrt(3.0)).logpdf(0.7)))
-    True
-    """
-    found = posterior(prior, n, mean, squares)
-    return (
-        special.gammaln(found.shape)
-        - special.gammaln(prior.shape)
-        + prior.shape * np.log(prior.scale)
-        - found.shape * np.log(found.scale)
-        + np.log(prior.strength / found.strength) / 2
-        - np.asarray(n) / 2 * np.log(2 * np.pi)
-    )
-
-
-def probability_below(of: NormalInverseGamma, threshold: Float[ArrayLike, ""]) -> Float[ArrayLike, "*case"]:
-    r"""Return the probability that the next score is at most the threshold.
-
-    .. math:: y \sim \mathrm{Student}_{2 a}\!\left(m, \frac{b}{a} \Bigl(1 + \frac{1}{\kappa}\Bigr)\right)
-
-    Of a posterior it is the average over it of :math:`P(y \le t \mid \mu, \sigma^2)`, and the greater of it and of its
-    complement is the certainty of a case.
-
-    Examples
-    --------
-    >>> float(probability_below(NormalInverseGamma(1.0, 2.0, 3.0, 4.0), 1.0))
-    0.5
-    """
-    sd = np.sqrt(of.scale / of.shape * (1 + 1 / np.asarray(of.strength)))
-    return special.stdtr(2 * np.asarray(of.shape), (threshold - np.asarray(of.mean)) / sd)
-
-
 def exact(sums: ScoreSums, prior: NormalInverseGamma, *, reliability: float) -> NormalInverseGamma:
-    """The :func:`posterior` of every case."""
-    return posterior(prior, *sums, reliability)
+    """The posterior of every case."""
+    return prior.posterior(*sums, reliability)
 
 
 def at_the_scores(sums: ScoreSums, threshold: float) -> Float[np.ndarray, " slot"]:
@@ -150,7 +64,7 @@ def at_the_scores(sums: ScoreSums, threshold: float) -> Float[np.ndarray, " slot
     sd = np.sqrt(sums.squares / sums.n)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(sd > 0, (threshold - sums.mean) / sd, np.where(sums.mean <= threshold, np.inf, -np.inf))
-    return np.stack([special.ndtr(z), special.ndtr(-z)], axis=1).ravel()
+    return np.stack([normal_cdf(z), normal_cdf(-z)], axis=1).ravel()
 
 
 model = Model(

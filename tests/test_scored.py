@@ -16,8 +16,6 @@ import plausibly as pb
 from plausibly.case import NormalInverseGamma
 from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.models.normal_scores import posterior as conjugate
-from plausibly.models.normal_scores import probability_below
 from plausibly.posterior import annotations_of, scores_of
 
 PRIOR = (0.2, 1.0, 3.0, 2.0)
@@ -43,8 +41,8 @@ def expected(threshold=0.0, reliability=1.0):
     rows = []
     for ys in BY_CASE.values():
         ys = np.array(ys, float)
-        found = conjugate(NormalInverseGamma(*PRIOR), len(ys), ys.mean(), ((ys - ys.mean()) ** 2).sum(), reliability)
-        rows.append(probability_below(found, threshold))
+        found = NormalInverseGamma(*PRIOR).posterior(len(ys), ys.mean(), ((ys - ys.mean()) ** 2).sum(), reliability)
+        rows.append(found.probability_below(threshold))
     return np.array(rows)
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Num
+from scipy.special import gammaln, stdtr
 
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.distributions import Order, PartialRankings
@@ -111,6 +112,80 @@ class NormalInverseGamma(NamedTuple):
 
     scale: Float[ArrayLike, "*case"]
     """:math:`b > 0`; the variance is expected about b / a."""
+
+    def posterior(
+        self,
+        n: Num[ArrayLike, "*case"],
+        mean: Float[ArrayLike, "*case"],
+        squares: Float[ArrayLike, "*case"],
+        reliability: Num[ArrayLike, ""] = 1.0,
+    ) -> "NormalInverseGamma":
+        r"""Return the posterior given scores, of which every one counts :math:`\gamma` times, the reliability.
+
+        .. math::
+           \kappa' = \kappa + \gamma n, \quad m' = \frac{\kappa m + \gamma n \bar y}{\kappa'}, \quad
+           a' = a + \frac{\gamma n}{2}, \quad
+           b' = b + \frac{\gamma}{2} \sum_r (y^r - \bar y)^2 + \frac{\kappa \gamma n}{2 \kappa'} (\bar y - m)^2
+
+        The scores of a case are known by their number, their mean, and the sum of their squared distances from it.
+
+        Examples
+        --------
+        >>> NormalInverseGamma(0.0, 1.0, 2.0, 1.0).posterior(3, 2.0, 6.0)
+        NormalInverseGamma(mean=1.5, strength=4.0, shape=3.5, scale=5.5)
+        """
+        weight = reliability * n
+        strength = self.strength + weight
+        return NormalInverseGamma(
+            (self.strength * self.mean + weight * mean) / strength,
+            strength,
+            self.shape + weight / 2,
+            self.scale + reliability * squares / 2 + self.strength * weight / (2 * strength) * (mean - self.mean) ** 2,
+        )
+
+    def log_marginal(
+        self, n: Num[ArrayLike, "*case"], mean: Float[ArrayLike, "*case"], squares: Float[ArrayLike, "*case"]
+    ) -> Float[ArrayLike, "*case"]:
+        r"""Return the log density of the scores of a case, its mean and variance integrated out.
+
+        .. math::
+           \log p(y) = \log \frac{\Gamma(a')}{\Gamma(a)} + a \log b - a' \log b'
+           + \frac12 \log \frac{\kappa}{\kappa'} - \frac n2 \log 2 \pi
+
+        Examples
+        --------
+        A single score follows Student's t:
+
+        >>> from scipy.stats import t
+        >>> one = float(NormalInverseGamma(0.0, 1.0, 2.0, 3.0).log_marginal(1, 0.7, 0.0))
+        >>> bool(np.isclose(one, t(4, 0, np.sqrt(3.0)).logpdf(0.7)))
+        True
+        """
+        found = self.posterior(n, mean, squares)
+        return (
+            gammaln(found.shape)
+            - gammaln(self.shape)
+            + self.shape * np.log(self.scale)
+            - found.shape * np.log(found.scale)
+            + np.log(self.strength / found.strength) / 2
+            - np.asarray(n) / 2 * np.log(2 * np.pi)
+        )
+
+    def probability_below(self, threshold: Float[ArrayLike, ""]) -> Float[ArrayLike, "*case"]:
+        r"""Return the probability that the next score is at most the threshold.
+
+        .. math:: y \sim \mathrm{Student}_{2 a}\!\left(m, \frac{b}{a} \Bigl(1 + \frac{1}{\kappa}\Bigr)\right)
+
+        Of a posterior it is the average over it of :math:`P(y \le t \mid \mu, \sigma^2)`, and the greater of it and of
+        its complement is the certainty of a case.
+
+        Examples
+        --------
+        >>> float(NormalInverseGamma(1.0, 2.0, 3.0, 4.0).probability_below(1.0))
+        0.5
+        """
+        sd = np.sqrt(self.scale / self.shape * (1 + 1 / np.asarray(self.strength)))
+        return stdtr(2 * np.asarray(self.shape), (threshold - np.asarray(self.mean)) / sd)
 
 
 class ScoredCase(NamedTuple):

@@ -82,6 +82,8 @@ class Model:
         sites, whose only latent site is then "plausibility" or "log_ratio"; of scores, the normal density.
     joint
         Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
+    baseline
+        Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.
     citations
         What to cite, as pairs (what for, source).
 
@@ -111,6 +113,7 @@ class Model:
     update: Callable[..., Any] | None = None
     log_likelihood: bool = False
     joint: Callable[..., None] | None = None
+    baseline: bool = False
     citations: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):

@@ -8,7 +8,6 @@ from scipy import optimize, stats
 from plausibly.annotations import Scores
 from plausibly.case import NormalInverseGamma, ScoreSums
 from plausibly.inference.exact._scores import _different, _loss, draw_scores, estimate_prior
-from plausibly.models.normal_scores import log_marginal, posterior, probability_below
 from plausibly.random_streams import case_keys
 
 TRUE = NormalInverseGamma(2.0, 0.5, 4.0, 6.0)
@@ -55,7 +54,7 @@ def test_the_prior_is_the_optimum():
     def loss(x):
         m, strength, a, b = x[0], *np.exp(x[1:])
         weak = (np.log(strength) / 2) ** 2 / 2 + ((np.log(a) - np.log(2)) / 2) ** 2 / 2
-        return weak - log_marginal(NormalInverseGamma(m, strength, a, b), *sums).sum()
+        return weak - NormalInverseGamma(m, strength, a, b).log_marginal(*sums).sum()
 
     best = optimize.minimize(
         loss, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 9999}
@@ -102,14 +101,14 @@ def test_what_leaves_the_prior_open_gives_one_all_the_same(what):
     assert scores.score.min() - 1e-15 <= found.mean <= scores.score.max() + 1e-15
     # A threshold far above all scores is one that scores are likely to stay below.
     threshold = scores.score.max() + 20 * max(np.ptp(scores.score), 1)
-    assert (probability_below(posterior(found, *ScoreSums.of(scores)), threshold) > 0.9).all()
+    assert (found.posterior(*ScoreSums.of(scores)).probability_below(threshold) > 0.9).all()
 
 
 def test_scores_that_agree_are_as_good_as_their_rounding():
     """Whole numbers that all agree leave a spread of rounding: certain on both sides of a threshold halfway."""
     found = estimate_prior(scores_of([[1.0] * 5, [2.0] * 5, [4.0] * 5]))
     assert found.scale / found.shape == pytest.approx(1 / 12, rel=1e-6)
-    below = probability_below(posterior(found, *ScoreSums.of(scores_of([[1.0] * 5, [2.0] * 5]))), 1.5)
+    below = found.posterior(*ScoreSums.of(scores_of([[1.0] * 5, [2.0] * 5]))).probability_below(1.5)
     assert below[0] > 0.9
     assert below[1] < 0.1
 
@@ -121,7 +120,7 @@ def test_one_score_per_case_puts_half_of_the_spread_between_cases():
 
 
 def test_draws_are_those_of_the_posterior():
-    found = posterior(TRUE, np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
+    found = TRUE.posterior(np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
     plausibility, by_case = draw_scores(found, 1.5, case_keys(0, ["p", "q"]), chains=4, draws=1000)
     assert plausibility.shape == (4, 1000, 4)
     for at in range(2):
@@ -136,7 +135,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_the_draws_of_a_case_do_not_depend_on_the_others():
-    found = posterior(TRUE, np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
+    found = TRUE.posterior(np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
     alone = NormalInverseGamma(*(values[1:] for values in found))
     keys = case_keys(0, ["p", "q"])
     both = draw_scores(found, 1.5, keys, chains=2, draws=50)[0]

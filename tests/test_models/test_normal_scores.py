@@ -11,7 +11,6 @@ from scipy import integrate, stats
 
 from plausibly import models
 from plausibly.case import NormalInverseGamma, ScoredCase
-from plausibly.models.normal_scores import log_marginal, posterior, probability_below
 
 PRIOR = NormalInverseGamma(0.5, 0.8, 2.5, 1.7)
 SCORES = np.array([-1.0, 0.0, 2.0, 2.0])
@@ -54,7 +53,7 @@ def test_program(reliability):
 
 @pytest.mark.parametrize("reliability", [0.5, 1.0, 3.0])
 def test_the_posterior_is_prior_times_likelihood(reliability):
-    m, strength, a, b = posterior(PRIOR, *SUMS, reliability)
+    m, strength, a, b = PRIOR.posterior(*SUMS, reliability)
     differences = []
     for mean, variance in [(0.3, 1.4), (-2.0, 0.2), (5.0, 9.0), (0.75, 1.0)]:
         own = stats.invgamma(a, scale=b).logpdf(variance) + stats.norm(m, np.sqrt(variance / strength)).logpdf(mean)
@@ -64,40 +63,40 @@ def test_the_posterior_is_prior_times_likelihood(reliability):
 
 def test_marginal_and_predictive_against_integrals():
     total = integral(lambda mean, variance: np.exp(joint(mean, variance)))
-    assert log_marginal(PRIOR, *SUMS) == pytest.approx(np.log(total), rel=1e-6)
+    assert PRIOR.log_marginal(*SUMS) == pytest.approx(np.log(total), rel=1e-6)
     below = integral(
         lambda mean, variance: np.exp(joint(mean, variance)) * stats.norm.cdf(0.4, mean, np.sqrt(variance))
     )
-    assert probability_below(posterior(PRIOR, *SUMS), 0.4) == pytest.approx(below / total, rel=1e-6)
+    assert PRIOR.posterior(*SUMS).probability_below(0.4) == pytest.approx(below / total, rel=1e-6)
 
 
 def test_scores_one_after_the_other_are_all_scores_at_once():
     found, total = PRIOR, 0.0
     for score in SCORES:
-        total += log_marginal(found, 1, score, 0.0)
-        found = posterior(found, 1, score, 0.0)
-    np.testing.assert_allclose(found, posterior(PRIOR, *SUMS), rtol=1e-12)
-    assert total == pytest.approx(log_marginal(PRIOR, *SUMS), rel=1e-12)
+        total += found.log_marginal(1, score, 0.0)
+        found = found.posterior(1, score, 0.0)
+    np.testing.assert_allclose(found, PRIOR.posterior(*SUMS), rtol=1e-12)
+    assert total == pytest.approx(PRIOR.log_marginal(*SUMS), rel=1e-12)
 
 
 def test_a_whole_reliability_repeats_every_score():
     often = np.repeat(SCORES, 3)
     sums = (len(often), often.mean(), ((often - often.mean()) ** 2).sum())
-    np.testing.assert_allclose(posterior(PRIOR, *SUMS, 3), posterior(PRIOR, *sums), rtol=1e-12)
+    np.testing.assert_allclose(PRIOR.posterior(*SUMS, 3), PRIOR.posterior(*sums), rtol=1e-12)
 
 
 def test_nuts_of_numpyro_finds_the_posterior():
     mcmc = MCMC(NUTS(models.normal_scores), num_warmup=400, num_samples=4000, progress_bar=False)
     mcmc.run(jax.random.key(0), one_case())
     draws = {name: np.asarray(values) for name, values in mcmc.get_samples().items()}
-    m, strength, a, b = posterior(PRIOR, *SUMS)
+    m, strength, a, b = PRIOR.posterior(*SUMS)
     precision = stats.gamma(a, scale=1 / b)
     mean = stats.t(2 * a, m, np.sqrt(b / (a * strength)))
     for values, exact in ((1 / draws["variance"], precision), (draws["mean"], mean)):
         for p in (0.1, 0.25, 0.5, 0.75, 0.9):
             # Draws are correlated: a few hundred of them are worth as much, and 0.04 is beyond four errors of theirs.
             assert (values < exact.ppf(p)).mean() == pytest.approx(p, abs=0.04)
-    below = probability_below(posterior(PRIOR, *SUMS), 0.0)
+    below = PRIOR.posterior(*SUMS).probability_below(0.0)
     assert draws["plausibility"][:, 0].mean() == pytest.approx(below, abs=0.015)
 
 

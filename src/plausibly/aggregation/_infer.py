@@ -34,7 +34,6 @@ from plausibly.inference import (
     sweeps_per_draw,
 )
 from plausibly.model import Model
-from plausibly.models.normal_scores import probability_below
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys
 
@@ -155,7 +154,7 @@ def _exact(work: _Work, automatic: bool) -> _Drawn:
         return _Drawn(dirichlet(found, work.slots, work.keys, **numbers))
     threshold = work.arguments["threshold"]
     plausibility, by_case = draw_scores(found, threshold, work.keys, **numbers)
-    below = probability_below(found, threshold)
+    below = found.probability_below(threshold)
     return _Drawn(plausibility, by_case=by_case, certainty=np.maximum(below, 1 - below))
 
 

@@ -22,7 +22,7 @@ from plausibly.sweeps._make import make_run
 from plausibly.sweeps._posteriors import Folder, posterior_of
 from plausibly.sweeps._runs import Run, Sweep
 
-VOTE = "majority-vote"  #: model whose labels classifiers are compared with, beside posteriors
+VOTE = next(model for model in MODELS.values() if model.baseline)  #: classifiers are compared with its labels, too
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from plausibly.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import Shape
 from plausibly.inference.exact._dirichlet import together
-from plausibly.models.normal_scores import log_marginal
 from plausibly.random_streams import as_key
 
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
@@ -66,7 +65,7 @@ def _loss(x: Float[np.ndarray, "4"], sums: ScoreSums) -> tuple[float, Float[np.n
     m, (strength, a, v) = x[0], np.exp(x[1:])
     b = a * v
     n, mean, squares = sums
-    value = np.sum(log_marginal(NormalInverseGamma(m, strength, a, b), n, mean, squares))
+    value = np.sum(NormalInverseGamma(m, strength, a, b).log_marginal(n, mean, squares))
     after_strength, after_a = strength + n, a + n / 2
     share = strength * n / after_strength
     after_b = b + squares / 2 + share * (mean - m) ** 2 / 2
