@@ -14,7 +14,6 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly._arviz import az, to_groups
-from plausibly.aggregation._inferred_reliability import simulated_coverage
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
@@ -22,6 +21,7 @@ from plausibly.inference import bucket_cases
 from plausibly.inference.joint._density import make_group
 from plausibly.inference.joint._moves import trajectories
 from plausibly.models import tempered_plackett_luce
+from validation.reliability import simulated_coverage
 
 RANKINGS = {
     "p": {"ann": [["a"], ["b", "c"]], "bob": [["b", "a"]], "cy": [["c"]]},

@@ -180,7 +180,11 @@ def test_lists_are_no_longer_than_there_are_classes():
         ({"models": {"irn": 10}}, ArgumentError, "irn has no reliability, but 10 was given"),
         ({"predictions": {1: SCORES["A"], "1": SCORES["B"]}}, ArgumentError, "two classifiers have the name '1'"),
         ({"predictions": SCORES["A"]}, ArgumentError, "predictions must be a mapping from the names of classifiers"),
-        ({"models": {"prirn": ()}}, ArgumentError, "prirn needs a reliability"),
+        (
+            {"models": {"prirn": ()}},
+            ArgumentError,
+            r"reliabilities of prirn must be a list of numbers, but \(\) was given",
+        ),
         ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is asked for 2 times"),
         ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
         ({"models": {"prirn": ("x",)}}, ArgumentError, "reliability must be"),

@@ -182,7 +182,6 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
         (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers parted by commas"),
         (["--model", "prirn@0"], "reliability must be"),
         (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
-        (["--model", "prirn@3", "--model", "prirn"], "--model prirn is there twice"),
         (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),
         (["--model", "irn", "--mode", "temper"], "none of the models accepts mode='temper'"),
         (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),

@@ -26,24 +26,12 @@ GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its swe
 
 @dataclass(frozen=True)
 class Settled:
-    """A model, its engine and all its arguments, which go together and with the annotations.
-
-    Attributes
-    ----------
-    model
-        Declaration of the model.
-    engine
-        Name of the engine.
-    automatic
-        Whether the engine was left to choose, so that cases with a known posterior are drawn exactly.
-    arguments
-        All arguments, with their defaults.
-    """
+    """A model, its engine and all its arguments, which go together and with the annotations."""
 
     model: Model
     engine: str
-    automatic: bool
-    arguments: Mapping[str, Any]
+    automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
+    arguments: Mapping[str, Any]  #: all of them, with their defaults
 
     @property
     def has_draws(self) -> bool:
@@ -81,7 +69,7 @@ def settle(
         As :func:`aggregate` does.
     """
     known = find_model(model, isinstance(annotations, Scores))
-    _check_kind(known, annotations)
+    check_kind(known, annotations)
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
@@ -130,18 +118,23 @@ def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str,
             values = ", ".join(map(str, model.options[key]))
             raise ArgumentError(f"{key} must be one of {values}, but {value!r} was given.")
         if key in SETTINGS:
-            least = 0 if key == "warmup" else 4 if key == "draws" else 1
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ArgumentError(f"{key} must be a whole number of at least {least}, but {value!r} was given.")
-            value = int(value)
-        if key in ("reliability", "concentration"):
+            value = check_setting(key, value)
+        elif key in ("reliability", "concentration"):
             value = _positive(key, value, key == "concentration" and engine == "exact" and model.zero_concentration)
-        if key == "threshold":
+        elif key == "threshold":
             value = check_threshold(value)
-        if key == "prior":
+        elif key == "prior":
             value = check_prior(value)
         arguments[key] = value
     return arguments
+
+
+def check_setting(key: str, value: Any) -> int:
+    """Check one of the settings of engines that draw: draws, chains or warmup."""
+    least = {"draws": 4, "chains": 1, "warmup": 0}[key]
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ArgumentError(f"{key} must be a whole number of at least {least}, but {value!r} was given.")
+    return int(value)
 
 
 def _positive(key: str, value: Any, zero: bool) -> float:
@@ -154,17 +147,7 @@ def _positive(key: str, value: Any, zero: bool) -> float:
 
 
 def check_prior(prior: object) -> list[float]:
-    """Check a prior of the mean and the variance of scores.
-
-    Parameters
-    ----------
-    prior
-        Four numbers, see :class:`plausibly.case.NormalInverseGamma`.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not four, or one is out of range; the last three must be positive.
+    """Check the four parameters of the prior of scores, see :class:`plausibly.case.NormalInverseGamma`.
 
     Examples
     --------
@@ -184,11 +167,11 @@ def check_prior(prior: object) -> list[float]:
     return [float(value) for value in values]
 
 
-def _names(of_scores: bool) -> str:
-    return ", ".join(name for name, model in MODELS.items() if model.of_scores == of_scores)
+def _names(*takes: str) -> str:
+    return ", ".join(name for name, model in MODELS.items() if model.takes in takes)
 
 
-def _check_kind(model: Model, annotations: Any) -> None:
+def check_kind(model: Model, annotations: Any) -> None:
     """Refuse scores for a model of rankings, rankings for a model of scores, and anything else."""
     if not isinstance(annotations, Annotations | Scores):
         raise ArgumentError(
@@ -197,14 +180,14 @@ def _check_kind(model: Model, annotations: Any) -> None:
         )
     if isinstance(annotations, Scores) and not model.of_scores:
         raise AnnotationError(
-            f"{model.name} takes partial rankings, but scores were given: use a model of scores ({_names(True)}) with "
-            "a threshold, or make labels of them by Scores.split(threshold)."
+            f"{model.name} takes partial rankings, but scores were given: use a model of scores ({_names('scores')}) "
+            "with a threshold, or make labels of them by Scores.split(threshold)."
         )
     if model.of_scores and not isinstance(annotations, Scores):
         raise AnnotationError(
             f"{model.name} takes scores, but partial rankings of {annotations.n_classes} classes were given: read "
             "scores from a table with the columns case, annotator and score, or choose a model of rankings "
-            f"({_names(False)})."
+            f"({_names('rankings', 'labels')})."
         )
 
 
@@ -221,8 +204,7 @@ def _check_annotations(model: Model, annotations: Annotations) -> None:
         annotator = annotations.annotators[annotations.annotation_annotator[worst]]
         raise AnnotationError(
             f"{model.name} takes one label per annotation, but case {str(case)!r}, annotator {str(annotator)!r} names "
-            f"{named[worst]}: use a model of partial rankings "
-            f"({', '.join(name for name, other in MODELS.items() if other.takes == 'rankings')})."
+            f"{named[worst]}: use a model of partial rankings ({_names('rankings')})."
         )
 
 

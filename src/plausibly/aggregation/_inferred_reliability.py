@@ -19,7 +19,7 @@ an annotator; at 0, all annotators' reliability tells nothing about hers.
 
 import json
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -29,22 +29,14 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import declaration
+from plausibly.aggregation._arguments import check_kind, check_setting, declaration
 from plausibly.aggregation._layout import point_estimate
 from plausibly.aggregation._registry import AnyModel, find_model
 from plausibly.annotations import Annotations, Slots
-from plausibly.datasets import simulate_annotators
 from plausibly.diagnostics import convergence, judge
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
-from plausibly.inference import (
-    LEAPS,
-    Prior,
-    Program,
-    bucket_cases,
-    log_likelihood,
-    sample_jointly,
-)
+from plausibly.inference import LEAPS, Prior, Program, bucket_cases, log_likelihood, sample_jointly
 from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import build_posterior
@@ -86,7 +78,7 @@ def infer_reliability(
     mode
         ``"temper"``, the only one in which reliability can have a prior.
     unranked
-        The classes that nobody named in a case: one class (``"lumped"``), one class with the prior of all of them
+        Treatment of the unnamed classes of a case: one class (``"lumped"``), one class with the prior of all of them
         (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
     concentration
         Prior shape :math:`\alpha` of each class, on which the level of reliability rests; see
@@ -97,15 +89,15 @@ def infer_reliability(
     spread
         Scale of the half-normal prior of :math:`\tau`.
     same_positions
-        Take the first annotator of every case for one person, and so on, although these annotations do not say who gave
-        them.
+        Whether the first annotator of every case is one person, the second another, and so on, although these
+        annotations do not say who gave them.
     draws, chains, warmup
         Kept draws of each chain, each the last of eight rounds, or of ten by annotator; chains; rounds of each before
         the first draw. A round is a trajectory of every case and a few moves of the reliabilities.
     seed
-        Of all random numbers.
+        Random seed.
     progress
-        Show bars.
+        Whether to show bars.
 
     Returns
     -------
@@ -120,7 +112,7 @@ def infer_reliability(
     ArgumentError
         If an argument is out of range.
     AnnotationError
-        If each annotator shall have a reliability, but annotations do not say who gave them.
+        If ``per="annotator"``, but annotations do not say who gave them.
 
     References
     ----------
@@ -130,14 +122,15 @@ def infer_reliability(
 
     Examples
     --------
-    >>> from plausibly.datasets import simulate_annotators
-    >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
+    >>>     >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
     >>> posterior = infer_reliability(annotations, draws=10, chains=2, warmup=0, progress=False)
     >>> dict(posterior["posterior"]["reliability"].sizes)
     {'chain': 2, 'draw': 10}
     """
     declared = check_inferable(model, mode)
-    settings = _check(annotations, per, unranked, concentration, prior, spread, draws, chains, warmup)
+    check_kind(declared, annotations)
+    settings = {"draws": draws, "chains": chains, "warmup": warmup}
+    settings = _check(per, unranked, concentration, prior, spread, settings)
     check_seed(seed)
     by_annotator = per == "annotator"
     if by_annotator and annotations.anonymous and not same_positions:
@@ -171,25 +164,17 @@ def infer_reliability(
         )
         by_chain = settings["chains"], settings["draws"]
         plausibility = np.empty((*by_chain, len(slots)), np.float32)
-        statistics = {
-            "diverging": np.empty((*by_chain, annotations.n_cases), bool),
-            "n_steps": np.full((*by_chain, annotations.n_cases), LEAPS, np.int32),
-            "energy": np.empty((*by_chain, annotations.n_cases), np.float32),
-            "acceptance_rate": np.empty((*by_chain, annotations.n_cases), np.float32),
-        }
         likelihood = np.empty((*by_chain, annotations.n_annotations), np.float32)
+        kinds = {"diverging": bool, "energy": np.float32, "acceptance_rate": np.float32}
+        statistics = {name: np.empty((*by_chain, annotations.n_cases), kind) for name, kind in kinds.items()}
         for place, bucket in enumerate(buckets):
-            n = len(bucket.cases)
             case, slot = np.nonzero(bucket.slots >= 0)
             for chain, kept in enumerate(found):
                 plausibility[chain][:, bucket.slots[case, slot]] = kept.plausibility[place][:, slot, case]
                 likelihood[chain][:, bucket.annotations] = kept.log_likelihood[place][:, bucket.row, bucket.case]
-                for name, values in (
-                    ("diverging", kept.diverging),
-                    ("energy", kept.energy),
-                    ("acceptance_rate", kept.acceptance),
-                ):
-                    statistics[name][chain][:, bucket.cases] = values[place][:, :n]
+                for name, values in zip(kinds, (kept.diverging, kept.energy, kept.acceptance), strict=True):
+                    statistics[name][chain][:, bucket.cases] = values[place][:, : len(bucket.cases)]
+        statistics["n_steps"] = np.full((*by_chain, annotations.n_cases), LEAPS, np.int32)
         sampled = {"reliability": np.exp(np.stack([kept.shared.mean for kept in found]))}
         if by_annotator:
             sampled["annotator_reliability"] = np.exp(np.stack([kept.shared.each for kept in found]))
@@ -229,56 +214,6 @@ def infer_reliability(
     return _with_reliabilities(posterior, sampled, annotators, judged)
 
 
-def simulated_coverage(
-    simulation: int, *, prob: float = 0.9, n_cases: int = 25, n_annotators: int = 4, seed: int = 0, **arguments: Any
-) -> dict[str, float]:
-    """Draw a reliability from its prior, annotations from it, and see whether its interval covers it.
-
-    Of many simulations, a share of ``prob`` should cover: intervals are those of the model that draws the data.
-
-    Parameters
-    ----------
-    simulation
-        Its number, from 0.
-    prob
-        Probability of the interval.
-    n_cases, n_annotators
-        Size of the data set: cases of three classes, all of whose annotators rank them.
-    seed
-        Of all simulations.
-    arguments
-        For :func:`infer_reliability`.
-
-    Returns
-    -------
-    dict
-        ``reliability``, ``lower``, ``upper``, ``covered`` (0 or 1), ``rank`` (share of draws below), ``converged``.
-    """
-    location, scale = arguments.get("prior", (0.0, 1.5))
-    rng = np.random.default_rng([check_seed(seed), simulation])
-    true = float(np.exp(rng.normal(location, scale)))
-    simulated = simulate_annotators(
-        n_cases,
-        [true] * n_annotators,
-        n_classes=3,
-        per_case=n_annotators,
-        full=True,
-        seed=int(rng.integers(2**32)),
-    )
-    posterior = infer_reliability(simulated.annotations, seed=simulation, progress=False, **arguments)
-    found = np.asarray(posterior["posterior"]["reliability"]).ravel()
-    lower, upper = np.quantile(found, [(1 - prob) / 2, (1 + prob) / 2])
-    good = bool(to_groups(posterior)["reliability_convergence"]["converged"].values.all())
-    return {
-        "reliability": true,
-        "lower": float(lower),
-        "upper": float(upper),
-        "covered": float(lower <= true <= upper),
-        "rank": float((found < true).mean()),
-        "converged": float(good),
-    }
-
-
 def check_inferable(model: AnyModel, mode: str | None) -> Model:
     """Refuse to infer the reliability of a model in which it has no posterior.
 
@@ -304,22 +239,9 @@ def check_inferable(model: AnyModel, mode: str | None) -> Model:
 
 
 def _check(
-    annotations: object,
-    per: str,
-    unranked: str,
-    concentration: float,
-    prior: object,
-    spread: float,
-    draws: int,
-    chains: int,
-    warmup: int,
+    per: str, unranked: str, concentration: float, prior: object, spread: float, settings: Mapping[str, Any]
 ) -> dict[str, int]:
     """Refuse what is out of range; return the settings of the sampler."""
-    if not isinstance(annotations, Annotations):
-        raise ArgumentError(
-            f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
-            "build one with read_annotations or Annotations.from_…."
-        )
     for name, value, choices in (("per", per, PER), ("unranked", unranked, UNRANKED)):
         if value not in choices:
             raise ArgumentError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
@@ -332,11 +254,7 @@ def _check(
             "prior must be the mean (within ±5) and standard deviation (0.001 to 5) of the logarithm of reliability, "
             f"but {prior!r} was given: write for example (0.0, 1.5)."
         )
-    settings = {"draws": draws, "chains": chains, "warmup": warmup}
-    for (name, number), least in zip(settings.items(), (4, 1, 0), strict=True):
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
-            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {number!r} was given.")
-    return {name: int(number) for name, number in settings.items()}
+    return {name: check_setting(name, value) for name, value in settings.items()}
 
 
 def _is_number(value: object) -> bool:
@@ -355,9 +273,8 @@ def _tempered(
 
 def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: Progress) -> xr.Dataset:
     """Convergence of everything that is not a case's own, annotators last."""
-    shared = [name for name in ("reliability", "spread") if name in sampled]
-    columns = [sampled[name][..., None] for name in shared]
-    names = list(shared)
+    names = [name for name in ("reliability", "spread") if name in sampled]
+    columns = [sampled[name][..., None] for name in names]
     if "annotator_reliability" in sampled:
         columns.append(sampled["annotator_reliability"])
         names += [f"reliability of {name}" for name in annotators]

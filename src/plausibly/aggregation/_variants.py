@@ -15,11 +15,10 @@ file that ends with its :class:`plausibly.Model`, called ``model``:
 :func:`plan_runs` makes runs of them, each a model at one reliability, and checks every one before any is computed.
 """
 
-import importlib.util
 import re
-import sys
+import runpy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,32 +31,18 @@ from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError
 from plausibly.model import Model
 
-_OF_ALL = ("seed", "progress", "out", "shard", "fresh", "scheduler", "version")  # arguments that runs have in common
+_OF_ALL = {"seed", "progress", "out", "shard", "fresh", "scheduler", "version"}  # arguments that runs have in common
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A model with options and reliabilities.
+    """A model with options and reliabilities."""
 
-    Attributes
-    ----------
-    label
-        Name of the variant; those of its runs begin with it.
-    model
-        Name, declaration or program.
-    reliabilities
-        Reliabilities to run it at; None for the usual ones of the model.
-    arguments
-        Further arguments of :func:`plausibly.aggregate`.
-    single
-        Whether there is one run, which is called by the label alone.
-    """
-
-    label: str
+    label: str  #: name of the variant; those of its runs begin with it
     model: AnyModel
-    reliabilities: Any = None
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    single: bool = False
+    reliabilities: Any = None  #: reliabilities to run it at, None for the usual ones of the model
+    arguments: Mapping[str, Any] = field(default_factory=dict)  #: further arguments of :func:`plausibly.aggregate`
+    single: bool = False  #: whether there is one run, which is called by the label alone
 
 
 Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Sequence[Variant]
@@ -65,28 +50,14 @@ Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Seque
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A model at one reliability, of which everything is checked.
+    """A model at one reliability, of which everything is checked."""
 
-    Attributes
-    ----------
-    label
-        Name of the run, such as ``"prirn@10"``.
-    variant
-        Label of the variant it belongs to.
-    reliability
-        NaN for a model that has none.
-    model, arguments
-        What to call :func:`plausibly.aggregate` with; the arguments are those given, the reliability included.
-    settled
-        The declaration, the engine and all arguments with their defaults.
-    """
-
-    label: str
-    variant: str
-    reliability: float
+    label: str  #: name of the run, such as ``"prirn@10"``
+    variant: str  #: label of the variant it belongs to
+    reliability: float  #: NaN for a model that has none
     model: AnyModel
-    arguments: Mapping[str, Any]
-    settled: Settled
+    arguments: Mapping[str, Any]  #: those given to :func:`plausibly.aggregate`, the reliability included
+    settled: Settled  #: the declaration, the engine and all arguments with their defaults
 
 
 def run_label(label: str, reliability: float) -> str:
@@ -131,46 +102,20 @@ def _read(name: AnyModel, value: Any) -> Variant:
     if not isinstance(value, Mapping):
         return Variant(label, name, value)
     arguments = dict(value)
-    model, reliabilities = arguments.pop("model", name), arguments.pop("reliability", None)
-    for argument in _OF_ALL:
-        if argument in arguments:
-            raise ArgumentError(
-                f"{argument} belongs to all runs, but {label!r} has its own: give it to the function itself."
-            )
+    model, reliabilities = arguments.pop("model", name), arguments.get("reliability")
+    for argument in _OF_ALL & arguments.keys():
+        raise ArgumentError(
+            f"{argument} belongs to all runs, but {label!r} has its own: give it to the function itself."
+        )
     if reliabilities is None or isinstance(reliabilities, str) or np.ndim(reliabilities) == 0:
-        arguments = arguments if reliabilities is None else arguments | {"reliability": reliabilities}
         return Variant(label, model, None, arguments, single=True)
+    del arguments["reliability"]
     return Variant(label, model, reliabilities, arguments)
 
 
 def parse_variants(texts: Sequence[str], option: str = "--model") -> list[Variant]:
-    """Read variants from the command line; one that is there twice is run at the reliabilities of both.
-
-    Raises
-    ------
-    ArgumentError
-        If one is not understood, there is no such model, or it is there twice without reliabilities.
-    FileError
-        If a file cannot be read, or does not declare a model.
-
-    Examples
-    --------
-    >>> [variant.reliabilities for variant in parse_variants(["plackett-luce@1", "irn", "plackett-luce@3"])]
-    [[1.0, 3.0], None]
-    """
-    variants: dict[str, Variant] = {}
-    for text in texts:
-        variant = parse_variant(text, option)
-        before = variants.get(variant.label)
-        if before is not None:
-            if before.reliabilities is None or variant.reliabilities is None:
-                raise ArgumentError(
-                    f"{option} {variant.label} is there twice: give it once, such as "
-                    f"{run_label(variant.label, 1).replace('@1', '@1,3,10')}."
-                )
-            variant = replace(variant, reliabilities=before.reliabilities + variant.reliabilities)
-        variants[variant.label] = variant
-    return list(variants.values())
+    """Read variants from the command line, as :func:`parse_variant` does."""
+    return [parse_variant(text, option) for text in texts]
 
 
 def parse_variant(text: str, option: str = "--model") -> Variant:
@@ -178,8 +123,10 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
 
     Raises
     ------
-    ArgumentError, FileError
-        As :func:`parse_variants` does.
+    ArgumentError
+        If it is not understood, or there is no such model.
+    FileError
+        If a file cannot be read, or does not declare a model.
 
     Examples
     --------
@@ -187,28 +134,23 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
     >>> variant.label, variant.reliabilities, dict(variant.arguments)
     ('plackett-luce:mode=temper:concentration=0.5', [1.0, 3.0], {'mode': 'temper', 'concentration': 0.5})
     """
-    name, at, numbers, options = re.fullmatch(r"(.*?\.py|[^@:]*)(?:(@)([^:]*))?(?::(.*))?", text, re.DOTALL).groups()
+    name, numbers, options = re.fullmatch(r"(.*?\.py|[^@:]*)(?:@([^:]*))?(?::(.*))?", text, re.DOTALL).groups()
     model = load_model(name) if name.endswith(".py") else name
     label = ":".join(part for part in (find_model(model).name, options) if part)
-    arguments: dict[str, Any] = {}
-    for part in options.split(":") if options else ():
-        key, equals, value = part.partition("=")
-        if not (key and equals and value) or key in ("model", "reliability", *_OF_ALL):
-            raise ArgumentError(
-                f"{option} must be NAME@R1,R2:option=value, but {text!r} was given: write for example "
-                f"{name}@1,3:concentration=0.5."
-            )
-        arguments[key] = _value(value)
-    reliabilities = None
-    if at:
-        try:
-            reliabilities = [float(number) for number in numbers.split(",")]
-        except ValueError:
-            raise ArgumentError(
-                f"the reliabilities of {option} {text!r} must be numbers parted by commas, but {numbers!r} was given: "
-                f"write for example {name}@1,3,10."
-            ) from None
-    return Variant(label, model, reliabilities, arguments)
+    pairs = [part.partition("=") for part in options.split(":")] if options else []
+    if not all(key and value and key not in {"model", "reliability", *_OF_ALL} for key, _, value in pairs):
+        raise ArgumentError(
+            f"{option} must be NAME@R1,R2:option=value, but {text!r} was given: write for example "
+            f"{name}@1,3:concentration=0.5."
+        )
+    try:
+        reliabilities = None if numbers is None else [float(number) for number in numbers.split(",")]
+    except ValueError:
+        raise ArgumentError(
+            f"the reliabilities of {option} {text!r} must be numbers parted by commas, but {numbers!r} was given: "
+            f"write for example {name}@1,3,10."
+        ) from None
+    return Variant(label, model, reliabilities, {key: _value(value) for key, _, value in pairs})
 
 
 def _value(text: str) -> Any:
@@ -228,19 +170,14 @@ def load_model(path: str | Path) -> Model:
     FileError
         If the file cannot be read or run, or has no :class:`plausibly.Model` called ``model``.
     """
-    path = Path(path)
-    spec = importlib.util.spec_from_file_location(f"plausibly_model_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise FileError(f"{path} cannot be read as a Python file with a model: check the path.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        # Outside sys.modules, so that its program is sent to workers of a cluster by value.
+        model = runpy.run_path(str(path), run_name=f"plausibly_model_{Path(path).stem}").get("model")
     except Exception as error:
-        raise FileError(f"{path} cannot be run ({type(error).__name__}: {error}): fix it, and try again.") from error
-    finally:
-        del sys.modules[spec.name]  # Workers of a cluster cannot import it: it is sent to them by value.
-    model = getattr(module, "model", None)
+        raise FileError(
+            f"{path} cannot be run as a Python file with a model ({type(error).__name__}: {error}): fix the file or "
+            "the path, and try again."
+        ) from error
     if not isinstance(model, Model):
         raise FileError(
             f"{path} must end with the declaration of its model, but has {'no' if model is None else 'another'} "
@@ -279,13 +216,12 @@ def plan_runs(
         accepted(model, engine if (engine := variant.arguments.get("engine")) in model.engines else "auto")
         for model, variant in zip(known, variants, strict=True)
     ]
-    for name, value in common.items():
-        if variants and not any(name in arguments for arguments in own):
-            raise ArgumentError(
-                f"none of the models accepts {name}={value!r}, but it was given: leave it out, or add a model that "
-                "does."
-            )
-    runs = []
+    for name in common.keys() - set().union(*own) if variants else ():
+        raise ArgumentError(
+            f"none of the models accepts {name}={common[name]!r}, but it was given: leave it out, or add a model that "
+            "does."
+        )
+    runs: dict[str, PlannedRun] = {}
     for variant, model, taken in zip(variants, known, own, strict=True):
         given = {name: value for name, value in common.items() if name in taken} | dict(variant.arguments)
         for reliability in [None] if variant.single else reliabilities(model, variant.reliabilities):
@@ -298,30 +234,25 @@ def plan_runs(
             settled = settle(observed, variant.model, seed=seed, **arguments)
             used = settled.arguments.get("reliability", np.nan)
             label = variant.label if variant.single else run_label(variant.label, used)
-            runs.append(PlannedRun(label, variant.label, used, variant.model, arguments, settled))
-    labels = [run.label for run in runs]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ArgumentError(f"{label} is asked for {labels.count(label)} times: ask for each run once.")
-    return runs
+            if label in runs:
+                raise ArgumentError(f"{label} is asked for 2 times: ask for each run once.")
+            runs[label] = PlannedRun(label, variant.label, used, variant.model, arguments, settled)
+    return list(runs.values())
 
 
 def reliabilities(model: Model, wanted: Sequence[float] | None) -> Sequence[float | None]:
     """Reliabilities at which to run a model, None for a model that has none."""
     if model.reliability is None:
         if wanted is not None and np.size(wanted):
-            first = wanted if np.ndim(wanted) == 0 else wanted[0]
-            raise ArgumentError(f"{model.name} has no reliability, but {first!r} was given: leave it out.")
+            raise ArgumentError(
+                f"{model.name} has no reliability, but {np.ravel(wanted)[0].item()!r} was given: leave it out."
+            )
         return [None]
     if wanted is None:
         return model.reliabilities or [model.reliability]
-    if isinstance(wanted, str) or np.ndim(wanted) != 1:
+    if np.ndim(wanted) != 1 or not len(wanted):
         raise ArgumentError(
             f"the reliabilities of {model.name} must be a list of numbers, but {_show(wanted)} was given: write for "
-            "example (1, 3, 10)."
-        )
-    if not len(wanted):
-        raise ArgumentError(
-            f"{model.name} needs a reliability, but none was given: name some, or give None for the usual ones."
+            "example (1, 3, 10), or give None for the usual ones."
         )
     return wanted
