@@ -18,26 +18,18 @@ class Case(NamedTuple):
     annotation that names nothing (probability one under every model) or a slot of zero classes may fill it up.
     """
 
+    #: the different annotations of the case; ``rankings.positions`` has shape (annotation, slot)
     rankings: PartialRankings
-    """The different annotations of the case; ``rankings.positions`` has shape (annotation, slot)."""
-
-    counts: Float[Array, " annotation"]
-    """How many annotators gave each annotation."""
-
+    counts: Float[Array, " annotation"]  #: how many annotators gave each annotation
+    #: whether the annotation names the slot's class; what it does not name makes its last block
     named: Bool[Array, "annotation slot"]
-    """Whether the annotation names the slot's class; what it does not name makes its last block."""
-
+    #: how many classes are tied with the slot's class where it is named, 1 elsewhere
     block_sizes: Int[Array, "annotation slot"]
-    """How many classes are tied with the slot's class where it is named, 1 elsewhere."""
-
+    #: prior shape of each slot; for the remainder it depends on how unranked classes are treated
     concentration: Float[Array, " slot"]
-    """Prior shape of each slot; for the remainder it depends on how unranked classes are treated."""
-
+    #: how many classes a slot stands for: 1, more for the remainder, 0 for one that only fills the shape
     n_classes: Int[Array, " slot"]
-    """How many classes a slot stands for: 1, more for the remainder, 0 for one that only fills the shape."""
-
-    order: Order | None = None
-    """In what order annotators prefer the slots, for a sampler to move by; not always there."""
+    order: Order | None = None  #: in what order annotators prefer the slots, for a sampler to move by; not always there
 
 
 @dataclass(frozen=True)
@@ -56,17 +48,10 @@ class Entries:
     [0.3333333333333333, 0.5, 0.16666666666666666]
     """
 
-    position: Int[np.ndarray, " entry"]
-    """Position of the class's block in its annotation, 0 for the best."""
-
-    block_size: Int[np.ndarray, " entry"]
-    """How many classes are tied in that block."""
-
-    slot: Int[np.ndarray, " entry"]
-    """Slot of the class in its case."""
-
-    slots: Slots
-    """Slots of all cases."""
+    position: Int[np.ndarray, " entry"]  #: position of the class's block in its annotation, 0 for the best
+    block_size: Int[np.ndarray, " entry"]  #: how many classes are tied in that block
+    slot: Int[np.ndarray, " entry"]  #: slot of the class in its case
+    slots: Slots  #: slots of all cases
 
     @classmethod
     def of(cls, annotations: Annotations, slots: Slots) -> "Entries":
@@ -101,17 +86,10 @@ class NormalInverseGamma(NamedTuple):
     .. math:: \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa)
     """
 
-    mean: Float[ArrayLike, "*case"]
-    """:math:`m`, where the mean is expected."""
-
-    strength: Float[ArrayLike, "*case"]
-    r""":math:`\kappa > 0`, how many scores that expectation is worth."""
-
-    shape: Float[ArrayLike, "*case"]
-    """:math:`a > 0`; the variance is known as if from 2a scores."""
-
-    scale: Float[ArrayLike, "*case"]
-    """:math:`b > 0`; the variance is expected about b / a."""
+    mean: Float[ArrayLike, "*case"]  #: :math:`m`, where the mean is expected
+    strength: Float[ArrayLike, "*case"]  #: :math:`\kappa > 0`, how many scores that expectation is worth
+    shape: Float[ArrayLike, "*case"]  #: :math:`a > 0`; the variance is known as if from 2a scores
+    scale: Float[ArrayLike, "*case"]  #: :math:`b > 0`; the variance is expected about b / a
 
     def posterior(
         self,
@@ -194,33 +172,19 @@ class ScoredCase(NamedTuple):
     Equal scores appear once, with their number in ``counts``.
     """
 
-    scores: Float[Array, " annotation"]
-    """The different scores of the case."""
-
-    counts: Float[Array, " annotation"]
-    """How many annotators gave each score."""
-
-    threshold: Float[Array, ""]
-    """A score equal to it is in the first class."""
-
-    prior: NormalInverseGamma
-    """Of the mean and the variance of the case's scores: given, or estimated from all cases."""
-
-    n_classes: Int[Array, " slot"]
-    """1 for each of the two classes."""
+    scores: Float[Array, " annotation"]  #: the different scores of the case
+    counts: Float[Array, " annotation"]  #: how many annotators gave each score
+    threshold: Float[Array, ""]  #: A score equal to it is in the first class
+    prior: NormalInverseGamma  #: of the mean and the variance of the case's scores: given, or estimated from all cases
+    n_classes: Int[Array, " slot"]  #: 1 for each of the two classes
 
 
 class ScoreSums(NamedTuple):
     """What a normal model sees of the scores of all cases."""
 
-    n: Int[np.ndarray, " case"]
-    """Number of scores."""
-
-    mean: Float[np.ndarray, " case"]
-    """Their mean."""
-
-    squares: Float[np.ndarray, " case"]
-    """Sum of their squared distances from the mean."""
+    n: Int[np.ndarray, " case"]  #: number of scores
+    mean: Float[np.ndarray, " case"]  #: their mean
+    squares: Float[np.ndarray, " case"]  #: sum of their squared distances from the mean
 
     @classmethod
     def of(cls, scores: Scores) -> "ScoreSums":

@@ -15,29 +15,18 @@ _WITHOUT = " ∖ "  # between the name of a case and the number of what is left 
 
 @dataclass(frozen=True)
 class Folds:
-    """Which annotations are left out together, and which copy of their case is without them.
+    """Which annotations are left out together, and which copy of their case is without them."""
 
-    Attributes
-    ----------
-    annotations
-        All of them.
-    fold
-        The number, within its case, of what each annotation is left out with.
-    copy
-        The copy of its case by which each annotation is scored; −1 if nothing would be left there. Annotations of a
-        case that say the same share a copy, since the others are the same for each of them.
-    like
-        The annotation that is left out of the copy and says the same as this one: itself, or one like it.
-    copy_case, copy_fold
-        The case of each copy, and the fold that is not in it.
-    """
-
-    annotations: Annotations
+    annotations: Annotations  #: all of them
+    #: number, within its case, of what each annotation is left out with
     fold: Int[np.ndarray, " annotation"]
+    #: copy of its case by which each annotation is predicted, −1 if nothing would be left there; annotations of a case
+    #: that say the same share a copy, since the others are the same for each of them
     copy: Int[np.ndarray, " annotation"]
+    #: annotation that is left out of the copy and says the same as this one: itself, or one like it
     like: Int[np.ndarray, " annotation"]
-    copy_case: Int[np.ndarray, " copy"]
-    copy_fold: Int[np.ndarray, " copy"]
+    copy_case: Int[np.ndarray, " copy"]  #: case of each copy
+    copy_fold: Int[np.ndarray, " copy"]  #: fold that is not in it
 
     @classmethod
     def of(cls, annotations: Annotations, folds: int | None, seed: int) -> "Folds":
@@ -48,15 +37,10 @@ class Folds:
         annotations
             N cases.
         folds
-            At least 2, None for one annotation at a time. The annotations of a case are dealt out to as many folds, at
-            random; a case of fewer annotations has as many folds as annotations.
+            Number of folds, at least 2, None for one annotation at a time. The annotations of a case are dealt out to
+            as many folds, at random; a case of fewer annotations has as many folds as annotations.
         seed
-            Of the dealing, which depends on the name of the case, and not on other cases.
-
-        Raises
-        ------
-        ArgumentError
-            If the number is none.
+            Random seed of the dealing, which depends on the name of the case, and not on other cases.
         """
         first = annotations.case_start[annotations.annotation_case]
         within = np.arange(annotations.n_annotations) - first
@@ -131,33 +115,35 @@ def first_block_shares(
     case: Int[np.ndarray, " annotation"],
     slots: Slots,
     weight: Float[np.ndarray, "*draw slot"],
-) -> Float[np.ndarray, "*draw annotation"]:
+    chosen: Int[np.ndarray, " chosen"] | None = None,
+) -> Float[np.ndarray, "*draw chosen"]:
     """Weight of the first block of each annotation, the weight of a remainder falling on its classes alike.
 
     Parameters
     ----------
     annotations
-        Whose first blocks are wanted.
+        Annotations whose first blocks are wanted.
     case
-        The case of each annotation in ``slots``, −1 where there is none: then all classes weigh the same.
+        Case of each annotation in ``slots``, −1 where there is none: then all classes weigh the same.
     slots, weight
         The (case, class) pairs, and their weights, which sum to one within a case.
+    chosen
+        Numbers of the annotations wanted; by default all.
 
     Notes
     -----
     Under a Dirichlet(α 1) over the m classes of a remainder, the expected share of each is 1 / m, whatever α.
     """
-    chosen = np.flatnonzero(annotations.entry_block == 0)
-    slot = slots_or_remainder(
-        slots, case[annotations.entry_annotation[chosen]], annotations.entry_class[chosen], annotations.n_classes
-    )
-    per_class = weight[..., slot] / slots.n_classes[slot]
-    per_class = np.where(slot < 0, 0, per_class)
-    unknown = case[annotations.entry_annotation[chosen]] < 0
-    per_class = np.where(unknown, 1 / annotations.n_classes, per_class)
+    chosen = np.arange(annotations.n_annotations) if chosen is None else chosen
+    row, entry = _spread(annotations.annotation_start, chosen)
+    first = annotations.entry_block[entry] == 0
+    row, entry = row[first], entry[first]
+    of = case[chosen[row]]
+    slot = slots_or_remainder(slots, of, annotations.entry_class[entry], annotations.n_classes)
+    per_class = np.where(slot < 0, 0, weight[..., slot] / slots.n_classes[slot])
+    per_class = np.where(of < 0, 1 / annotations.n_classes, per_class)
     # Every annotation has a first block, and entries are in the order of annotations.
-    starts = np.searchsorted(annotations.entry_annotation[chosen], np.arange(annotations.n_annotations))
-    return np.add.reduceat(per_class, starts, axis=-1)
+    return np.add.reduceat(per_class, np.searchsorted(row, np.arange(len(chosen))), axis=-1)
 
 
 def slots_or_remainder(

@@ -32,31 +32,31 @@ _COPIES = 4000  # fitted at a time
 
 @dataclass
 class LeftOut:
-    """What one model finds for every annotation.
+    """What one model finds for every annotation."""
 
-    Attributes
-    ----------
-    elpd
-        Log probability given the others of its case, averaged over the posterior.
-    in_sample
-        The same given all of its case, itself included.
-    error
-        Monte Carlo standard error of ``elpd``; 0 where no draws are needed.
-    k_hat
-        Shape of the tail in importance sampling, NaN where none was tried: at most 0.7, or else ``elpd`` is from a
-        refit.
-    refitted
-        Whether the posterior without the annotation was sampled.
-    converged
-        Whether the chains that ``elpd`` rests on did.
-    """
-
+    #: log probability given the others of its case, averaged over the posterior
     elpd: Float[np.ndarray, " annotation"]
+    #: the same given all of its case, itself included
     in_sample: Float[np.ndarray, " annotation"]
+    #: Monte Carlo standard error of ``elpd``, 0 where no draws are needed
     error: Float[np.ndarray, " annotation"]
+    #: shape of the tail in importance sampling, NaN where none was tried; above 0.7 ``elpd`` is from a refit
     k_hat: Float[np.ndarray, " annotation"]
+    #: whether the posterior without the annotation was sampled
     refitted: Bool[np.ndarray, " annotation"]
+    #: whether the chains that ``elpd`` rests on did converge
     converged: Bool[np.ndarray, " annotation"]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A run whose predictions of annotations left out are wanted."""
+
+    run: PlannedRun
+    folds: Folds
+    of_rankings: bool
+    seed: int
+    progress: bool
 
 
 def leave_out(
@@ -80,20 +80,15 @@ def leave_out(
         Whether to show bars.
     """
     n = folds.annotations.n_annotations
-    out = LeftOut(
-        *(np.full(n, np.nan) for _ in range(2)),
-        np.zeros(n),
-        np.full(n, np.nan),
-        np.zeros(n, bool),
-        np.ones(n, bool),
-    )
+    unknown = [np.full(n, np.nan) for _ in range(3)]
+    out = LeftOut(*unknown[:2], np.zeros(n), unknown[2], np.zeros(n, bool), np.ones(n, bool))
     out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings)[folds.copy < 0]
     # One label is a whole ranking.
-    of_rankings = of_rankings and run.settled.model.takes == "rankings"
+    task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
     if run.settled.has_draws:
-        _by_draws(run, folds, out, of_rankings, importance, seed, progress)
+        _by_draws(task, out, importance)
     else:
-        _without_draws(run, folds, out, of_rankings, progress)
+        _without_draws(task, out)
     return out
 
 
@@ -108,35 +103,29 @@ def _without_others(annotations: Annotations, of_rankings: bool) -> Float[np.nda
     return ways + gammaln(last + 1) - gammaln(k + 1)
 
 
-def _without_draws(run: PlannedRun, folds: Folds, out: LeftOut, of_rankings: bool, progress: bool) -> None:
+def _without_draws(task: _Task, out: LeftOut) -> None:
+    run, folds = task.run, task.folds
     copies = np.arange(len(folds))
-    with Progress(progress) as bars:
+    with Progress(task.progress) as bars:
         parts = [(folds.annotations, folds.annotations.annotation_case, out.in_sample)]
         if len(copies):
             parts.append((folds.train(copies), folds.copy, out.elpd))
         for annotations, case, to in parts:
             slots, weight = expected_plausibility(annotations, run.settled, progress=bars)
             scored = case >= 0
-            if of_rankings and to is out.elpd:
-                to[scored] = _ranking(run, folds, copies, slots, weight[None, None], 0, bars)[0, 0][scored]
-            elif of_rankings:
+            if task.of_rankings and to is out.elpd:
+                to[scored] = _ranking(task, copies, slots, weight[None, None], bars)[0, 0][scored]
+            elif task.of_rankings:
                 to[:] = _log_likelihood(annotations, slots, weight[None, None], bars)[0, 0]
             else:
                 to[scored] = _log(first_block_shares(folds.annotations, case, slots, weight))[scored]
 
 
-def _by_draws(
-    run: PlannedRun,
-    folds: Folds,
-    out: LeftOut,
-    of_rankings: bool,
-    importance: bool,
-    seed: int,
-    progress: bool,
-) -> None:
+def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
+    run, folds, of_rankings, progress = task.run, task.folds, task.of_rankings, task.progress
     annotations, settled = folds.annotations, run.settled
     model, count = settled.model, settled.model.count(settled.arguments)
-    posterior = aggregate(annotations, run.model, seed=seed, progress=progress, **run.arguments)
+    posterior = aggregate(annotations, run.model, seed=task.seed, progress=progress, **run.arguments)
     slots, weight = slots_of(posterior), _choice_weights(posterior, run)
     anew = folds.copy >= 0
     # Where the likelihood of an annotation enters by a known power, draws can be reweighted to those without it.
@@ -148,12 +137,12 @@ def _by_draws(
     elif of_rankings:
         with Progress(progress) as bars:
             likelihood = _log_likelihood(annotations, slots, weight[None], bars)[0]
-    effective, converged = _effective(posterior), _converged(posterior)
+    effective, converged = _chains(posterior)
     for part in np.array_split(np.arange(annotations.n_annotations), max(1, annotations.n_annotations // 2000)):
         if of_rankings:
             log_value = likelihood[:, part].astype(float)
         else:
-            log_value = _log(_some_shares(annotations, part, slots, weight))
+            log_value = _log(first_block_shares(annotations, annotations.annotation_case, slots, weight, part))
         out.in_sample[part] = logsumexp(log_value, axis=0) - np.log(len(log_value))
         mine = tried[part]
         if not mine.any():
@@ -175,9 +164,9 @@ def _by_draws(
 
     def refit_some(scored: Bool[np.ndarray, " annotation"], given: Mapping[str, Any]) -> None:
         wanted = np.unique(folds.copy[scored])
-        for part in np.array_split(wanted, max(1, -(-len(wanted) // _COPIES))) if len(wanted) else []:
-            own = scored & np.isin(folds.copy, part)
-            _refit(replace(run, arguments=given), folds, part, own, out, of_rankings, seed, progress)
+        longer = replace(task, run=replace(run, arguments=given))
+        for part in np.array_split(wanted, -(-len(wanted) // _COPIES)) if len(wanted) else []:
+            _refit(longer, part, np.flatnonzero(scored & np.isin(folds.copy, part)), out)
 
     refit_some(anew, run.arguments)
     failed = anew & ~out.converged
@@ -186,67 +175,45 @@ def _by_draws(
         refit_some(failed, {**run.arguments, **longer})
 
 
-def _refit(
-    run: PlannedRun,
-    folds: Folds,
-    copies: Int[np.ndarray, " copy"],
-    scored: Bool[np.ndarray, " annotation"],
-    out: LeftOut,
-    of_rankings: bool,
-    seed: int,
-    progress: bool,
-) -> None:
-    """Sample some copies as cases of their own, and score what is left out of them."""
-    posterior = refit(folds.train(copies), run.model, seed=seed, progress=progress, **run.arguments)
+def _refit(task: _Task, copies: Int[np.ndarray, " copy"], at: Int[np.ndarray, " chosen"], out: LeftOut) -> None:
+    """Sample some copies as cases of their own, and predict what is left out of them."""
+    run, folds = task.run, task.folds
+    posterior = refit(folds.train(copies), run.model, seed=task.seed, progress=task.progress, **run.arguments)
     slots = slots_of(posterior)
     place = np.full(len(folds), -1)
     place[copies] = np.arange(len(copies))
     case = np.where(folds.copy >= 0, place[folds.copy], -1)
     weight = _choice_weights(posterior, run)
-    at = np.flatnonzero(scored)
-    if of_rankings:
-        chains = posterior["posterior"].sizes["chain"]
-        with Progress(progress) as bars:
-            by_chain = weight.reshape(chains, -1, len(slots))
-            value = _ranking(run, folds, copies, slots, by_chain, seed, bars)
+    if task.of_rankings:
+        by_chain = weight.reshape(posterior["posterior"].sizes["chain"], -1, len(slots))
+        with Progress(task.progress) as bars:
+            value = _ranking(task, copies, slots, by_chain, bars)
         log_value = value.reshape(len(weight), -1)[:, at].astype(float)
     else:
-        log_value = _log(_some_shares(folds.annotations, at, slots, weight, case))
+        log_value = _log(first_block_shares(folds.annotations, case, slots, weight, at))
     total = logsumexp(log_value, axis=0) - np.log(len(log_value))
     out.elpd[at] = total
     with np.errstate(invalid="ignore"):
         spread = np.expm1(np.minimum(log_value - total, 700)).std(0)
-    effective = _effective(posterior)[case[at]] * len(log_value)
-    out.error[at] = np.where(np.isfinite(total), spread / np.sqrt(effective), 0)
-    out.converged[at] = _converged(posterior)[case[at]]
+    effective, converged = _chains(posterior)
+    out.error[at] = np.where(np.isfinite(total), spread / np.sqrt(effective[case[at]] * len(log_value)), 0)
+    out.converged[at] = converged[case[at]]
     release_memory()
 
 
-def _some_shares(annotations, chosen, slots, weight, case=None):
-    """:func:`first_block_shares` of some annotations, by draw."""
-    part = np.concatenate([np.arange(*annotations.annotation_start[i : i + 2]) for i in chosen])
-    entry = part[annotations.entry_block[part] == 0]
-    of = annotations.entry_annotation[entry]
-    case = annotations.annotation_case if case is None else case
-    slot = slots_or_remainder(slots, case[of], annotations.entry_class[entry], annotations.n_classes)
-    shares = np.where(slot < 0, 0, weight[:, slot] / slots.n_classes[slot])
-    return np.add.reduceat(shares, np.searchsorted(of, chosen), axis=1)
-
-
 def _ranking(
-    run: PlannedRun,
-    folds: Folds,
+    task: _Task,
     copies: Int[np.ndarray, " copy"],
     slots: Slots,
     weight: Float[np.ndarray, "chain draw slot"],
-    seed: int,
     progress: Progress,
 ) -> Float[np.ndarray, "chain draw annotation"]:
     """Log probability of the whole rankings that are left out of these copies, NaN for other annotations."""
+    folds = task.folds
     whole = folds.whole(copies)
     left_out, of = folds.left_out(copies)
     union = Slots.of(whole, remainder=bool(slots.is_remainder.any()))
-    spread, impossible = _split_remainders(run, whole, union, slots, weight, seed)
+    spread, impossible = _split_remainders(task, whole, union, slots, weight)
     value = _log_likelihood(left_out, union, spread, progress)
     named = union.find(left_out.entry_case, left_out.entry_class)
     never = np.bincount(left_out.entry_annotation, impossible[named], left_out.n_annotations) > 0
@@ -256,7 +223,7 @@ def _ranking(
     return out[..., folds.like]
 
 
-def _split_remainders(run, whole, union, slots, weight, seed):
+def _split_remainders(task, whole, union, slots, weight):
     """Give classes that only left-out annotations name their share of the remainder, by its Dirichlet."""
     parent = slots_or_remainder(
         slots, union.case, np.where(union.is_remainder, whole.n_classes, union.class_index), whole.n_classes
@@ -264,11 +231,11 @@ def _split_remainders(run, whole, union, slots, weight, seed):
     impossible = parent < 0
     spread = np.where(impossible, 0, weight[..., parent])
     shared = ~impossible & slots.is_remainder[parent]
-    words = stream_words(case_keys(seed, whole.cases))[Stream.SHARES]
+    words = stream_words(case_keys(task.seed, whole.cases))[Stream.SHARES]
     for case in np.unique(union.case[shared & ~union.is_remainder]):
         own = np.arange(union.start[case], union.start[case + 1])
         own = own[shared[own]]
-        shape = union.n_classes[own] * run.settled.arguments["concentration"]
+        shape = union.n_classes[own] * task.run.settled.arguments["concentration"]
         gammas = generator(words[case]).standard_gamma(shape, (*weight.shape[:2], len(own)))
         spread[..., own] *= gammas / np.maximum(gammas.sum(-1, keepdims=True), np.finfo(float).tiny)
     return spread, impossible
@@ -309,22 +276,16 @@ def _choice_weights(posterior: Posterior, run: PlannedRun) -> Float[np.ndarray, 
     return weight / np.add.reduceat(weight, slots.start[:-1], axis=1)[:, slots.case]
 
 
-def _converged(posterior: Posterior) -> Bool[np.ndarray, " case"]:
+def _chains(posterior: Posterior) -> tuple[Float[np.ndarray, " case"], Bool[np.ndarray, " case"]]:
+    """Effective draws of each case, as a share of all, and whether its chains converged."""
     groups = to_groups(posterior)
     if "convergence" not in groups:
-        return np.ones(groups["observed_data"].sizes["case"], bool)
-    return groups["convergence"]["converged"].values
-
-
-def _effective(posterior: Posterior) -> Float[np.ndarray, " case"]:
-    """Effective draws by case, as a share of all."""
-    groups = to_groups(posterior)
-    sizes = groups["posterior"].sizes
-    if "convergence" not in groups:
-        return np.ones(groups["observed_data"].sizes["case"])
-    total = sizes["chain"] * sizes["draw"]
+        n = groups["observed_data"].sizes["case"]
+        return np.ones(n), np.ones(n, bool)
+    total = groups["posterior"].sizes["chain"] * groups["posterior"].sizes["draw"]
     found = groups["convergence"]["ess_bulk"].values / total
-    return np.where(np.isfinite(found), np.clip(found, 1 / total, 1), 1)
+    effective = np.where(np.isfinite(found), np.clip(found, 1 / total, 1), 1)
+    return effective, groups["convergence"]["converged"].values
 
 
 def _log(x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
