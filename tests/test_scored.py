@@ -111,6 +111,7 @@ def test_the_prior_is_estimated_unless_it_is_given():
 ALIKE = SCORES.select(["<p>"])
 
 
+@pytest.mark.slow
 def test_nuts_agrees():
     found = aggregate(ALIKE, engine="nuts", seed=3)
     assert pb.diagnose(found)["converged"].values.all()

@@ -40,10 +40,10 @@ def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_pat
     sampled = []
     infer = _aggregate.infer_cases
 
-    def watched(data, **given):
-        if given["described"]["model"] != "majority-vote":
-            sampled.append(given["arguments"].get("reliability"))
-        return infer(data, **given)
+    def watched(data, settled, **given):
+        if settled.model.name != "majority-vote":
+            sampled.append(settled.arguments.get("reliability"))
+        return infer(data, settled, **given)
 
     monkeypatch.setattr(_aggregate, "infer_cases", watched)
     for changed, computed in (

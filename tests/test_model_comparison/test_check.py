@@ -13,11 +13,7 @@ from plausibly.model_comparison._predictive_check import _observed, _replicate
 from plausibly.model_comparison._statistics import DESCRIPTIONS, Said, statistics
 from plausibly.posterior import build_posterior
 
-RANKINGS = [
-    [[["a"], ["b", "c"]], [["b", "a"]], [["c"], ["a"], ["e"]]],
-    [[["d"]], [["d"]]],
-    [[["a", "e"], ["b"]]],
-]
+RANKINGS = [[[["a"], ["b", "c"]], [["b", "a"]], [["c"], ["a"], ["e"]]], [[["d"]], [["d"]]], [[["a", "e"], ["b"]]]]
 
 
 def jaccard(sets):

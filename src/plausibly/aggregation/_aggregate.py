@@ -161,12 +161,10 @@ def aggregate(
     given["reliability"] = reliability
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     own = not is_built_in(settled.model)
-    described = settled.describe(seed)
     if version is not None and not own:
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
     slots, _ = lay_out(annotations, settled.arguments)
-    common = {"model": model, "arguments": settled.arguments, "described": described, "automatic": settled.automatic}
-    common["quantities"] = len(slots)
+    common = {"settled": settled, "seed": seed, "quantities": len(slots)}
     shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
     shards = partial(shards, progress=progress, scheduler=scheduler)
 
@@ -186,7 +184,7 @@ def aggregate(
         return infer()
     check_path(out)
     code = (model, version) if own else None
-    fingerprint = fingerprint_of(annotations, described, settled.arguments, code)
+    fingerprint = fingerprint_of(annotations, settled, seed, code)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
     if isinstance(annotations, Scores):
@@ -206,13 +204,5 @@ def refit(
     These take as long as sampling, and are not needed where thousands of copies of cases are sampled.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    return infer_cases(
-        annotations,
-        model=model,
-        arguments=settled.arguments,
-        described=settled.describe(seed),
-        automatic=settled.automatic,
-        quantities=len(lay_out(annotations, settled.arguments)[0]),
-        progress=progress,
-        draws_alone=True,
-    )
+    quantities = len(lay_out(annotations, settled.arguments)[0])
+    return infer_cases(annotations, settled, seed=seed, quantities=quantities, progress=progress, draws_alone=True)

@@ -61,13 +61,7 @@ def declared(posterior: Posterior) -> dict[str, Any]:
 def settle(
     annotations: Annotations | Scores, model: AnyModel, *, engine: str = "auto", seed: int = 0, **given: Any
 ) -> Settled:
-    """Check everything that :func:`aggregate` checks, and compute nothing.
-
-    Raises
-    ------
-    ArgumentError, AnnotationError
-        As :func:`aggregate` does.
-    """
+    """Check everything that :func:`aggregate` checks, and compute nothing."""
     known = find_model(model, isinstance(annotations, Scores))
     check_kind(known, annotations)
     if engine != "auto" and engine not in known.engines:
@@ -79,28 +73,22 @@ def settle(
             f"{known.name} needs a threshold, which divides scores into two classes, but none was given: write for "
             "example threshold=0 (--threshold 0)."
         )
-    if engine == "auto" and used == "nuts" and _suits_gibbs(known, arguments):
-        used = "gibbs"
+    power, count = known.choice_power(arguments), known.count(arguments)
+    if engine == "auto" and used == "nuts" and known.gibbs and power is None and count <= GIBBS_UP_TO:
+        used = "gibbs" if float(count).is_integer() else "nuts"
     elif engine == "gibbs":
-        if (power := known.choice_power(arguments)) is not None:
+        if power is not None:
             raise ArgumentError(
                 "the Gibbs sampler needs annotators who choose by the plausibilities themselves, but here they choose "
                 f"by the power {power:g} of them (mode={arguments.get('mode')!r}): choose engine='nuts'."
             )
-        check_repeats(known.count(arguments))
+        check_repeats(count)
     check_seed(seed)
     if isinstance(annotations, Annotations):
         _check_annotations(known, annotations)
         if used in ("nuts", "gibbs", "ml"):
             _check_sizes(known.name, annotations)
     return Settled(known, used, engine == "auto", arguments)
-
-
-def _suits_gibbs(model: Model, arguments: Mapping[str, Any]) -> bool:
-    if not model.gibbs or model.choice_power(arguments) is not None:
-        return False
-    count = model.count(arguments)
-    return float(count).is_integer() and count <= GIBBS_UP_TO
 
 
 def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str, Any]:

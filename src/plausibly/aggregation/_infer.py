@@ -10,8 +10,9 @@ from jaxtyping import Array, Float, Key
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
+from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
-from plausibly.aggregation._registry import SETTINGS, AnyModel, find_model, is_built_in
+from plausibly.aggregation._registry import SETTINGS, is_built_in
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
@@ -49,6 +50,7 @@ class _Work:
     slots: Slots
     prior: Any
     arguments: Mapping[str, Any]
+    automatic: bool
     keys: Key[Array, " case"]
     bars: Progress
 
@@ -73,11 +75,9 @@ class _Drawn:
 
 def infer_cases(
     observed: Annotations | Scores,
+    settled: Settled,
     *,
-    model: AnyModel,
-    arguments: Mapping[str, Any],
-    described: Mapping[str, Any],
-    automatic: bool,
+    seed: int,
     quantities: int,
     progress: bool,
     draws_alone: bool = False,
@@ -87,8 +87,8 @@ def infer_cases(
     It may do so in another process, so all arguments can be sent there.
     """
     scores = observed if isinstance(observed, Scores) else None
-    known = find_model(model, scores is not None)
-    engine, described = described["engine"], dict(described)
+    known, engine, arguments = settled.model, settled.engine, settled.arguments
+    described = settled.describe(seed)
     labels = observed if scores is None else scores.split(arguments["threshold"])
     slots, prior = lay_out(observed, arguments)
     if scores is not None:
@@ -96,14 +96,14 @@ def infer_cases(
         prior = estimate_prior(scores) if given is None else NormalInverseGamma(*given)
         described |= {"prior": [float(value) for value in prior], "prior_from": "given" if given else "scores"}
     program = Program(known.program, tuple(known.static(arguments).items()))
-    keys = case_keys(described["seed"], observed.cases)
+    keys = case_keys(int(seed), observed.cases)
     alpha = arguments.get("concentration", 0.0)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
             point = point_estimate(known, observed, slots, arguments, keys, bars)
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
-        work = _Work(known, program, observed, labels, slots, prior, arguments, keys, bars)
-        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work, automatic)
+        work = _Work(known, program, observed, labels, slots, prior, arguments, settled.automatic, keys, bars)
+        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
         described |= drawn.attrs
@@ -146,7 +146,7 @@ def infer_cases(
     )
 
 
-def _exact(work: _Work, automatic: bool) -> _Drawn:
+def _exact(work: _Work) -> _Drawn:
     """Independent draws from the posterior that the model declares."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
     numbers = work.settings("chains", "draws")
@@ -158,18 +158,18 @@ def _exact(work: _Work, automatic: bool) -> _Drawn:
     return _Drawn(plausibility, by_case=by_case, certainty=np.maximum(below, 1 - below))
 
 
-def _gibbs(work: _Work, automatic: bool) -> _Drawn:
+def _gibbs(work: _Work) -> _Drawn:
     count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
         return gibbs(part, own, count, shape, work.keys[which], **settings, progress=work.bars)
 
-    drawn = _by_part(work, sample, automatic, lambda shape: {"lp": np.zeros(shape, np.float32)})
+    drawn = _by_part(work, sample, True, lambda shape: {"lp": np.zeros(shape, np.float32)})
     drawn.attrs["thinning"] = sweeps_per_draw(count)
     return drawn
 
 
-def _nuts(work: _Work, automatic: bool) -> _Drawn:
+def _nuts(work: _Work) -> _Drawn:
     model, arguments, slots = work.model, work.arguments, work.slots
     settings = work.settings(*SETTINGS) | {"progress": work.bars}
     attrs = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
@@ -187,7 +187,7 @@ def _nuts(work: _Work, automatic: bool) -> _Drawn:
         how = {"pooled": model.gibbs, "gaps": power is not None}
         return nuts(part, own, work.program, work.numbers, shape, work.keys[which], **how, **settings)
 
-    drawn = _by_part(work, sample, automatic and power in (None, 1), no_trajectories)
+    drawn = _by_part(work, sample, power in (None, 1), no_trajectories)
     drawn.attrs |= attrs
     return drawn
 
@@ -195,9 +195,8 @@ def _nuts(work: _Work, automatic: bool) -> _Drawn:
 def _by_part(work: _Work, sample: Callable, known: bool, no_statistics: Callable) -> _Drawn:
     """Draw the cases whose posterior is known exactly, if these are wanted, and sample the others."""
     annotations, slots = work.labels, work.slots
-    exact = np.zeros(annotations.n_cases, bool)
-    if work.model.gibbs and known:
-        exact = nested_cases(annotations)
+    known = known and work.model.gibbs and work.automatic
+    exact = nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
 
     def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
         numbers = work.settings("chains", "draws")

@@ -20,7 +20,7 @@ an annotator; at 0, all annotators' reliability tells nothing about hers.
 import json
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -122,15 +122,17 @@ def infer_reliability(
 
     Examples
     --------
-    >>>     >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
+    >>> from plausibly.datasets import simulate_annotators
+    >>> annotations = simulate_annotators(8, [2.0] * 4, n_classes=3).annotations
     >>> posterior = infer_reliability(annotations, draws=10, chains=2, warmup=0, progress=False)
     >>> dict(posterior["posterior"]["reliability"].sizes)
     {'chain': 2, 'draw': 10}
     """
     declared = check_inferable(model, mode)
     check_kind(declared, annotations)
+    _check(per, unranked, concentration, prior, spread)
     settings = {"draws": draws, "chains": chains, "warmup": warmup}
-    settings = _check(per, unranked, concentration, prior, spread, settings)
+    settings = {name: check_setting(name, value) for name, value in settings.items()}
     check_seed(seed)
     by_annotator = per == "annotator"
     if by_annotator and annotations.anonymous and not same_positions:
@@ -144,14 +146,8 @@ def infer_reliability(
     keys = case_keys(int(seed), annotations.cases)
     annotators = annotations.annotators
     with Progress(progress) as bars:
-        buckets = bucket_cases(
-            annotations,
-            slots,
-            shape,
-            pooled=not by_annotator,
-            fit="apart" if by_annotator else "merged",
-            together=annotations.n_cases <= TOGETHER,
-        )
+        fit, together = "apart" if by_annotator else "merged", annotations.n_cases <= TOGETHER
+        buckets = bucket_cases(annotations, slots, shape, pooled=not by_annotator, fit=fit, together=together)
         found = sample_jointly(
             declared.joint,
             buckets,
@@ -183,7 +179,12 @@ def infer_reliability(
         release_memory()
         judged = _judge(sampled, annotators, bars)
         diagnosed = convergence(plausibility, slots, statistics["diverging"], progress=bars)
-        diagnosed["converged"] &= _of_cases(judged, annotations, by_annotator)
+        # A case depends on the shared quantities, and on the reliabilities of its annotators.
+        good = judged["converged"].values
+        diagnosed["converged"] &= good[:2].all()
+        if by_annotator:
+            each = good[2:][annotations.annotation_annotator]
+            diagnosed["converged"] &= np.logical_and.reduceat(each, annotations.case_start[:-1])
         diagnosed.attrs["shared"] = "reliability"
         point = point_estimate(declared, annotations, slots, declared.arguments, keys, bars)
         if not by_annotator:
@@ -211,17 +212,19 @@ def infer_reliability(
         convergence=diagnosed,
         attrs=attrs,
     )
-    return _with_reliabilities(posterior, sampled, annotators, judged)
+    groups = to_groups(posterior)
+    variables = {
+        name: (("chain", "draw", "annotator")[: values.ndim], values.astype(np.float32))
+        for name, values in sampled.items()
+    }
+    coords = {"annotator": annotators} if by_annotator else {}
+    groups["posterior"] = groups["posterior"].assign(variables).assign_coords(coords)
+    groups["reliability_convergence"] = judged
+    return from_groups(groups, posterior.attrs)
 
 
 def check_inferable(model: AnyModel, mode: str | None) -> Model:
-    """Refuse to infer the reliability of a model in which it has no posterior.
-
-    Raises
-    ------
-    ArgumentError
-        If the model declares no program of all cases, or the mode is not ``"temper"``.
-    """
+    """Refuse a model without a program of all cases, and modes in which reliability has no posterior."""
     declared = find_model(model)
     if declared.joint is None:
         able = ", ".join(name for name, other in MODELS.items() if other.joint)
@@ -238,10 +241,8 @@ def check_inferable(model: AnyModel, mode: str | None) -> Model:
     return declared
 
 
-def _check(
-    per: str, unranked: str, concentration: float, prior: object, spread: float, settings: Mapping[str, Any]
-) -> dict[str, int]:
-    """Refuse what is out of range; return the settings of the sampler."""
+def _check(per: str, unranked: str, concentration: float, prior: object, spread: float) -> None:
+    """Refuse what is out of range."""
     for name, value, choices in (("per", per, PER), ("unranked", unranked, UNRANKED)):
         if value not in choices:
             raise ArgumentError(f"{name} must be one of {', '.join(choices)}, but {value!r} was given.")
@@ -254,7 +255,6 @@ def _check(
             "prior must be the mean (within ±5) and standard deviation (0.001 to 5) of the logarithm of reliability, "
             f"but {prior!r} was given: write for example (0.0, 1.5)."
         )
-    return {name: check_setting(name, value) for name, value in settings.items()}
 
 
 def _is_number(value: object) -> bool:
@@ -285,26 +285,3 @@ def _judge(sampled: Mapping[str, np.ndarray], annotators: np.ndarray, progress: 
         {"quantity": np.array(names, str)},
         {"chains": len(columns[0]), "quantities": len(names)},
     )
-
-
-def _of_cases(judged: xr.Dataset, annotations: Annotations, by_annotator: bool) -> np.ndarray:
-    """Whether the reliabilities that each case depends on have converged."""
-    good = judged["converged"].values
-    if not by_annotator:
-        return np.full(annotations.n_cases, good.all())
-    each = good[2:][annotations.annotation_annotator]
-    return np.logical_and.reduceat(each, annotations.case_start[:-1]) & good[:2].all()
-
-
-def _with_reliabilities(
-    posterior: Posterior, sampled: Mapping[str, np.ndarray], annotators: np.ndarray, judged: xr.Dataset
-) -> Posterior:
-    groups = to_groups(posterior)
-    variables = {
-        name: (("chain", "draw", "annotator")[: values.ndim], values.astype(np.float32))
-        for name, values in sampled.items()
-    }
-    coords = {"annotator": annotators} if "annotator_reliability" in sampled else {}
-    groups["posterior"] = groups["posterior"].assign(variables).assign_coords(coords)
-    groups["reliability_convergence"] = judged
-    return from_groups(groups, posterior.attrs)

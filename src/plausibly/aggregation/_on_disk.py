@@ -9,6 +9,7 @@ import numpy as np
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
+from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._infer import infer_cases
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import map_on
@@ -18,28 +19,16 @@ from plausibly.posterior import Store, difference, load, read_fingerprint, save
 
 
 def fingerprint_of(
-    annotations: Annotations | Scores,
-    described: Mapping[str, Any],
-    arguments: Mapping[str, Any],
-    code: tuple[Any, str | None] | None,
+    annotations: Annotations | Scores, settled: Settled, seed: int, code: tuple[Any, str | None] | None
 ) -> dict[str, Any]:
-    """List everything that a posterior depends on: data, arguments, the program if it is the user's, versions.
+    """List everything that a posterior depends on: data, model, engine, seed, arguments and versions.
 
-    Parameters
-    ----------
-    annotations
-        Data.
-    described
-        Name of the model, engine and seed.
-    arguments
-        All arguments of the model, with their defaults.
-    code
-        Model of the user's own, and the version that she gives it in place of its code.
+    ``code`` is a model of the user's own, and the version that she gives it in place of its code.
     """
-    found = {key: described[key] for key in ("model", "engine", "seed")} | dict(arguments)
+    found = {"model": settled.model.name, "engine": settled.engine, "seed": int(seed)} | dict(settled.arguments)
     if code is not None:
         model, version = code
-        found["program"] = version or code_digest(model, f"the program {described['model']}")
+        found["program"] = version or code_digest(model, f"the program {settled.model.name}")
     found |= {"annotations": annotations.digest()} | software() | {"processor": processor()}
     return json.loads(json.dumps(found))
 
@@ -76,14 +65,8 @@ def as_store(
 ) -> None:
     """Infer a posterior shard by shard into a Zarr folder, here or on a Dask cluster.
 
-    Parameters
-    ----------
-    out, fingerprint, fresh, annotations, slots, shard
-        As for :class:`plausibly.posterior.Store`.
-    options
-        Arguments of :func:`infer_cases`.
-    progress, scheduler
-        As for :func:`plausibly.aggregate`.
+    ``options`` are arguments of :func:`infer_cases`; the others are those of :class:`plausibly.posterior.Store` and
+    :func:`plausibly.aggregate`.
     """
     check_shard(shard)
     store = Store(out, {**fingerprint, "shard": int(shard)}, annotations, slots, shard=int(shard), fresh=fresh)
@@ -109,13 +92,7 @@ def as_store(
 
 
 def check_shard(shard: object) -> None:
-    """Refuse what is no number of cases.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none.
-    """
+    """Refuse what is no number of cases."""
     if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
         raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
 

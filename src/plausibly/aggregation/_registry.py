@@ -18,27 +18,12 @@ AnyModel = str | Model | Callable[..., None]
 
 
 def find_model(model: AnyModel, of_scores: bool = False) -> Model:
-    """Look a model up by its name, or describe a NumPyro program by its signature.
+    """Look a model up by its name, or describe a NumPyro program, of the scores of a case or not, by its signature.
 
-    Parameters
-    ----------
-    model
-        Name, declaration or program.
-    of_scores
-        Whether a program without a declaration is called with the scores of a case.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no model of that name, or the program does not take a case first, or takes an argument that no
-        engine passes.
-
-    Notes
-    -----
     A program without a declaration has concentration 1, ``unranked="lumped"``, and as much of ``reliability`` (1 unless
-    it has a default), ``mode`` and ``ties`` as its signature names. It is sampled by NUTS, its point estimate is the
-    mean of the draws, it has no log likelihood, and annotators choose first by the plausibilities, or under
-    ``mode="temper"`` by their power.
+    it has a default), ``mode`` and ``ties`` as its signature names; it must take a case first, and no other argument
+    without a default. It is sampled by NUTS, its point estimate is the mean of the draws, it has no log likelihood, and
+    annotators choose first by the plausibilities, or under ``mode="temper"`` by their power.
     """
     if isinstance(model, Model):
         return model

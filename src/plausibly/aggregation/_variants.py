@@ -73,19 +73,11 @@ def run_label(label: str, reliability: float) -> str:
 
 
 def read_variants(models: Variants) -> list[Variant]:
-    """Read variants from a mapping.
+    """Read variants from a mapping; variants themselves are returned as they are.
 
-    Parameters
-    ----------
-    models
-        By name, Model or program, the reliabilities of each; None for the usual ones, or for a model that has none. Or,
-        by any label, a mapping with ``model`` (unless the label is one), ``reliability`` (one or several) and further
-        arguments of :func:`plausibly.aggregate`. Variants themselves are returned as they are.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a mapping, or a variant has an argument that belongs to all runs.
+    It has, by name, Model or program, the reliabilities of each; None for the usual ones, or for a model that has none.
+    Or, by any label, a mapping with ``model`` (unless the label is one), ``reliability`` (one or several) and further
+    arguments of :func:`plausibly.aggregate`, but none that belongs to all runs.
     """
     if isinstance(models, Sequence) and models and all(isinstance(variant, Variant) for variant in models):
         return list(models)
@@ -120,13 +112,6 @@ def parse_variants(texts: Sequence[str], option: str = "--model") -> list[Varian
 
 def parse_variant(text: str, option: str = "--model") -> Variant:
     """Read ``NAME@R1,R2:option=value:option=value``; NAME may be the path of a Python file.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not understood, or there is no such model.
-    FileError
-        If a file cannot be read, or does not declare a model.
 
     Examples
     --------
@@ -163,13 +148,7 @@ def _value(text: str) -> Any:
 
 
 def load_model(path: str | Path) -> Model:
-    """Run a Python file and return its ``model``.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read or run, or has no :class:`plausibly.Model` called ``model``.
-    """
+    """Run a Python file and return its ``model``, a :class:`plausibly.Model`."""
     try:
         # Outside sys.modules, so that its program is sent to workers of a cluster by value.
         model = runpy.run_path(str(path), run_name=f"plausibly_model_{Path(path).stem}").get("model")
@@ -191,23 +170,9 @@ def plan_runs(
 ) -> list[PlannedRun]:
     """Check the runs of some variants, and compute nothing.
 
-    Parameters
-    ----------
-    observed
-        N cases over K classes, or scores of N cases.
-    models
-        As for :func:`read_variants`.
-    common
-        Arguments of :func:`plausibly.aggregate`, each for those variants that accept it and have no other value; those
-        that are None are left out.
-    seed
-        Random seed of all runs.
-
-    Raises
-    ------
-    ArgumentError, AnnotationError
-        If :func:`plausibly.aggregate` would refuse a run, no variant accepts a common argument, or two runs have the
-        same label.
+    Common arguments of :func:`plausibly.aggregate` are for those variants that accept them and have no other value;
+    those that are None are left out. It is an error if :func:`plausibly.aggregate` would refuse a run, no variant
+    accepts a common argument, or two runs have the same label.
     """
     variants = read_variants(models)
     common = {name: value for name, value in (common or {}).items() if value is not None}

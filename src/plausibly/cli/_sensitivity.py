@@ -68,7 +68,7 @@ def sensitivity(
         write_table(found.table, out / TABLE)
         write_svg(prior_sensitivities(found), out / FIGURE)
     if not quiet:
-        _print(found.table[found.table["metric"] == metric], metric)
+        _print(found.of(metric), metric)
         if out is not None:
             say(f"Wrote {TABLE} and {FIGURE} to {out}")
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""

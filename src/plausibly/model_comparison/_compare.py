@@ -14,9 +14,6 @@ from plausibly.model_comparison._summary import Comparison
 from plausibly.models import MODELS
 from plausibly.random_streams import check_seed
 
-OBSERVATIONS = ("first", "ranking")
-METHODS = ("auto", "refit")
-
 
 def compare(
     annotations: Annotations,
@@ -158,7 +155,8 @@ class ComparisonPlan:
         **given: Any,
     ) -> "ComparisonPlan":
         """Check; see :func:`compare`."""
-        for name, value, known in (("observation", observation, OBSERVATIONS), ("method", method, METHODS)):
+        choices = {"observation": (observation, ("first", "ranking")), "method": (method, ("auto", "refit"))}
+        for name, (value, known) in choices.items():
             if value not in known:
                 raise ArgumentError(f"{name} must be one of {', '.join(known)}, but {value!r} was given.")
         if isinstance(annotations, Scores):
@@ -189,15 +187,7 @@ class ComparisonPlan:
     def run(
         self, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
     ) -> Comparison:
-        """Predict all annotations by one model after the other.
-
-        Parameters
-        ----------
-        progress
-            Whether to show bars.
-        before
-            Function that is called with the number and the label of each run when it begins.
-        """
+        """Predict all annotations by one model after the other; ``before`` is told number and label of each."""
         found = {}
         for number, run in enumerate(self.runs):
             before(number, run.label)

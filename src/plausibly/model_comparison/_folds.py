@@ -30,17 +30,10 @@ class Folds:
 
     @classmethod
     def of(cls, annotations: Annotations, folds: int | None, seed: int) -> "Folds":
-        """Leave out every annotation by itself, or those of every case in a number of folds.
+        """Leave out every annotation by itself (None), or those of every case in a number of folds, at least 2.
 
-        Parameters
-        ----------
-        annotations
-            N cases.
-        folds
-            Number of folds, at least 2, None for one annotation at a time. The annotations of a case are dealt out to
-            as many folds, at random; a case of fewer annotations has as many folds as annotations.
-        seed
-            Random seed of the dealing, which depends on the name of the case, and not on other cases.
+        The annotations of a case are dealt out to as many folds at random, by the seed and the name of the case, and
+        not by other cases; a case of fewer annotations has as many folds as annotations.
         """
         first = annotations.case_start[annotations.annotation_case]
         within = np.arange(annotations.n_annotations) - first
@@ -119,19 +112,8 @@ def first_block_shares(
 ) -> Float[np.ndarray, "*draw chosen"]:
     """Weight of the first block of each annotation, the weight of a remainder falling on its classes alike.
 
-    Parameters
-    ----------
-    annotations
-        Annotations whose first blocks are wanted.
-    case
-        Case of each annotation in ``slots``, −1 where there is none: then all classes weigh the same.
-    slots, weight
-        The (case, class) pairs, and their weights, which sum to one within a case.
-    chosen
-        Numbers of the annotations wanted; by default all.
-
-    Notes
-    -----
+    ``case`` is that of each annotation in ``slots``, −1 where there is none: then all classes weigh the same. Weights
+    sum to one within a case. ``chosen`` are the numbers of the annotations wanted, by default all.
     Under a Dirichlet(α 1) over the m classes of a remainder, the expected share of each is 1 / m, whatever α.
     """
     chosen = np.arange(annotations.n_annotations) if chosen is None else chosen

@@ -62,22 +62,9 @@ class _Task:
 def leave_out(
     run: PlannedRun, folds: Folds, *, of_rankings: bool, importance: bool, seed: int, progress: bool
 ) -> LeftOut:
-    """Predict every annotation by one model.
+    """Predict every annotation by one model: its whole partial ranking (``of_rankings``) or its first block.
 
-    Parameters
-    ----------
-    run
-        Model at one reliability.
-    folds
-        Annotations that are left out together.
-    of_rankings
-        Whether to predict the whole partial ranking instead of its first block.
-    importance
-        Whether to reweight draws of the full posterior where that can be trusted, instead of sampling again.
-    seed
-        Random seed.
-    progress
-        Whether to show bars.
+    With ``importance``, draws of the full posterior are reweighted where these can be trusted, not sampled again.
     """
     n = folds.annotations.n_annotations
     unknown = [np.full(n, np.nan) for _ in range(3)]

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.aggregation import declared
+from plausibly.aggregation import declared, run_label
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison._statistics import (
@@ -27,29 +27,18 @@ from plausibly.random_streams import Stream, case_keys, check_seed, generator, s
 
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
-GIVEN_STATUS, SILENT, GOOD, BAD = "given", "not modelled", "reproduced", "not reproduced"
+GOOD, BAD = "reproduced", "not reproduced"
 
 
 @dataclass(frozen=True)
 class PredictiveCheck:
-    """Statistics of the annotations beside those of replicates.
+    """Statistics of the annotations beside those of replicates."""
 
-    Attributes
-    ----------
-    model
-        Name of the model, with its reliability if it has one.
-    replicated
-        (statistic, replicate): means over cases, NaN where a model says nothing.
-    observed
-        (statistic,), those that are given included.
-    by_case
-        Dataset over (statistic, case): ``observed``, ``expected`` (the mean over replicates) and ``probability``, the
-        share of replicates that exceed what was observed, ties counting half.
-    """
-
-    model: str
-    replicated: xr.DataArray
-    observed: xr.DataArray
+    model: str  #: name of the model, with its reliability if it has one
+    replicated: xr.DataArray  #: (statistic, replicate): means over cases, NaN where a model says nothing
+    observed: xr.DataArray  #: (statistic,), those that are given included
+    #: dataset over (statistic, case): ``observed``, ``expected`` (the mean over replicates) and ``probability``, the
+    #: share of replicates that exceed what was observed, ties counting half
     by_case: xr.Dataset
 
     @property
@@ -62,28 +51,20 @@ class PredictiveCheck:
         reproduced"``; ``"given"`` if replicates take it from the annotations, ``"not modelled"`` if the model says
         nothing of it.
         """
-        tail = (1 - INTERVAL) / 2
         rows = []
         for name in self.observed["statistic"].values:
             observed = float(self.observed.sel(statistic=name))
             row = {"statistic": str(name), "description": DESCRIPTIONS[name], "observed": observed}
-            values = np.full(1, np.nan)
-            if name in GIVEN:
-                status = GIVEN_STATUS
-            else:
-                values = self.replicated.sel(statistic=name).values
-                status = SILENT if np.isnan(values).all() or np.isnan(observed) else ""
-            if status:
-                row |= dict.fromkeys(("mean", "sd", "lower", "upper", "probability"), np.nan)
-            else:
-                values = values[~np.isnan(values)]
-                lower, upper = np.quantile(values, [tail, 1 - tail])
+            row |= dict.fromkeys(("mean", "sd", "lower", "upper", "probability"), np.nan)
+            row["status"] = "given" if name in GIVEN else "not modelled"
+            values = np.empty(0) if name in GIVEN else self.replicated.sel(statistic=name).dropna("replicate").values
+            if len(values) and not np.isnan(observed):
+                lower, upper = np.quantile(values, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
                 row |= {"mean": values.mean(), "sd": values.std(ddof=1), "lower": lower, "upper": upper}
                 row["probability"] = float(_exceeding(values, observed))
                 # Rounding apart: of a statistic that hardly varies, as a share of 1.
-                within = lower - 1e-9 <= observed <= upper + 1e-9
-                status = GOOD if within else BAD
-            rows.append(row | {"status": status})
+                row["status"] = GOOD if lower - 1e-9 <= observed <= upper + 1e-9 else BAD
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def verdict(self) -> str:
@@ -115,11 +96,11 @@ def predictive_check(
     posterior
         From :func:`plausibly.aggregate` or :func:`plausibly.load`.
     replicates
-        How many, at least 20; draws are taken at equal distances, several times if there are fewer.
+        Number of replicates, at least 20; draws are taken at equal distances, several times if there are fewer.
     seed
-        Of the replicates and the split of the remainder.
+        Random seed of the replicates and the split of the remainder.
     progress
-        Show a bar.
+        Whether to show a bar.
 
     Returns
     -------
@@ -150,8 +131,8 @@ def predictive_check(
     Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
     replicated, and statistics of the rest are ``"not modelled"``.
     Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`, each by her own reliability if the posterior has
-    one for each. The draws know the annotations that they are held
-    against, so a small deviation may pass: :func:`plausibly.compare` leaves annotations out.
+    one for each. The draws know the annotations that they are held against, so a small deviation may pass:
+    :func:`plausibly.compare` leaves annotations out.
 
     References
     ----------
@@ -208,7 +189,7 @@ def predictive_check(
     given = [annotations.block_sizes.mean(), np.diff(annotations.annotation_start).mean()]
     by_case = {"observed": observed, "expected": expected, "probability": probability}
     return PredictiveCheck(
-        _label(posterior),
+        run_label(str(posterior.attrs["model"]), float(posterior.attrs.get("reliability", np.nan))),
         xr.DataArray(replicated, dims=("statistic", "replicate"), coords={"statistic": names}),
         xr.DataArray(means + given, dims="statistic", coords={"statistic": names + list(GIVEN)}),
         xr.Dataset(
@@ -216,12 +197,6 @@ def predictive_check(
             coords={"statistic": names, "case": annotations.cases},
         ),
     )
-
-
-def _label(posterior: Posterior) -> str:
-    reliability = posterior.attrs.get("reliability")
-    model = str(posterior.attrs["model"])
-    return model if reliability is None else f"{model}@{float(reliability):.15g}"
 
 
 def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> float:
@@ -259,11 +234,10 @@ def _choices(
         logs = np.log(weights)
     # From the greatest down: powers of small plausibilities may all be too small for a number.
     logs -= logs.max(1, keepdims=True)
-    raised = {
-        column: np.exp(logs * powers[:, [column]]) for column in set(who.tolist() if powers.shape[1] > 1 else [0])
-    }
+    columns = (who if powers.shape[1] > 1 else np.zeros_like(who)).tolist()
+    raised = {column: np.exp(logs * powers[:, [column]]) for column in set(columns)}
     chosen = {column: weight / weight.sum(1, keepdims=True) for column, weight in raised.items()}
-    return [chosen[column if powers.shape[1] > 1 else 0] for column in who.tolist()]
+    return [chosen[column] for column in columns]
 
 
 def _observed(annotations: Annotations, case: int) -> Said:
@@ -278,10 +252,7 @@ def _observed(annotations: Annotations, case: int) -> Said:
 def _replicate(
     said: Said, weights: Sequence[Float[np.ndarray, "replicate class"]], random: np.random.Generator, rankings: bool
 ) -> Said:
-    """Let annotators draw classes anew, each by her weights, by a race of exponential variables.
-
-    First blocks only, unless rankings.
-    """
+    """Draw classes for annotators, each by her weights, in a race of exponentials: all blocks, or the first."""
     blocks = [block if rankings else block[block == 0] for block in said.blocks]
     classes: list[Int[np.ndarray, "replicate named"]] = []
     for block, weight in zip(blocks, weights, strict=True):

@@ -1,4 +1,4 @@
-"""How much the headline depends on what nobody knows: the prior, unranked classes, the weight of ties.
+"""How much results depend on choices that data do not settle: the prior, unranked classes, the weight of ties.
 
 Every choice is changed by itself, all others staying as they are, so that a shift belongs to one choice.
 """
@@ -46,28 +46,21 @@ class Sensitivity:
         return list(dict.fromkeys(self.table["metric"]))
 
     def largest(self, metric: str) -> pd.Series:
-        """Return the row of the largest shift of a metric.
+        """Return the row of the largest shift of a metric."""
+        own = self.of(metric).reset_index(drop=True)
+        return own.loc[own["shift"].abs().idxmax()]
+
+    def of(self, metric: str) -> pd.DataFrame:
+        """Return the rows of a metric.
 
         Raises
         ------
         ArgumentError
             If there is no such metric.
         """
-        check_metric(self, metric)
-        own = self.table.loc[self.table["metric"] == metric].reset_index(drop=True)
-        return own.loc[own["shift"].abs().idxmax()]
-
-
-def check_metric(result: Sensitivity, metric: str) -> None:
-    """Refuse a metric that is not in a result.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none of that name.
-    """
-    if metric not in result.metrics:
-        raise ArgumentError(f"there is no metric {metric!r} here: choose from {', '.join(result.metrics)}.")
+        if metric not in self.metrics:
+            raise ArgumentError(f"there is no metric {metric!r} here: choose from {', '.join(self.metrics)}.")
+        return self.table.loc[self.table["metric"] == metric]
 
 
 def prior_sensitivity(
@@ -92,14 +85,14 @@ def prior_sensitivity(
     annotations
         N cases over K classes.
     predictions
-        Scores of each classifier by its name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
+        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
     models
         As for :func:`plausibly.sweep`; by default Plackett-Luce at 3 and PrIRN at 30. Of each, the baseline has the
         usual value of every argument.
     concentration
         Prior shapes to try, of models that have one; by default a tenth and ten times the model's usual.
     unranked
-        Treatments of the classes that nobody named, of Plackett-Luce.
+        Treatments of unnamed classes, of Plackett-Luce.
     ties
         Weights of tied classes, of PrIRN and IRN.
     k, draws, chains, warmup, seed, progress
@@ -163,7 +156,7 @@ def prior_sensitivity(
     base_means = table[table["choice"] == BASELINE].set_index(keys)["mean"]
     table["shift"] = table["mean"].to_numpy() - base_means.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()
     order = ["model", "choice", "value", *keys[1:], "mean", "sd", "lower", "upper", "point", "shift", "converged"]
-    return Sensitivity(table[order], baselines)
+    return Sensitivity(table.reindex(columns=order), baselines)
 
 
 def _values(name: str, values: Any) -> Sequence[Any]:
@@ -179,13 +172,8 @@ def _text(value: Any) -> str:
 
 
 def _rows(run: Run, choice: str, value: str) -> list[dict[str, Any]]:
-    of_run = {"model": run.label, "choice": choice, "value": value}
-    last = {"converged": not run.not_converged()}
+    of_run = {"model": run.label, "choice": choice, "value": value, "converged": not run.not_converged()}
     columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "point"]
-    rows = [of_run | row | last for row in run.metrics()[columns].to_dict("records")]
-    none = dict.fromkeys(("sd", "lower", "upper", "point"), np.nan)
-    for name, variable in run.results.data_vars.items():
-        if str(name).startswith("annotation_certainty_"):
-            mean = {"classifier": "", "metric": str(name), "mean": float(variable.mean())}
-            rows.append(of_run | mean | none | last)
-    return rows
+    certainties = [name for name in map(str, run.results.data_vars) if name.startswith("annotation_certainty_")]
+    means = [{"classifier": "", "metric": name, "mean": float(run.results[name].mean())} for name in certainties]
+    return [of_run | row for row in run.metrics()[columns].to_dict("records") + means]

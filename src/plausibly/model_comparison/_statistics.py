@@ -14,25 +14,15 @@ from jaxtyping import Float, Int
 
 @dataclass(frozen=True)
 class Said:
-    """What the annotators of a case said, in every replicate.
+    """What the annotators of a case said, in every replicate."""
 
-    Attributes
-    ----------
-    classes
-        Of each annotator (replicate, named class), best first.
-    blocks
-        Of each annotator the block of every named class.
-    n_classes
-        Number of the classes that occur.
-    """
-
-    classes: Sequence[Int[np.ndarray, "replicate named"]]
-    blocks: Sequence[Int[np.ndarray, " named"]]
-    n_classes: int
+    classes: Sequence[Int[np.ndarray, "replicate named"]]  #: of each annotator (replicate, named class), best first
+    blocks: Sequence[Int[np.ndarray, " named"]]  #: of each annotator the block of every named class
+    n_classes: int  #: number of the classes that occur
 
     @classmethod
     def of(cls, classes: Sequence[Int[np.ndarray, "replicate named"]], blocks: Sequence[np.ndarray]) -> "Said":
-        """Number the classes that occur anew, for which of them are meant says nothing, and they may be few of many.
+        """Renumber the classes that occur: which they are says nothing, and they may be few of many.
 
         Examples
         --------

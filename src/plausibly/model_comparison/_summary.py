@@ -18,19 +18,12 @@ BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of :func:`plausibly.compare`.
+    """The result of :func:`plausibly.compare`."""
 
-    Attributes
-    ----------
-    table
-        One row per model, best first, with the columns that :func:`plausibly.compare` lists.
-    pointwise
-        By model and annotation: ``elpd``, the log probability of what is left out; ``in_sample``, the same with nothing
-        left out; ``error``, its Monte Carlo standard error; ``k_hat`` of importance sampling (NaN where none was
-        tried); ``refitted``; ``converged``. Coordinates ``case`` and ``annotator``. The attributes say what was scored.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  #: one row per model, best first, with the columns that :func:`plausibly.compare` lists
+    #: by model and annotation: ``elpd``, the log probability of what is left out; ``in_sample``, the same with nothing
+    #: left out; ``error``, its Monte Carlo standard error; ``k_hat`` of importance sampling (NaN where none was tried);
+    #: ``refitted``; ``converged``. Coordinates ``case`` and ``annotator``; the attributes say what was predicted
     pointwise: xr.Dataset
 
     @classmethod
@@ -73,7 +66,7 @@ dirichlet-categorical@0.1 (by 2.1 ± 2.0).
             return ", ".join(
                 f"{name} (by {row['elpd_diff']:.1f} ± {row['dse']:.1f})"
                 if np.isfinite(row["elpd_diff"])
-                else f"{name} (which finds {int(row['impossible'])} annotations impossible)"
+                else f"{name} (which finds {row['impossible']} annotations impossible)"
                 for name, row in chosen.iterrows()
             )
 
@@ -96,13 +89,13 @@ def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
     order = np.lexsort((-np.where(np.isneginf(elpd), 0, elpd).sum(1), impossible))
     by_case = np.stack([np.bincount(case, row) for row in elpd])
     error = np.sqrt((pointwise["error"].values ** 2).sum(1))
-    best = order[0]
-    rows = []
+    best, rows = order[0], []
     for rank, i in enumerate(order):
-        with np.errstate(invalid="ignore"):
-            difference = total[best] - total[i] if i != best else 0.0
-            dse = _spread(by_case[best] - by_case[i]) if i != best else 0.0
-        both = np.hypot(dse, np.hypot(error[best], error[i])) if i != best else 0.0
+        difference = dse = both = 0.0
+        if i != best:
+            with np.errstate(invalid="ignore"):
+                difference, dse = total[best] - total[i], _spread(by_case[best] - by_case[i])
+            both = np.hypot(dse, np.hypot(error[best], error[i]))
         rows.append(
             {
                 "rank": rank,
@@ -164,13 +157,8 @@ def stacking(elpd: Float[np.ndarray, "model annotation"]) -> Float[np.ndarray, "
         mixed = np.maximum(weight @ p, 1e-300)
         return -np.log(mixed).mean(), -(p / mixed).mean(1)
 
-    found = minimize(
-        loss,
-        np.full(n, 1 / n),
-        jac=True,
-        method="SLSQP",
-        bounds=[(0, 1)] * n,
-        constraints=LinearConstraint(np.ones(n), 1, 1),
-    )
+    sums_to_one = LinearConstraint(np.ones(n), 1, 1)
+    start, bounds = np.full(n, 1 / n), [(0, 1)] * n
+    found = minimize(loss, start, jac=True, method="SLSQP", bounds=bounds, constraints=sums_to_one)
     weight = np.where(found.x > 1e-9, found.x, 0)  # An optimiser's zeros are not quite zero.
     return weight / weight.sum()

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from plausibly.model_comparison import Sensitivity
-from plausibly.model_comparison._prior_sensitivity import BASELINE, check_metric
+from plausibly.model_comparison._prior_sensitivity import BASELINE
 from plausibly.plots._style import GREY, colour, grid, marker, metric_name, name_rows, new_axes, only, plain
 
 
@@ -27,9 +27,9 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
     model
         Model with its reliability; not needed if there is only one.
     """
-    check_metric(result, metric)
+    own = result.of(metric)
     model = only(list(dict.fromkeys(result.table["model"])), model)
-    own = result.table.loc[(result.table["model"] == model) & (result.table["metric"] == metric)]
+    own = own.loc[own["model"] == model]
     choices = list(dict.fromkeys(zip(own["choice"], own["value"], strict=True)))
     classifiers = list(dict.fromkeys(own["classifier"]))
     ax = new_axes(ax, 7.0, 1.6 + (0.2 + 0.16 * len(classifiers)) * len(choices))
