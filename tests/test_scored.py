@@ -78,17 +78,6 @@ def test_scores_and_labels_come_out_again(posterior, tmp_path):
         np.testing.assert_array_equal(recovered.score, SCORES.score)
 
 
-def test_as_scores_count_ever_more_the_posterior_ends_up_at_the_scores():
-    found = aggregate(threshold=0.3, reliability=1e9, prior=(0, 1e-3, 1e-3, 1e-3))
-    point = found["constant_data"]["point_plausibility"].values
-    below = [
-        float(stats.norm.cdf(0.3, np.mean(ys), np.std(ys))) if np.std(ys) else float(ys[0] <= 0.3)
-        for ys in BY_CASE.values()
-    ]
-    np.testing.assert_allclose(point[::2], below, atol=1e-6)
-    np.testing.assert_allclose(found["posterior"]["plausibility"].values[0, 0], point, atol=1e-3)
-
-
 def test_mirrored_scores_change_sides():
     mirrored = pb.Annotations.from_scores(TABLE.assign(score=-TABLE["score"]))
     a = aggregate(threshold=0.25)["constant_data"]["score_certainty"].values
@@ -192,8 +181,6 @@ def test_commands(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "normal-scores needs a threshold"),
-        (["--threshold", "nan"], "threshold must be a finite number"),
         (["--threshold", "0", "--prior", "1,2,x"], "--prior must be numbers separated by commas"),
         (["--threshold", "0", "--prior", "1,2,-3,4"], "prior must be four numbers"),
         (["--threshold", "0", "--model", "irn"], "irn takes partial rankings, but scores were given"),
@@ -209,12 +196,7 @@ def test_commands_refuse(tmp_path, words, message):
 
 REFUSED = {
     "rankings": (SCORES.split(0), "normal-scores", {}, "normal-scores takes scores, but partial rankings of 2 classes"),
-    "scores": (
-        SCORES,
-        "plackett-luce",
-        {},
-        "plackett-luce takes partial rankings, but scores were given: use a model of scores",
-    ),
+    "scores": (SCORES, "plackett-luce", {}, "plackett-luce takes partial rankings, but scores were given: use a model"),
     "labels": (SCORES, "dirichlet-categorical", {}, "dirichlet-categorical takes partial rankings"),
     "no threshold": (SCORES, "normal-scores", {"threshold": None}, "normal-scores needs a threshold"),
     "no number": (SCORES, "normal-scores", {"threshold": "0"}, "threshold must be a finite number"),

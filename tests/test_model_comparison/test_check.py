@@ -127,12 +127,17 @@ def test_the_observed_values_are_means_over_cases_that_have_them():
 WHOLE = {"replicate": "rankings", "choice_power": None}  # what a posterior keeps of its model
 
 
-def fixed(attrs, weights=(0.6, 0.4), counts=((30, 30),)):
-    annotations = Annotations.from_counts(np.array(counts), classes=["a", "b"])
-    point = np.tile(np.array(weights, np.float32), len(counts))
-    return build_posterior(
-        point[None, None], annotations, Slots.of(annotations), point=point, concentration=1.0, attrs=attrs
-    )
+def fixed(attrs, weights=(0.6, 0.4), counts=((30, 30),), annotations=None):
+    """A posterior of one draw, the same in every case."""
+    annotations = annotations or Annotations.from_counts(np.array(counts), classes=list("abcdef")[: len(weights)])
+    point = np.tile(np.array(weights, np.float32), annotations.n_cases)
+    slots = Slots.of(annotations)
+    return build_posterior(point[None, None], annotations, slots, point=point, concentration=1.0, attrs=attrs)
+
+
+def largest_share(posterior, replicates=2000):
+    found = pb.predictive_check(posterior, replicates=replicates, progress=False)
+    return found.replicated.sel(statistic="largest_share")
 
 
 def test_tempered_annotators_draw_by_the_power():
@@ -141,27 +146,22 @@ def test_tempered_annotators_draw_by_the_power():
     # Of sixty annotators a share 0.6³ / (0.6³ + 0.4³) = 0.771 names the first class.
     assert found.model == "plackett-luce@3"
     assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
-    plain = pb.predictive_check(
-        fixed({"model": "plackett-luce", "declaration": WHOLE}), replicates=2000, progress=False
-    )
-    assert float(plain.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.607, abs=0.01)
+    plain = fixed({"model": "plackett-luce", "declaration": WHOLE})
+    assert float(largest_share(plain).mean()) == pytest.approx(0.607, abs=0.01)
 
 
 def test_an_inferred_reliability_is_that_of_the_draw():
     posterior = fixed({"model": "tempered-plackett-luce", "declaration": WHOLE})
     posterior["posterior"]["reliability"] = (("chain", "draw"), np.array([[3.0]]))
-    found = pb.predictive_check(posterior, replicates=2000, progress=False)
-    assert float(found.replicated.sel(statistic="largest_share").mean()) == pytest.approx(0.771, abs=0.01)
+    assert float(largest_share(posterior).mean()) == pytest.approx(0.771, abs=0.01)
 
 
 def test_each_annotator_draws_by_her_own_reliability():
     annotations = Annotations.from_rankings(
         {"cases": {str(i): {"ann": [["a"]], "bob": [["a"]], "cy": [["b"]]} for i in range(30)}}, classes=["a", "b", "c"]
     )
-    slots = Slots.of(annotations)
-    point = np.tile(np.array([0.5, 0.3, 0.2], np.float32), 30)
     attrs = {"model": "tempered-plackett-luce", "declaration": WHOLE}
-    posterior = build_posterior(point[None, None], annotations, slots, point=point, concentration=1.0, attrs=attrs)
+    posterior = fixed(attrs, (0.5, 0.3, 0.2), annotations=annotations)
     powers = np.array([[[3.0, 1.0, 0.01]]])
     posterior["posterior"]["annotator_reliability"] = (("chain", "draw", "annotator"), powers)
     found = pb.predictive_check(posterior, replicates=2000, progress=False)
@@ -178,15 +178,9 @@ def test_each_annotator_draws_by_her_own_reliability():
 
 def test_powers_of_small_plausibilities_are_not_lost():
     # 0.2 to the power of 100 is no number of single precision.
-    weights = (0.2, 0.18, 0.17, 0.16, 0.15, 0.14)
-    annotations = Annotations.from_counts(np.ones((1, 6), int), classes=list("abcdef"))
-    point = np.array(weights, np.float32)
     attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": WHOLE | {"choice_power": 100.0}}
-    posterior = build_posterior(
-        point[None, None], annotations, Slots.of(annotations), point=point, concentration=1.0, attrs=attrs
-    )
-    found = pb.predictive_check(posterior, replicates=50, progress=False)
-    assert float(found.replicated.sel(statistic="largest_share").min()) == 1
+    posterior = fixed(attrs, (0.2, 0.18, 0.17, 0.16, 0.15, 0.14), counts=((1,) * 6,))
+    assert float(largest_share(posterior, replicates=50).min()) == 1
 
 
 def test_cases_do_not_depend_on_others():

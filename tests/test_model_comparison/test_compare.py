@@ -15,7 +15,7 @@ from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison import _left_out
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import K_HAT, _without_others
-from plausibly.model_comparison._summary import stacking, summarise
+from plausibly.model_comparison._summary import stacking
 from tests.test_inference.oracles import literal
 
 CLASSES = list("abcde")
@@ -92,9 +92,8 @@ def literal_labels(annotations, reliability, concentration):
         own = annotations.entry_class[annotations.entry_case == case]
         for i, label in enumerate(own):
             n = np.bincount(np.delete(own, i), minlength=k)
-            scores.append(
-                np.log((reliability * n[label] + concentration) / (reliability * n.sum() + k * concentration))
-            )
+            mass, total = reliability * n[label] + concentration, reliability * n.sum() + k * concentration
+            scores.append(np.log(mass / total))
     return np.array(scores)
 
 
@@ -123,11 +122,8 @@ def test_the_table_is_the_sum_of_scores_by_case():
 def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
     # By "exact" the posterior is Dirichlet(α + γ n) over all classes; by "lumped" those unnamed have shape α together.
     annotations = labels(n=15)
-    models = {
-        "exact": {"model": "plackett-luce", "unranked": "exact", "concentration": 0.5, "reliability": 2},
-        "lumped": {"model": "plackett-luce", "unranked": "lumped", "concentration": 0.5, "reliability": 2},
-        "ignore": {"model": "plackett-luce", "unranked": "ignore", "concentration": 0.5, "reliability": 2},
-    }
+    given = {"model": "plackett-luce", "concentration": 0.5, "reliability": 2}
+    models = {unranked: given | {"unranked": unranked} for unranked in ("exact", "lumped", "ignore")}
     compared = pb.compare(annotations, models, progress=False)
     expected = {"exact": literal_labels(annotations, 2, 0.5), "lumped": [], "ignore": []}
     for case in range(15):
@@ -164,10 +160,7 @@ def ranked():
     """A case of rankings, with Plackett-Luce by refits; the remainder of the full posterior is one class, e."""
     blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
     annotations = Annotations.from_rankings({"cases": {"p": blocks}}, classes=["a", "b", "c", "e"])
-    models = {
-        "power": {"model": "plackett-luce", "reliability": 2},
-        "other": {"model": "plackett-luce", "reliability": 1},
-    }
+    models = {"plackett-luce": (2, 1)}
     settings = {"method": "refit", "progress": False}
     return {what: pb.compare(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
 
@@ -188,7 +181,7 @@ def test_refits_agree_with_quadrature(ranked, observation):
         shares = [(s, {"a": a, "b": b, "c": rest * s, "e": rest * (1 - s)}) for s in (x + 1) / 2]
         values = [(posterior * literal([["c", "a"]], lambdas)).sum() for _, lambdas in shares]
         expected = np.log(np.dot(w / 2, values))
-    found = ranked[observation].pointwise.sel(model="power").isel(annotation=3)
+    found = ranked[observation].pointwise.sel(model="plackett-luce@2").isel(annotation=3)
     assert bool(found["refitted"])
     assert float(found["elpd"]) == pytest.approx(expected, abs=4 * float(found["error"]))
     assert float(found["error"]) < 0.1
@@ -232,50 +225,30 @@ def test_a_lone_dissenter_does_not_mislead():
     assert compared.table["verdict"].tolist() == ["best", "worse"]
 
 
-def split_by_seed(pointwise, case, seeds, per_seed):
-    """Tables of the cases of each seed: cases are independent, so all are fitted at once."""
-    for seed in range(seeds):
-        chosen = np.flatnonzero(case // per_seed == seed)
-        yield summarise(pointwise.isel(annotation=chosen), case[chosen] - seed * per_seed)
-
-
-def part_counts(annotations):
-    key = annotations.entry_case * annotations.n_classes + annotations.entry_class
-    counts = np.bincount(key, minlength=annotations.n_cases * annotations.n_classes)
-    return counts.reshape(annotations.n_cases, -1)
-
-
 @pytest.mark.slow
 def test_plackett_luce_is_preferred_where_rankings_come_from_it():
     rng = np.random.default_rng(0)
     cases = {}
-    for i in range(10 * 30):
+    for i in range(60):
         log_truth = np.log(rng.dirichlet(np.ones(4)))
         orders = np.argsort(-(log_truth + rng.gumbel(size=(4, 4))), axis=1)
         cases[str(i)] = [[[int(k)] for k in order[:2]] for order in orders]
     annotations = Annotations.from_rankings({"cases": cases, "classes": list("abcd")})
     models = {"plackett-luce": {"reliability": 1, "unranked": "exact"}, "prirn": (5, 30, 100), "irn": None}
     compared = pb.compare(annotations, models, progress=False)
-    case = compared.pointwise["case"].values.astype(int)
-    tables = list(split_by_seed(compared.pointwise, case, 10, 30))
-    assert sum(table.index[0] == "plackett-luce" for table in tables) >= 9
     assert compared.table.loc["plackett-luce", "verdict"] == "best"
     assert set(compared.table["verdict"].iloc[1:]) == {"worse"}
 
 
 def test_equal_models_do_not_differ():
     # Plackett-Luce of single labels is Dirichlet-categorical: one is sampled, the other in closed form.
-    parts = [labels(seed=seed, n=20, annotators=4) for seed in range(4)]
-    annotations = Annotations.from_counts(np.concatenate([part_counts(part) for part in parts]))
     models = {
         "dirichlet-categorical": (1,),
         "plackett-luce": {"reliability": 1, "unranked": "exact"},
         "again": {"model": "dirichlet-categorical"},
     }
-    compared = pb.compare(annotations, models, progress=False)
-    case = compared.pointwise["case"].values.astype(int)
-    for table in split_by_seed(compared.pointwise, case, 4, 20):
-        assert table["verdict"].tolist() == ["best", "no difference", "no difference"]
+    compared = pb.compare(labels(n=40, annotators=4), models, progress=False)
+    assert compared.table["verdict"].tolist() == ["best", "no difference", "no difference"]
     assert "no difference from" in compared.verdict()
     assert "better than" not in compared.verdict()
 
@@ -292,12 +265,6 @@ def test_folds_are_scored_given_the_other_folds():
         assert len(train) == 4
     np.testing.assert_allclose(by_model(compared, "dirichlet-categorical@1"), expected, rtol=1e-6)
     assert compared.pointwise.attrs["folds"] == 3
-
-
-def test_many_folds_leave_out_one_annotation_at_a_time():
-    models = {"prirn": (10, 30)}
-    one, many = (pb.compare(rankings(), models, folds=folds, progress=False) for folds in (None, 9))
-    np.testing.assert_allclose(one.pointwise["elpd"], many.pointwise["elpd"], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("first", "again", "warned"), [(1, 0, False), (1, 1, True), (6, 0, True)])
@@ -387,9 +354,9 @@ def test_of_a_single_case_nothing_is_said():
     compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
     assert compared.table["verdict"].tolist() == ["best", "unknown"]
-    assert compared.verdict().endswith("; nothing can be said of prirn@1.") or compared.verdict().endswith(
-        "; nothing can be said of prirn@100."
-    )
+    assert compared.verdict().endswith(f"; nothing can be said of {compared.table.index[1]}.")
+    impossible = pb.compare(Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False)
+    assert impossible.verdict().startswith("No model can be preferred")
 
 
 def test_stacking_maximises_the_score_of_the_mixture():
@@ -406,13 +373,6 @@ def test_stacking_maximises_the_score_of_the_mixture():
     assert stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
 
 
-def test_where_all_find_something_impossible_none_is_preferred():
-    annotations = Annotations.from_labels([["a", "b"], ["a", "a"]])
-    compared = pb.compare(annotations, {"irn": None, "majority-vote": None}, progress=False)
-    assert compared.table["verdict"].tolist() == ["best", "unknown"]
-    assert compared.verdict().startswith("No model can be preferred")
-
-
 def normal_scores(case):
     numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
 
@@ -427,11 +387,7 @@ def normal_scores(case):
         ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
         ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
-        (
-            {"plackett-luce": {"mode": "temper", "reliability": "infer"}, "irn": None},
-            {},
-            "makes one model of all cases",
-        ),
+        ({"plackett-luce": {"reliability": "infer"}, "irn": None}, {}, "makes one model of all cases"),
         ({"prirn": (3, 30)}, {"observation": "second"}, "observation must be one of first, ranking"),
         ({"prirn": (3, 30)}, {"method": "waic"}, "method must be one of auto, refit"),
         ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),

@@ -1,11 +1,10 @@
-"""The normal model of scores: its program against its density, its formulas against integrals, NUTS against both."""
+"""The normal model of scores: its program against its density, its formulas against integrals."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpyro.handlers import seed, trace
-from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 from scipy import integrate, stats
 
@@ -83,22 +82,6 @@ def test_a_whole_reliability_repeats_every_score():
     often = np.repeat(SCORES, 3)
     sums = (len(often), often.mean(), ((often - often.mean()) ** 2).sum())
     np.testing.assert_allclose(PRIOR.posterior(*SUMS, 3), PRIOR.posterior(*sums), rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_nuts_of_numpyro_finds_the_posterior():
-    mcmc = MCMC(NUTS(models.normal_scores), num_warmup=400, num_samples=4000, progress_bar=False)
-    mcmc.run(jax.random.key(0), one_case())
-    draws = {name: np.asarray(values) for name, values in mcmc.get_samples().items()}
-    m, strength, a, b = PRIOR.posterior(*SUMS)
-    precision = stats.gamma(a, scale=1 / b)
-    mean = stats.t(2 * a, m, np.sqrt(b / (a * strength)))
-    for values, exact in ((1 / draws["variance"], precision), (draws["mean"], mean)):
-        for p in (0.1, 0.25, 0.5, 0.75, 0.9):
-            # Draws are correlated: a few hundred of them are worth as much, and 0.04 is beyond four errors of theirs.
-            assert (values < exact.ppf(p)).mean() == pytest.approx(p, abs=0.04)
-    below = PRIOR.posterior(*SUMS).probability_below(0.0)
-    assert draws["plausibility"][:, 0].mean() == pytest.approx(below, abs=0.015)
 
 
 def test_it_can_be_run_forwards():

@@ -70,16 +70,6 @@ def test_plackett_luce(mode, unranked, reliability):
     )
 
 
-def test_the_treatments_of_unranked_classes_differ():
-    rankings = [[["a"], ["b"]]]
-    found = {}
-    for unranked in ("lumped", "exact"):
-        case, slots = one_case(rankings, exact=unranked == "exact")
-        assert slots.n_classes.tolist() == [1, 1, 3]
-        found[unranked] = density(models.plackett_luce, case, shares(3), reliability=2.0)
-    assert found["lumped"] != pytest.approx(found["exact"], abs=0.01)
-
-
 def test_at_reliability_one_the_modes_are_the_same_to_the_bit():
     case, slots = one_case(RANKINGS)
     z = jnp.asarray(np.random.default_rng(0).normal(size=len(slots) - 1), jnp.float32)
@@ -90,16 +80,6 @@ def test_at_reliability_one_the_modes_are_the_same_to_the_bit():
     values = [jax.value_and_grad(f)(z, mode) for mode in ("power", "temper")]
     for a, b in zip(*values, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("reliability", [2, 5])
-def test_power_repeats_every_annotator(reliability):
-    once, slots = one_case(RANKINGS)
-    often, _ = one_case(RANKINGS * reliability)
-    p = shares(len(slots))
-    a = density(models.plackett_luce, once, p, reliability=float(reliability))
-    assert a == pytest.approx(density(models.plackett_luce, often, p, reliability=1.0), rel=1e-5)
-    assert a != pytest.approx(density(models.plackett_luce, once, p, reliability=1.0), rel=0.1)
 
 
 def test_what_fills_a_shape_up_takes_no_part():
