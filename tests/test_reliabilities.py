@@ -108,7 +108,7 @@ def small():
 
 
 def test_one_reliability_has_the_posterior_of_quadrature(small):
-    grid = np.linspace(-5.5, 5, 60)
+    grid = np.linspace(-5.5, 5, 40)
     evidences = np.array([[evidence(case, np.exp(t)) for case in SMALL.values()] for t in grid])
     log = np.log(evidences[..., 0]).sum(1) + stats.norm(0, 1.5).logpdf(grid)
     weight = np.exp(log - log.max())
