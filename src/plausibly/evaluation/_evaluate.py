@@ -15,9 +15,9 @@ from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._measure import Found, Measures, join, measure
+from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
-from plausibly.evaluation._ranges import CASES, Range, Ranges
+from plausibly.evaluation._ranges import CASES, Ranges
 from plausibly.evaluation._sums import all_rows, metric_sums
 from plausibly.evaluation._weights import check_weights
 from plausibly.metrics import METRICS, Metric
@@ -142,19 +142,7 @@ def evaluate(
 
 
 def evaluate_by_level(
-    posterior: Posterior | str | PathLike,
-    predictions: Mapping[str, Any],
-    *,
-    k: int | Sequence[int] | None,
-    sizes: int | Sequence[int] | None,
-    risks: Any,
-    metrics: Mapping[str, Metric | Function] | None,
-    weights: ArrayLike | None,
-    break_ties: str,
-    seed: int,
-    progress: bool,
-    scheduler: Any,
-    by_level: bool,
+    posterior, predictions, *, k, sizes, risks, metrics, weights, break_ties, seed, progress, scheduler, by_level
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate, and in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -182,13 +170,13 @@ def evaluate_by_level(
         lined_up = [line_up(given, annotations) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
-        def parts() -> Iterator[tuple[Range, list[np.ndarray], np.ndarray | None]]:
+        def parts() -> Iterator[Part]:
             for cases in ranges:
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 yield cases, own, None if checked is None else checked[:, cases.cases]
 
-        here = (_measure(part, asked) for part in parts())
-        made = here if scheduler is None else in_order(map_on(scheduler, _measure, parts(), asked))
+        here = (measure(part, asked) for part in parts())
+        made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
         found = join(made, ranges.n_cases, advance)
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
         if asked.risks is not None:
@@ -209,18 +197,9 @@ def evaluate_by_level(
             | {"break_ties": break_ties, "seed": seed},
         )
         results = empty.assign(_by_draw(asked, found, 0) | by_case)
-        levels = [
-            (
-                float(found.weight[group, -1]),
-                empty.drop_dims("case").assign(_by_draw(asked, found, group, by_case=False)),
-            )
-            for group in range(1, len(found.weight))
-        ]
-        return results, levels
-
-
-def _measure(part: tuple[Range, list[np.ndarray], np.ndarray | None], asked: Measures) -> Found:
-    return measure(asked, *part)
+        empty = empty.drop_dims("case")
+        weights = enumerate(found.weight[1:, -1], 1)
+        return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
 
 
 def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True) -> dict[str, Any]:

@@ -20,6 +20,9 @@ from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.random_streams import Stream, as_key
 
+#: Draws of some cases, predictions of each classifier for them, and their weights, in every draw or the same in all.
+Part = tuple[Range, Sequence[Float[np.ndarray, "case class"]], Float[np.ndarray, "draw case"] | None]
+
 
 @dataclass(frozen=True)
 class Measures:
@@ -66,25 +69,9 @@ class Found:
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 
-def measure(
-    asked: Measures,
-    cases: Range,
-    predictions: Sequence[Float[np.ndarray, "case class"]],
-    weights: Float[np.ndarray, "draw case"] | None,
-) -> Found:
-    """Measure the classifiers, and the annotations themselves, on the cases of a range.
-
-    Parameters
-    ----------
-    asked
-        What to compute.
-    cases
-        Draws of these cases.
-    predictions
-        Predictions of each classifier for them.
-    weights
-        Weights of them, in every draw or the same in all; None for equal ones.
-    """
+def measure(part: Part, asked: Measures) -> Found:
+    """Measure the classifiers, and the annotations themselves, on the cases of a range."""
+    cases, predictions, weights = part
     depth = max([*(asked.ks if predictions else [1]), *asked.sizes])
     lists = cases.lists(depth, asked.break_ties)
     by_case = {f"annotation_certainty_{size}": mode_share(lists[:size], cases.n_classes) for size in asked.sizes}

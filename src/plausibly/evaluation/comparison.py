@@ -75,22 +75,12 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> floa
 def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
     """Compute :func:`probability_better` for every pair of classifiers.
 
-    Parameters
-    ----------
-    results
-        Results of :func:`plausibly.evaluate`.
-    metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+    Arguments and errors are those of :func:`probability_better`.
 
     Returns
     -------
     xarray.DataArray
         Probabilities (classifier, versus); the two entries of a pair sum to 1, and the diagonal is 1/2.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such metric.
 
     Examples
     --------
@@ -101,9 +91,8 @@ def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
     """
     values, names, _ = _goodness(results, metric)
     matrix = np.array([[_share_greater(a, b) for b in values] for a in values]).reshape(len(values), len(values))
-    return xr.DataArray(
-        matrix, dims=("classifier", "versus"), coords={"classifier": names, "versus": names}, name=metric
-    )
+    coords = {"classifier": names, "versus": names}
+    return xr.DataArray(matrix, coords, dims=tuple(coords), name=metric)
 
 
 def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.DataFrame:
@@ -111,10 +100,8 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.D
 
     Parameters
     ----------
-    results
-        Results of :func:`plausibly.evaluate`.
-    metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+    results, metric
+        As for :func:`probability_better`.
     ci_prob
         Probability of the equal-tailed interval.
 
@@ -142,13 +129,12 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.D
     point = f"{metric}_point"
     points = results[point].values if point in results else np.full(len(names), np.nan)
     rows = []
-    for i, j in zip(*np.triu_indices(len(names), 1), strict=True):
+    for i, j in _pairs(names):
         difference = sign * (values[i] - values[j])
-        lower, upper = interval(difference, ci_prob)
-        row = {"classifier": names[i], "versus": names[j], "mean": difference.mean()}
-        row |= {"sd": difference.std(ddof=1) if len(difference) > 1 else 0.0, "lower": lower, "upper": upper}
+        spread = difference.std(ddof=1) if len(difference) > 1 else 0.0
         better = _share_greater(values[i], values[j])
-        rows.append(row | {"point": points[i] - points[j], "probability_better": better})
+        ends = interval(difference, ci_prob)
+        rows.append((names[i], names[j], difference.mean(), spread, *ends, points[i] - points[j], better))
     columns = ["classifier", "versus", "mean", "sd", "lower", "upper", "point", "probability_better"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -156,23 +142,13 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.D
 def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     """Tabulate the posterior over rankings of the classifiers.
 
-    Parameters
-    ----------
-    results
-        Results of :func:`plausibly.evaluate`.
-    metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+    Arguments and errors are those of :func:`probability_better`.
 
     Returns
     -------
     pandas.DataFrame
         ``ranking``, such as ``"B > A = C"`` with the best classifier first, and its posterior ``probability``; the most
         probable ranking first. Classifiers that are equal in a draw share a place.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such metric.
 
     Examples
     --------
@@ -204,23 +180,13 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
 def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
     """Compute the probability of each place for each classifier.
 
-    Parameters
-    ----------
-    results
-        Results of :func:`plausibly.evaluate`.
-    metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+    Arguments and errors are those of :func:`probability_better`.
 
     Returns
     -------
     xarray.DataArray
         Probabilities (classifier, place); place 1 is the best. Rows and columns sum to 1. Classifiers that are equal in
         a draw share its places equally.
-
-    Raises
-    ------
-    ArgumentError
-        If the results have no such metric.
 
     Examples
     --------
@@ -238,7 +204,7 @@ def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
         for place in range(n):
             shares[i, place] = np.mean(((better <= place) & (place < better + equal)) / equal)
     coords = {"classifier": names, "place": np.arange(1, n + 1)}
-    return xr.DataArray(shares, dims=("classifier", "place"), coords=coords, name=metric)
+    return xr.DataArray(shares, coords, dims=tuple(coords), name=metric)
 
 
 def variance_split(
@@ -253,10 +219,8 @@ def variance_split(
 
     Parameters
     ----------
-    results
-        Results of :func:`plausibly.evaluate`.
-    metric
-        Name of a metric by draw, such as ``"top3_accuracy"``.
+    results, metric
+        As for :func:`probability_better`.
     groups
         Group of each case, such as the patient; cases of a group are resampled together. By default each case is a
         group.
@@ -308,27 +272,16 @@ def variance_split(
     # A single case or group tells nothing about others.
     varies = len({case if groups is None else groups[case] for case in np.flatnonzero(weight > 0)}) > 1
     chains = results["chain"].values if "chain" in results.coords else np.zeros(values.shape[1], int)
-    pairs = [(i, None) for i in range(len(names))] + list(zip(*np.triu_indices(len(names), 1), strict=True))
     rows = []
-    for i, j in pairs:
+    for i, j in [*((i, None) for i in range(len(names))), *_pairs(names)]:
         draws, means = (of[i] if j is None else of[i] - of[j] for of in (values, sampled))
         kept = ~np.isnan(draws)  # A subgroup may have no case in a draw.
         draws = draws[kept]
         annotation = draws.std(ddof=1) if len(draws) > 1 else np.nan
         effective = _effective(draws, chains[kept])
         sampling = np.nanstd(means, ddof=1) if varies else np.nan
-        rows.append(
-            {
-                "classifier": names[i],
-                "versus": "" if j is None else names[j],
-                "mean": draws.mean(),
-                "annotation_sd": annotation,
-                "monte_carlo_se": annotation / np.sqrt(effective),
-                "sampling_sd": sampling,
-                "total_sd": np.hypot(annotation, sampling),
-                "effective_draws": effective,
-            }
-        )
+        noise = (annotation, annotation / np.sqrt(effective), sampling, np.hypot(annotation, sampling))
+        rows.append((names[i], "" if j is None else names[j], draws.mean(), *noise, effective))
     columns = ["classifier", "versus", "mean", "annotation_sd", "monte_carlo_se", "sampling_sd", "total_sd"]
     return pd.DataFrame(rows, columns=[*columns, "effective_draws"])
 
@@ -371,6 +324,10 @@ def _goodness(results: xr.Dataset, metric: str) -> tuple[Float[np.ndarray, "clas
     values = sign * variable.values
     names = [str(name) for name in variable["classifier"].values]
     return values[:, ~np.isnan(values).any(axis=0)], names, sign
+
+
+def _pairs(names):
+    return zip(*np.triu_indices(len(names), 1), strict=True)
 
 
 def _share_greater(a, b):

@@ -56,9 +56,8 @@ def annotation_certainty(
     ([0.75], [1.0])
     """
     plausibilities = check_plausibilities(plausibilities)
-    n_classes = plausibilities.shape[2]
-    size = check_size("size", size, n_classes)
-    return set_certainty(ranked(plausibilities, size, break_ties, seed, 1), n_classes)
+    size = check_size("size", size, plausibilities.shape[2])
+    return set_certainty(ranked(plausibilities, size, break_ties, seed, 1))
 
 
 def certainty(
@@ -72,14 +71,10 @@ def certainty(
 
     Parameters
     ----------
-    plausibilities
-        Draws of the class distributions; finite, not negative.
+    plausibilities, break_ties, seed
+        As for :func:`annotation_certainty`.
     sets
         For each case the indices of ``size`` different classes, in any order.
-    break_ties
-        Equal plausibilities in class order (``"order"``) or in random order (``"random"``).
-    seed
-        Random seed of the random order.
 
     Returns
     -------

@@ -81,31 +81,21 @@ def ranked(scores: ArrayLike, k: int, break_ties: BreakTies, seed: int, stream: 
     return jnp.asarray(ranked_classes(scores, k, tie_break))
 
 
-@partial(jax.jit, static_argnames="n_classes")
-def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Float[Array, " case"]:
+@jax.jit
+def set_certainty(plausible: Int[Array, "draw case size"]) -> Float[Array, " case"]:
     """Share of the draws whose set of classes is the most frequent one.
 
-    The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
-    words, and the longest run counted.
+    The draws of a case are sorted by the classes of their sets, and the longest run counted.
 
     Examples
     --------
-    >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]]), 4).tolist()
+    >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]])).tolist()
     [0.5]
     """
     n_draws, _, size = plausible.shape
-    members = jnp.sort(plausible, axis=-1).astype(jnp.uint32).transpose(2, 1, 0)  # (place, case, draw)
-    bits = max(1, (n_classes - 1).bit_length())
-    per_word = 32 // bits
-    words = []
-    for first in range(0, size, per_word):
-        word = members[first]
-        for member in members[first + 1 : first + per_word]:
-            word = (word << bits) | member
-        words.append(word)
-    words = jnp.stack(lax.sort(words, dimension=1, num_keys=len(words)))
-    differs = jnp.any(words[:, :, 1:] != words[:, :, :-1], axis=0)
+    members = tuple(jnp.sort(plausible, axis=-1).transpose(2, 1, 0))  # (place, case, draw)
+    members = jnp.stack(lax.sort(members, dimension=1, num_keys=size))
+    differs = jnp.any(members[:, :, 1:] != members[:, :, :-1], axis=0)
     draws = jnp.arange(1, n_draws)
     run_start = lax.cummax(jnp.where(differs, draws, 0), axis=1)
-    longest = jnp.max(draws - run_start + 1, axis=1, initial=1)
-    return longest / n_draws
+    return jnp.max(draws - run_start + 1, axis=1, initial=1) / n_draws

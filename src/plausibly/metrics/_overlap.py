@@ -7,15 +7,11 @@ from plausibly.metrics._list_metric import list_metric, shared
 def overlap(predicted, plausible):
     """Share of the ``k`` highest-scored classes that are among the ``k`` most plausible ones.
 
-    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties, errors and source are those of :func:`top_k_accuracy`.
 
     Returns
     -------
     Multiples of 1/k between 0 and 1.
-
-    References
-    ----------
-    Stutz et al. (2025), section 2.5, arXiv 2307.02191.
 
     Examples
     --------

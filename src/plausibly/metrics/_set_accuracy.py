@@ -9,15 +9,11 @@ from plausibly.metrics._list_metric import list_metric, shared
 def set_accuracy(predicted, plausible):
     """Whether the ``k`` highest scores and the ``k`` highest plausibilities are the same set of classes.
 
-    Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
+    Arguments, treatment of ties, errors and source are those of :func:`top_k_accuracy`.
 
     Returns
     -------
     Ones and zeros.
-
-    References
-    ----------
-    Stutz et al. (2025), section 2.5, arXiv 2307.02191.
 
     Examples
     --------
