@@ -207,7 +207,7 @@ def test_lists_are_no_longer_than_there_are_classes():
     ],
 )
 def test_bad_arguments_are_found_before_anything_is_computed(annotations, monkeypatch, change, error, match):
-    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", lambda *a, **k: pytest.fail("computed something"))
+    monkeypatch.setattr("plausibly.sweeps._plan.aggregate", lambda *a, **k: pytest.fail("computed something"))
     arguments = {"predictions": SCORES, "models": {"prirn": (10,)}} | change
     with pytest.raises(error, match=match):
         pb.sweep(annotations, progress=False, **arguments)

@@ -1,7 +1,7 @@
 """The bootstrap: cases, or groups of them, drawn with replacement, and intervals of what is computed from them."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -137,7 +137,7 @@ def check_replicates(replicates: object, least: int = 1) -> None:
 
 def check_probability(name: str, value: float) -> None:
     """Refuse a probability that is not strictly between 0 and 1."""
-    if not 0 < value < 1:
+    if not isinstance(value, Real) or not 0 < value < 1:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example {CI_PROB}.")
 
 

@@ -220,7 +220,7 @@ def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch)
             raise pb.PlausiblyError("out of luck: try again.")
         return aggregate(annotations, model, **arguments)
 
-    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", failing)
+    monkeypatch.setattr("plausibly.sweeps._plan.aggregate", failing)
     words = ["--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
@@ -232,7 +232,7 @@ def test_an_interrupt_is_a_line_and_status_130(data, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plausibly.sweeps._posteriors.aggregate", interrupted)
+    monkeypatch.setattr("plausibly.sweeps._plan.aggregate", interrupted)
     result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1].startswith("Stopped: ")

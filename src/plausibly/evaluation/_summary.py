@@ -1,16 +1,13 @@
 """Results as a table."""
 
-from numbers import Real
-
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Float
 
-from plausibly.errors import ArgumentError
+from plausibly.bootstrap import CI_PROB, interval
 
 
-def summary(results: xr.Dataset, ci_prob: float = 0.94) -> pd.DataFrame:
+def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate the data-set metrics of an evaluation.
 
     Parameters
@@ -49,23 +46,9 @@ def summary(results: xr.Dataset, ci_prob: float = 0.94) -> pd.DataFrame:
             worst, best = values.min(), values.max()
             if variable.attrs.get("better") == "smaller":
                 worst, best = best, worst
-            lower, upper = interval(values, ci_prob)
-            row = {"classifier": str(classifier), "metric": metric, "mean": values.mean()}
-            row |= {"sd": values.std(ddof=1) if len(values) > 1 else 0.0, "lower": lower, "upper": upper}
+            spread = values.std(ddof=1) if len(values) > 1 else 0.0
             point = float(results[f"{metric}_point"].values[position])
-            rows.append(row | {"best": best, "worst": worst, "point": point})
+            ends = interval(values, ci_prob)
+            rows.append((str(classifier), metric, values.mean(), spread, *ends, best, worst, point))
     columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def interval(values: Float[np.ndarray, " draw"], ci_prob: float) -> Float[np.ndarray, "2"]:
-    """Ends of the equal-tailed interval that holds a share ``ci_prob`` of the values.
-
-    Raises
-    ------
-    ArgumentError
-        If ``ci_prob`` is not between 0 and 1.
-    """
-    if not isinstance(ci_prob, Real) or not 0 < ci_prob < 1:
-        raise ArgumentError(f"ci_prob must be between 0 and 1, but {ci_prob!r} was given: write for example 0.94.")
-    return np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])

@@ -27,7 +27,7 @@ Sums = tuple[Float[np.ndarray, "group row draw"], Float[np.ndarray, "row case"]]
 
 def count_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
     """List what is counted of ranked lists: metrics and lengths."""
-    counted = [metric for metric in METRICS.values() if metric.count is not None]
+    counted = [metric for metric in METRICS.values() if not metric.of_masses]
     return list(dict.fromkeys((metric.name, j) for metric in counted for k in ks for j in metric.lengths(k)))
 
 

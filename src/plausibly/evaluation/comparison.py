@@ -21,9 +21,8 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import az
-from plausibly.bootstrap import resampled_means
+from plausibly.bootstrap import CI_PROB, check_replicates, interval, resampled_means
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._summary import interval
 from plausibly.random_streams import check_seed
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
@@ -95,7 +94,7 @@ def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
     return xr.DataArray(matrix, coords, dims=tuple(coords), name=metric)
 
 
-def differences(results: xr.Dataset, metric: str, ci_prob: float = 0.94) -> pd.DataFrame:
+def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate by how much classifiers differ, draw by draw.
 
     Parameters
@@ -257,10 +256,7 @@ def variance_split(
     by_case = f"{metric}_by_case"
     if by_case not in results:
         raise ArgumentError(f"there is no {by_case!r} in these results: give results of plausibly.evaluate.")
-    if not isinstance(replicates, int | np.integer) or replicates < 2:
-        raise ArgumentError(
-            f"replicates must be a whole number of at least 2, but {replicates!r} was given: give more."
-        )
+    check_replicates(replicates, least=2)
     cases = results[by_case].transpose("classifier", "case").values.astype(float)
     if groups is not None:
         groups = list(groups)

@@ -24,8 +24,7 @@ class ListMetric:
         Name in results, where it follows ``top{k}_``.
     count
         Function of both lists, best class first, to a whole number. Lists have the *place* on their first axis, and the
-        rest of their shapes broadcast: (place, 1, case) with (place, draw, case). None for coverage alone, which adds
-        up plausibilities.
+        rest of their shapes broadcast: (place, 1, case) with (place, draw, case).
     scale
         What to divide the count by, a function of k: its greatest value; for distances, that of lists without a common
         class.
@@ -33,6 +32,9 @@ class ListMetric:
         Whether a ``"greater"`` or a ``"smaller"`` value is better.
     averaged
         Whether the metric is the mean of these ratios at the lengths 1 … k.
+    of_masses
+        Whether ``count`` adds up the plausibilities of the predicted classes, which it gets in place of the draw's
+        list. That is coverage alone: :func:`plausibly.evaluate` computes these sums in a way of its own.
     words
         Name in figures; by default ``name`` with spaces.
     source
@@ -40,10 +42,11 @@ class ListMetric:
     """
 
     name: str
-    count: Count | None
+    count: Count
     scale: Callable[[int], int] = lambda k: 1
     better: Literal["greater", "smaller"] = "greater"
     averaged: bool = False
+    of_masses: bool = False
     words: str = ""
     source: str | None = None
 
@@ -83,9 +86,13 @@ def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array,
             plausibilities = check_plausibilities(plausibilities)
             predictions = check_predictions(predictions, plausibilities.shape[1:])
             k = check_size("k", k, plausibilities.shape[2])
-            predicted = jnp.moveaxis(ranked(predictions, k, break_ties, seed, 0), -1, 0)[:, None]
-            plausible = jnp.moveaxis(ranked(plausibilities, k, break_ties, seed, 1), -1, 0)
-            return metric.value(lambda j: count(predicted[:j], plausible[:j]).astype(jnp.float32), k)
+            predicted = ranked(predictions, k, break_ties, seed, 0)[None]
+            if metric.of_masses:
+                other = jnp.take_along_axis(jnp.asarray(plausibilities), predicted, axis=-1)
+            else:
+                other = ranked(plausibilities, k, break_ties, seed, 1)
+            predicted, other = jnp.moveaxis(predicted, -1, 0), jnp.moveaxis(other, -1, 0)
+            return metric.value(lambda j: count(predicted[:j], other[:j]).astype(jnp.float32), k)
 
         for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
             setattr(on_arrays, attribute, getattr(count, attribute))

@@ -227,5 +227,5 @@ def distinct_metrics(found: Sequence[int]) -> list[str]:
      'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap',
      'top2_coverage', 'top2_kendall_tau', 'top2_spearman_footrule']
     """
-    first = {name for name, metric in METRICS.items() if metric.count is None} | {next(iter(METRICS))}
+    first = {name for name, metric in METRICS.items() if metric.of_masses} | {next(iter(METRICS))}
     return [f"top{size}_{metric}" for size in found for metric in METRICS if size > 1 or metric in first]

@@ -1,12 +1,15 @@
-"""A sweep of which everything is read and checked, and nothing computed."""
+"""A sweep: read and checked, then run after run, whose posteriors are sampled or reused from an earlier sweep."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jax.typing import ArrayLike
 
+from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations, Scores, read_risks
@@ -17,12 +20,34 @@ from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
 from plausibly.models import MODELS
+from plausibly.posterior import difference, read_fingerprint
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._make import make_run
-from plausibly.sweeps._posteriors import Folder, posterior_of
-from plausibly.sweeps._runs import Run, Sweep
+from plausibly.sweeps._runs import Run, Sweep, posterior_name
 
 VOTE = next(model for model in MODELS.values() if model.baseline)  #: classifiers are compared with its labels, too
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where the posteriors of a sweep are kept.
+
+    Attributes
+    ----------
+    path
+        Folder that exists.
+    shard
+        Number of cases above which a posterior is a Zarr store, written in shards of as many cases.
+    resume
+        Whether smaller ones are, too.
+    fresh
+        Whether to sample again what is there.
+    """
+
+    path: Path
+    shard: int = 2000
+    resume: bool = False
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,11 +148,31 @@ class Plan:
         """
         for number, label in enumerate(self.labels):
             say(f"[{number + 1} of {len(self.labels)}] {label}")
-            posterior = posterior_of(self, number, folder, say, progress, scheduler)
+            posterior = self._posterior(number, folder, say, progress, scheduler)
             run = make_run(self, number, posterior, progress, scheduler)
             del posterior
             release_memory()
             yield run
+
+    def _posterior(
+        self, number: int, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
+    ) -> Posterior:
+        """Sample the posterior of a run, or open it where it is kept already."""
+        step, of_scores = self.steps[number], isinstance(self.observed, Scores)
+        options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
+        options["scheduler"] = None if of_scores else scheduler  # scores share a prior, and are sampled in one piece
+        if folder is None:
+            return aggregate(self.observed, step.model, **options)
+        in_shards = not of_scores and (folder.resume or self.observed.n_cases > folder.shard)
+        path = folder.path / posterior_name(step.label, in_shards=in_shards)
+        found = None if folder.fresh else read_fingerprint(path)
+        existed = path.exists() and not folder.fresh
+        posterior = aggregate(self.observed, step.model, **options, out=path, shard=folder.shard, fresh=folder.fresh)
+        if found is not None and not (what := difference(found, json.loads(posterior.attrs["fingerprint"]))):
+            say(f"{path} is of the same data, arguments and versions: reused")
+        elif existed:
+            say(f"{path} was replaced ({what if found is not None else 'it has no fingerprint'})")
+        return posterior
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
         """Join runs with what is the same for all of them."""

@@ -15,8 +15,7 @@ from plausibly.errors import FileError, reason
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
-from plausibly.sweeps._plan import Plan
-from plausibly.sweeps._posteriors import Folder
+from plausibly.sweeps._plan import Folder, Plan
 from plausibly.sweeps._runs import Sweep
 
 
@@ -62,18 +61,8 @@ def sweep(
         usual ones, or for a model that has none. A model is a name, a :class:`plausibly.Model` or a NumPyro program. Or
         arguments of :func:`plausibly.aggregate` by any label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k
-        Lengths of the classifiers' lists; by default 1, 2 and 3, as far as there are so many classes.
-    sizes
-        Sizes of the sets whose annotation certainty to report, as for :func:`plausibly.evaluate`.
-    risks
-        Risk level of each class, see :func:`plausibly.read_risks`.
-    metrics
-        Metrics of your own by name, as for :func:`plausibly.evaluate`.
-    weights
-        How much each case counts, (case,), as for :func:`plausibly.evaluate`.
-    break_ties
-        Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
+    k, sizes, risks, metrics, weights, break_ties
+        Arguments of :func:`plausibly.evaluate`; weights are of cases, (case,), since runs differ in their draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
     seed
