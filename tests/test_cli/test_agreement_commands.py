@@ -39,13 +39,13 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
         "--strata",
         "kind",
         "--margin",
-        0.2,
+        "0.2",
         "--replicates",
-        200,
+        "200",
         "--ci-prob",
-        0.9,
+        "0.9",
         "--seed",
-        3,
+        "3",
     ]
     result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output

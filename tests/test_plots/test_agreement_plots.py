@@ -13,11 +13,6 @@ ROWS = {
 }
 
 
-@pytest.fixture
-def ax():
-    return Figure().subplots()
-
-
 def test_histogram_of_shares(ax):
     found = agreement(ROWS, "interval")
     assert plots.agreement_histogram(found, bins=10, ax=ax) is ax
@@ -66,11 +61,8 @@ def test_heatmap_of_measures(ax):
 
 
 def test_a_panel_to_a_distance():
-    from matplotlib import pyplot
-
     figure = plots.agreement_histograms(choose_distance(ROWS, ["interval", "nominal", "circular"]).results)
     assert len(figure.axes) == 3
-    pyplot.close(figure)
 
 
 def test_annotators_are_ordered_and_unmet_ones_left_empty(ax):

@@ -3,17 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly.agreement import discrepancy_ratio, threshold_curve, weighted_reliability
 from plausibly.datasets import simulate_label_noise
 from plausibly.errors import ArgumentError
-
-
-@pytest.fixture
-def ax():
-    return Figure().subplots()
 
 
 @pytest.fixture(scope="module")
