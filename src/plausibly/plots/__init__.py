@@ -49,7 +49,10 @@ from plausibly.plots._agreement import agreement_histogram as agreement_histogra
 from plausibly.plots._agreement import agreement_histograms as agreement_histograms
 from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
 from plausibly.plots._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
-from plausibly.plots._better import better_matrix as better_matrix
+from plausibly.plots._by_draw import better_matrix as better_matrix
+from plausibly.plots._by_draw import metric_histogram as metric_histogram
+from plausibly.plots._by_reliability import metric_by_reliability as metric_by_reliability
+from plausibly.plots._by_reliability import ranking_by_reliability as ranking_by_reliability
 from plausibly.plots._certainty import certainty_curve as certainty_curve
 from plausibly.plots._certainty import certainty_histogram as certainty_histogram
 from plausibly.plots._chains import rank as rank
@@ -60,7 +63,6 @@ from plausibly.plots._convergence import convergence_overview as convergence_ove
 from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
 from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
-from plausibly.plots._histogram import metric_histogram as metric_histogram
 from plausibly.plots._model_comparison import model_comparison as model_comparison
 from plausibly.plots._nomogram import nomogram as nomogram
 from plausibly.plots._plausibilities import plausibilities as plausibilities
@@ -68,8 +70,6 @@ from plausibly.plots._predictive_check import predictive_checks as predictive_ch
 from plausibly.plots._predictive_check import replicate_histogram as replicate_histogram
 from plausibly.plots._prior_sensitivity import prior_sensitivities as prior_sensitivities
 from plausibly.plots._prior_sensitivity import prior_sensitivity as prior_sensitivity
-from plausibly.plots._ranking import ranking_by_reliability as ranking_by_reliability
-from plausibly.plots._reliability import metric_by_reliability as metric_by_reliability
 from plausibly.plots._scores import score_density as score_density
 from plausibly.plots._simplex import simplex as simplex
 from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities

@@ -11,7 +11,6 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._label_sets import LabelSets
-from plausibly.agreement.discrepancy._taken_out import taken_out
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, interval, quantile, resampled_sums
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
@@ -339,3 +338,25 @@ def ratio_of(model: Any, annotators: Any) -> np.ndarray:
     model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
     alike = np.where(model > 0, np.inf, 1.0)
     return np.divide(model, annotators, out=alike, where=annotators > 0)
+
+
+def taken_out(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
+) -> Float[csr_array, "case statistic"]:
+    """Discrepancies of every annotator as a model of the others, in the cases in which they have two others.
+
+    With fewer the others have no discrepancy of their own. For every case the columns hold the discrepancy to the
+    others, for all annotators; then the others' discrepancy to each other; then 1 where the annotator is judged.
+    """
+    n = sets.n_annotators[sets.case]
+    total = np.bincount(sets.case, to_others, len(sets.start) - 1)
+    counts = n >= 3
+    case, annotator, n = sets.case[counts], sets.annotator[counts], n[counts]
+    own = to_others[counts] / (n - 1)
+    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
+    left = total[case] - 2 * to_others[counts]
+    others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
+    columns = annotator[:, None] + n_annotators * np.arange(3)
+    values = np.column_stack([own, others, np.ones(len(own))])
+    shape = (len(sets.start) - 1, 3 * n_annotators)
+    return csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
