@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausibly.metrics import METRICS, ranked_classes
-from plausibly.metrics._frequent_sets import mode_share
-from plausibly.metrics._lists import set_certainty
+from plausibly.metrics._certainty import mode_share, set_certainty
 
 
 @given(
@@ -69,7 +68,7 @@ def test_set_certainty_is_the_frequency_of_the_commonest_set(n_classes):
         expected = [
             max(sum(set(a) == set(b) for b in drawn[:, case]) for a in drawn[:, case]) / 12 for case in range(5)
         ]
-        np.testing.assert_allclose(set_certainty(jnp.array(drawn)), expected, rtol=1e-6)
+        np.testing.assert_allclose(set_certainty(jnp.array(drawn), n_classes), expected, rtol=1e-6)
         np.testing.assert_allclose(mode_share(drawn.transpose(2, 1, 0), n_classes), expected, rtol=1e-6)
 
 

@@ -15,7 +15,7 @@ from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import level_plausibility, risk_by_case
 from plausibly.evaluation._sums import Weights, all_rows, count_rows, metric_sums, sum_counts, sum_coverage, sum_own
 from plausibly.metrics import Metric
-from plausibly.metrics._frequent_sets import mode_share
+from plausibly.metrics._certainty import mode_share
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.random_streams import Stream, as_key

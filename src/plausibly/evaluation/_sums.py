@@ -7,6 +7,7 @@ ranges and their order leave no trace.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -100,18 +101,13 @@ def sum_coverage(
     row = np.where(is_named, named[at], start[-1] + np.searchsorted(others, listed))
     found = []
     for own in row:
-        by_draw, by_case = np.zeros((len(weights), len(ks), cases.n_draws)), np.zeros((len(ks), len(cases)))
+        sums = _zeros(len(ks), cases, weights)
         covered = np.zeros((len(cases), cases.n_draws), np.float32)
         for place in range(max(ks)):
             covered += table[own[place]]
             if place + 1 in ks:
-                at = ks.index(place + 1)
-                for number, group in enumerate(weights):
-                    values = covered if group is None else covered * group
-                    by_draw[number, at] = values.sum(axis=0, dtype=np.float64)
-                    if not number:
-                        by_case[at] = values.sum(axis=1)
-        found.append((by_draw, by_case))
+                _add(sums, ks.index(place + 1), slice(None), covered, weights)
+        found.append(sums)
     return found
 
 
@@ -142,24 +138,30 @@ def sum_own(
     weights: Sequence[Weights | None],
 ) -> list[Sums]:
     """Sum the user's own metrics of each classifier, on plausibilities of single classes, a few cases at a time."""
-    n, n_draws = len(cases), cases.n_draws
-    found = [
-        (np.zeros((len(weights), len(metrics), n_draws)), np.zeros((len(metrics), n))) for _ in range(len(predictions))
-    ]
+    found = [_zeros(len(metrics), cases, weights) for _ in predictions]
     if not metrics or not predictions:
         return found
-    size = min(cases.size, max(1, _NUMBERS // (n_draws * cases.n_classes)))
-    for first in range(0, n, size):
-        some = np.arange(first, min(first + size, n))
+    size = min(cases.size, max(1, _NUMBERS // (cases.n_draws * cases.n_classes)))
+    for first in range(0, len(cases), size):
+        some = np.arange(first, min(first + size, len(cases)))
         padding = (0, size - len(some))
         dense = jnp.asarray(np.pad(cases.dense(some), ((0, 0), padding, (0, 0)), mode="edge"))
-        for predicted, (by_draw, by_case) in zip(predictions, found, strict=True):
+        for predicted, sums in zip(predictions, found, strict=True):
             padded = np.pad(np.asarray(predicted[some], np.float32), (padding, (0, 0)), mode="edge")
             for row, metric in enumerate(metrics.values()):
                 values = np.asarray(map_draws(metric.function, padded, dense), np.float64)[:, : len(some)]
-                for number, group in enumerate(weights):
-                    own = values if group is None else values * group[some].T
-                    by_draw[number, row] += own.sum(axis=1)
-                    if not number:
-                        by_case[row, some] = own.sum(axis=0)
+                _add(sums, row, some, values.T, weights)
     return found
+
+
+def _zeros(n_rows: int, cases: Range, weights: Sequence[Weights | None]) -> Sums:
+    return np.zeros((len(weights), n_rows, cases.n_draws)), np.zeros((n_rows, len(cases)))
+
+
+def _add(sums: Sums, row: int, some: Any, values: Float[np.ndarray, "some draw"], weights: Sequence[Weights | None]):
+    """Add the values of some of the cases to a row: over cases by each of the weights, over draws by the first."""
+    for number, group in enumerate(weights):
+        weighted = values if group is None else values * group[some]
+        sums[0][number, row] += weighted.sum(axis=0, dtype=np.float64)
+        if not number:
+            sums[1][row, some] = weighted.sum(axis=1)

@@ -79,23 +79,3 @@ def ranked(scores: ArrayLike, k: int, break_ties: BreakTies, seed: int, stream: 
         tie_break = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), stream), scores.shape)
         tie_break = tie_break if isinstance(scores, jax.Array) else np.asarray(tie_break)
     return jnp.asarray(ranked_classes(scores, k, tie_break))
-
-
-@jax.jit
-def set_certainty(plausible: Int[Array, "draw case size"]) -> Float[Array, " case"]:
-    """Share of the draws whose set of classes is the most frequent one.
-
-    The draws of a case are sorted by the classes of their sets, and the longest run counted.
-
-    Examples
-    --------
-    >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]])).tolist()
-    [0.5]
-    """
-    n_draws, _, size = plausible.shape
-    members = tuple(jnp.sort(plausible, axis=-1).transpose(2, 1, 0))  # (place, case, draw)
-    members = jnp.stack(lax.sort(members, dimension=1, num_keys=size))
-    differs = jnp.any(members[:, :, 1:] != members[:, :, :-1], axis=0)
-    draws = jnp.arange(1, n_draws)
-    run_start = lax.cummax(jnp.where(differs, draws, 0), axis=1)
-    return jnp.max(draws - run_start + 1, axis=1, initial=1) / n_draws

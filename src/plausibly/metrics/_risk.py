@@ -119,13 +119,9 @@ def risk_certainty(
     """
     if of not in ("class", "level"):
         raise ArgumentError(f'of must be "class" or "level", but {of!r} was given: choose one of the two.')
-    if of == "level":
-        values = risk_plausibility(plausibilities, risks)
-        level = ranked(values, 1, break_ties, seed, 1)[..., 0]
-    else:
-        plausibilities = check_plausibilities(plausibilities)
-        risks = _check_risks(risks, plausibilities.shape[2])
-        level = jnp.asarray(risks)[ranked(plausibilities, 1, break_ties, seed, 1)[..., 0]]
+    masses = risk_plausibility(plausibilities, risks)
+    best = ranked(masses if of == "level" else plausibilities, 1, break_ties, seed, 1)[..., 0]
+    level = best if of == "level" else jnp.asarray(risks, jnp.int32)[best]
     return jnp.max(jnp.mean(jax.nn.one_hot(level, N_LEVELS), axis=0), axis=-1)
 
 

@@ -106,14 +106,8 @@ class Plan:
             "weights": weights,
             "break_ties": break_ties,
         }
-        return cls(
-            annotations,
-            observed,
-            {name: line_up(source, annotations) for name, source in named.items()},
-            steps,
-            evaluated,
-            seed,
-        )
+        lined_up = {name: line_up(source, annotations) for name, source in named.items()}
+        return cls(annotations, observed, lined_up, steps, evaluated, seed)
 
     @property
     def metrics(self) -> list[str]:
@@ -148,17 +142,17 @@ class Plan:
         """
         for number, label in enumerate(self.labels):
             say(f"[{number + 1} of {len(self.labels)}] {label}")
-            posterior = self._posterior(number, folder, say, progress, scheduler)
+            posterior = self._posterior(self.steps[number], folder, say, progress, scheduler)
             run = make_run(self, number, posterior, progress, scheduler)
             del posterior
             release_memory()
             yield run
 
     def _posterior(
-        self, number: int, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
+        self, step: PlannedRun, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
     ) -> Posterior:
         """Sample the posterior of a run, or open it where it is kept already."""
-        step, of_scores = self.steps[number], isinstance(self.observed, Scores)
+        of_scores = isinstance(self.observed, Scores)
         options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
         options["scheduler"] = None if of_scores else scheduler  # scores share a prior, and are sampled in one piece
         if folder is None:

@@ -80,18 +80,13 @@ class Run:
 
     def certainty(self) -> pd.DataFrame:
         """Tabulate, by case, how certain the annotations are and whether the chains converged."""
-        columns: dict[str, Any] = {
-            "case": self.results["case"].values,
-            "model": self.model,
-            "reliability": self.reliability,
-        }
+        columns: dict[str, Any] = {"case": self.results["case"].values}
+        columns |= {"model": self.model, "reliability": self.reliability}
         for name, variable in self.results.data_vars.items():
             if variable.dims == ("case",):
                 columns[str(name)] = variable.values
             elif variable.dims == ("case", "risk_level"):
-                columns |= {
-                    f"{name}_{level}": variable.values[:, level] for level in range(variable.sizes["risk_level"])
-                }
+                columns |= {f"{name}_{level}": values for level, values in enumerate(variable.values.T)}
         missing = np.full(len(columns["case"]), np.nan)
         for name in STATISTICS:
             values = self.convergence[name].values if name in self.convergence else missing
@@ -178,15 +173,8 @@ class Sweep:
                 over = results[f"{metric}_point"] if run is None else results[metric].mean("draw")
                 single = over.expand_dims(draw=1).assign_attrs(results[metric].attrs)
                 ranking = rankings(xr.Dataset({metric: single}), metric)["ranking"].iloc[0]
-                rows.append(
-                    {
-                        "model": model,
-                        "reliability": np.inf if run is None else run.reliability,
-                        "ranking": ranking,
-                        "probability": np.nan if run is None else found.get(ranking, 0.0),
-                        "changes": before is not None and ranking != before,
-                    }
-                )
+                at, probability = (np.inf, np.nan) if run is None else (run.reliability, found.get(ranking, 0.0))
+                rows.append((model, at, ranking, probability, before is not None and ranking != before))
                 before = ranking
         return pd.DataFrame(rows, columns=["model", "reliability", "ranking", "probability", "changes"])
 
