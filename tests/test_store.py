@@ -1,5 +1,6 @@
 """Posteriors on disk: written in shards, interrupted, gone on with, damaged."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 import plausibly as pb
 from plausibly._arviz import to_groups
 from plausibly.aggregation import _on_disk
-from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning
 from plausibly.posterior import Store
+from plausibly.sweeps import Folder, Plan
 
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "progress": False, "shard": 8}
 
@@ -115,10 +117,12 @@ def test_a_layout_that_was_cut_off_is_laid_out_again(annotations, whole, tmp_pat
     shutil.copytree(whole, out)
     (out / "zarr.0.partial").write_text("{")
     shutil.rmtree(out / lost)
+    shutil.rmtree(out / "constant_data")
+    root = json.loads((out / "zarr.json").read_text())
+    del root["attributes"]["metadata_checksum"]  # written last
+    (out / "zarr.json").write_text(json.dumps(root))
     with pytest.raises(FileError, match="is not complete"):
         pb.load(out)
-    shutil.rmtree(out / "convergence", ignore_errors=True)
-    shutil.rmtree(out / "constant_data")
     pb.aggregate(annotations, out=out, **SETTINGS)
     assert_equal(pb.load(out), pb.load(whole))
 
@@ -189,8 +193,17 @@ def test_no_place_to_write(monkeypatch, annotations, whole, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match=r"p\.zarr cannot be written"):
         pb.aggregate(annotations, out=tmp_path / "file" / "p.zarr", **SETTINGS)
-    with pytest.raises(ArgumentError, match="the name of a file is needed, but 3 was given"):
-        pb.aggregate(annotations, out=3, **SETTINGS)
+    for path in (3, "a\0.nc"):
+        with pytest.raises(ArgumentError, match=r"the name of a file is needed, but .* was given"):
+            pb.aggregate(annotations, out=path, **SETTINGS)
+    with pytest.raises(FileError, match=r"cannot be read .*too long"):
+        pb.load("a" * 5000)
+    with monkeypatch.context() as patch:  # nothing is computed for a file that cannot be written
+        patch.setattr(pb.aggregation._aggregate, "infer_cases", None)
+        (tmp_path / "folder.nc").mkdir()
+        for name in ("folder", "a" * 300, "file/p"):
+            with pytest.raises(FileError, match="cannot be written"):
+                pb.aggregate(annotations, out=tmp_path / f"{name}.nc", **SETTINGS)
 
     def full(*names):
         raise OSError(28, "No space left on device")
@@ -231,26 +244,68 @@ def test_a_damaged_chunk_is_a_sentence(whole, tmp_path, damage):
             use()
 
 
-def test_damaged_metadata_are_a_sentence(whole, tmp_path):
-    for number, name in enumerate(("zarr.json", "posterior/zarr.json", "posterior/plausibility/zarr.json")):
-        out = tmp_path / f"{number}.zarr"
-        shutil.copytree(whole, out)
-        (out / name).write_text('{"zarr')
-        with pytest.raises(FileError, match=rf"{number}\.zarr (cannot be read|is damaged|holds no)"):
-            pb.load(out)
+@pytest.mark.parametrize(
+    "name", ["", "posterior/", "posterior/plausibility/", "shards/complete/", "observed_data/rank/"]
+)
+def test_damaged_metadata_are_a_sentence(annotations, whole, tmp_path, name):
+    out = tmp_path / "p.zarr"
+    shutil.copytree(whole, out)
+    file = out / name / "zarr.json"
+    for damage in (lambda: flip(file, 30), lambda: file.write_text('{"zarr'), file.unlink):
+        damage()
+        for use in (pb.load, pb.diagnose, lambda out: pb.aggregate(annotations, out=out, **SETTINGS)):
+            with pytest.raises(PlausiblyError, match=r"p\.zarr (cannot be read|is damaged|holds something else)"):
+                use(out)
 
 
-@pytest.mark.parametrize("flips", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_chunk_that_is_lost_before_the_end_is_not_taken_for_zeros(monkeypatch, annotations, tmp_path):
+    interrupt(monkeypatch, annotations, tmp_path / "p.zarr", 1)
+    chunk = tmp_path / "p.zarr/posterior/plausibility/c/0/0/0"  # the second shard lies in it, too
+    data = chunk.read_bytes()
+    for damage in (lambda: flip(chunk, 20), chunk.unlink):
+        damage()
+        with pytest.raises(FileError, match=r"p\.zarr is damaged .*--fresh"):
+            pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
+    chunk.write_bytes(data)
+    pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
+
+
+def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
+    interrupt(monkeypatch, annotations, tmp_path / "posterior-prirn-30.zarr", 1)
+    plan, said = Plan.of(annotations, {}, {"prirn": (30,)}, draws=20, chains=2), []
+    for _ in range(2):
+        list(plan.runs(Folder(tmp_path, 8), progress=False, say=said.append))
+    assert [text.rpartition(": ")[2] for text in said[1::2]] == ["continued", "reused"]
+
+
+def test_links_and_folders(annotations, whole, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.zarr").symlink_to(tmp_path / "real")
+    for fresh in (False, True):
+        pb.aggregate(annotations, out=tmp_path / "link.zarr", fresh=fresh, **SETTINGS)
+        assert_equal(pb.load(tmp_path / "real"), pb.load(whole))
+    pb.aggregate(annotations, out=tmp_path / "new" / "p.nc", **SETTINGS)
+    expected, lazy = (pb.load(tmp_path / "new" / "p.nc", lazy=lazy) for lazy in (False, True))
+    pb.save(lazy, tmp_path / "new" / "p.nc")  # into the file that it is read from
+    assert_equal(pb.load(tmp_path / "new" / "p.nc"), expected)
+    pb.save(lazy, tmp_path / "file.zarr")
+    with pytest.raises(ArgumentError, match="holds something else"):
+        pb.aggregate(annotations, out=tmp_path / "file.zarr", **SETTINGS)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # h5netcdf closes what it never opened
+@pytest.mark.parametrize("flips", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_bits_that_flip_in_a_file_are_noticed(annotations, tmp_path, flips):
     pb.aggregate(annotations.select(np.arange(4)), out=tmp_path / "p.nc", **SETTINGS)
     expected, data = pb.load(tmp_path / "p.nc"), (tmp_path / "p.nc").read_bytes()
     random = np.random.default_rng(0)
     noticed = 0
     for at in random.integers(0, len(data), flips):
-        (tmp_path / "q.nc").write_bytes(data)
-        flip(tmp_path / "q.nc", int(at))
+        path = tmp_path / f"{at}.nc"  # HDF5 may still have the last one open
+        path.write_bytes(data)
+        flip(path, int(at))
         try:
-            found = pb.load(tmp_path / "q.nc")
+            found = pb.load(path)
         except pb.errors.PlausiblyError:
             noticed += 1
             continue

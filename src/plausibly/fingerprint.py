@@ -18,7 +18,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -151,6 +150,16 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     >>> code_digest(shifted(1), "f") == code_digest(shifted(2), "f")
     False
     """
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        """Leaves out where code is from: in a notebook the name of the file has the number of the process."""
+
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, CodeType):
+                return self.dispatch_table[CodeType](obj.replace(co_filename="", co_firstlineno=1))
+            return super().reducer_override(obj)
+
     used = (function, *getattr(function, "__dict__", {}).values(), getattr(function, "func", None))
     modules = {sys.modules.get(getattr(value, "__module__", None) or "") for value in used}
     own = [module for module in modules if getattr(module, "__file__", None) and not _installed(module.__file__)]
@@ -158,7 +167,7 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     try:
         for module in own:  # of an importable module a pickle has names alone
             cloudpickle.register_pickle_by_value(module)
-        _Pickler(pickled).dump(function)
+        Pickler(pickled).dump(function)
     except Exception as error:
         raise ArgumentError(
             f"{what} has no fingerprint, because it cannot be pickled ({' '.join(str(error).split())}): let it refer "
@@ -168,15 +177,6 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
     return blake2b(pickled.getbuffer(), digest_size=16).hexdigest()
-
-
-class _Pickler(cloudpickle.Pickler):
-    """Leaves out where code is from: in a notebook the name of the file has the number of the process."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, CodeType):
-            return self.dispatch_table[CodeType](obj.replace(co_filename="", co_firstlineno=1))
-        return super().reducer_override(obj)
 
 
 def _installed(place: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,17 @@ def as_file(out: Path, fingerprint: Mapping[str, Any], fresh: bool, infer: Calla
     found = None if fresh else read_fingerprint(out)
     if found is not None and not difference(found, fingerprint):
         return load(out)
-    posterior = infer()
-    posterior.attrs["fingerprint"] = json.dumps(fingerprint)
-    part = out.with_name(f"{out.name}.part")
-    try:
-        save(posterior, part)
-        part.replace(out)  # a process that is killed leaves no half of a file
+    try:  # whether it can be written, before all is computed
+        if out.is_dir():
+            raise IsADirectoryError("it is a folder")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(prefix=f"{out.name}.", dir=out.parent):
+            pass
     except OSError as error:
         raise FileError(f"{out} cannot be written ({reason(error)}): choose another place.") from error
-    finally:
-        part.unlink(missing_ok=True)
+    posterior = infer()
+    posterior.attrs["fingerprint"] = json.dumps(fingerprint)
+    save(posterior, out)
     return posterior
 
 

@@ -1,29 +1,4 @@
-"""Did the chains converge? R-hat, effective sample sizes, divergences and energies by case, and a verdict by a rule.
-
-The rule
---------
-A case has converged if
-
-* no trajectory diverged (of a sampler that has trajectories);
-* every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
-* every plausibility has an R-hat of at most 1.01, or of at most what converged chains exceed with a probability of
-  0.05 / Q, for the Q plausibilities of all cases together;
-* in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (of a sampler that has
-  energies).
-
-The first two and the 1.01 are those of Vehtari et al. (2021), meant for a handful of quantities. Among ten thousand
-quantities, dozens exceed 1.01 by chance alone, so the third point allows for the number of tests: between the means of
-m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared with m − 1 degrees
-of freedom. A single chain is taken for two, its halves.
-
-E-BFMI (Betancourt 2016) compares how far the energy moves from one kept draw to the next with how much it varies: near
-2 for independent draws, near 0 where momenta are too small for the energies that the posterior has. It is that of the
-draws that were kept, as ``az.bfmi`` computes it. Draws from a known posterior, which some cases of a data set may have
-beside others that were sampled, have no trajectories and no energies: nothing is asked of these.
-
-How often trajectories were cut off at the greatest tree depth is reported too. It makes a sampler slow, not wrong, and
-has no part in the verdict.
-"""
+"""The rule of :mod:`plausibly.diagnostics`, applied to draws and to trajectories."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -85,7 +60,7 @@ def convergence(
     max_tree_depth: int = MAX_TREE_DEPTH,
     progress: Progress,
 ) -> xr.Dataset:
-    """Apply the rule of this module to draws.
+    """Apply the rule of :mod:`plausibly.diagnostics` to draws.
 
     Parameters
     ----------
@@ -204,7 +179,7 @@ def judge(
     Float[np.ndarray, " quantity"],
     Bool[np.ndarray, " quantity"],
 ]:
-    """Apply the rule of this module, but for divergences, to quantities of any kind.
+    """Apply the rule of :mod:`plausibly.diagnostics`, but for divergences, to quantities of any kind.
 
     Parameters
     ----------

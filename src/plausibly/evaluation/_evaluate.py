@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
+from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
@@ -171,7 +172,9 @@ def evaluate_by_level(
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
         def parts() -> Iterator[Part]:
-            for cases in ranges:
+            for number, cases in enumerate(ranges):
+                if number:
+                    release_memory()
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 yield cases, own, None if checked is None else checked[:, cases.cases]
 

@@ -1,17 +1,4 @@
-"""Draws of the plausibilities of all cases, ragged in their classes, as an ArviZ container.
-
-Of K classes a case usually sees a handful. The variable ``plausibility`` in group ``posterior`` therefore has the
-dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
-*remainder*, which stands for all classes that nobody named (``class_index`` −1, their number in ``n_classes``). Within
-a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
-somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
-
-A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
-in ``constant_data`` the ``score_certainty`` of each case.
-
-The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
-and ``constant_data`` (the model's point estimate, the names of the classes).
-"""
+"""Making a posterior of draws and annotations, and taking it apart again."""
 
 import json
 from collections.abc import Mapping

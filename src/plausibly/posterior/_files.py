@@ -6,7 +6,8 @@ A netCDF file carries HDF5's own checksums, of every chunk (Fletcher 32) and of 
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.posterior._container import GROUPS, check_posterior
-from plausibly.posterior._store import read_store, with_plain_names
+from plausibly.posterior._store import is_damage, read_store, with_plain_names
 
 _COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _CHUNK = 2**18  # numbers that are compressed together
@@ -46,16 +47,23 @@ def save(posterior: Posterior, path: str | Path) -> None:
     """
     check_posterior(posterior, of_plausibilities=False)
     check_path(path)
+    whole = BytesIO()  # HDF5 crashes where a disk is full
+    part = Path(path).with_name(f"{Path(path).name}.part")
     try:
-        with reading(posterior), h5netcdf.File(path, "w", libver="latest") as file:
+        with reading(posterior), h5netcdf.File(whole, "w", libver="latest") as file:
             store = H5NetCDFStore(file, mode="w")
             for name, data in to_groups(posterior).items():
                 data.dump_to_store(store.get_child_store(name), encoding=_encodings(data))
             file.attrs.update(sorted(posterior.attrs.items()))
             file._h5file.visititems(_fix_texts)
             _fix_texts("/", file._h5file)
+        part.write_bytes(whole.getbuffer())
+        part.replace(path)  # a process that is killed leaves no half of a file
     except (OSError, RuntimeError) as error:
         raise FileError(f"{path} cannot be written ({reason(error)}): choose another place.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _fix_texts(name: str, thing: Any) -> None:
@@ -151,20 +159,13 @@ def reading(posterior: Posterior, path: str | Path | None = None) -> Iterator[Po
     """
     try:
         yield posterior
-    except PlausiblyError:
-        raise
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:
+        if not is_damage(error):
+            raise
         if path is None:
             variables = to_groups(posterior)["posterior"].variables.values()
             path = next((v.encoding["source"] for v in variables if "source" in v.encoding), "the posterior's file")
-        if not _of_reading(error):
-            raise
         raise _unreadable(path, error) from error
-
-
-def _of_reading(error: Exception) -> bool:
-    """Whether HDF5 or the codecs of Zarr found damage."""
-    return any(words in str(error) for words in ("read data", "checksum", "decompress"))
 
 
 def _unreadable(path: Any, error: Exception) -> FileError:
@@ -173,9 +174,9 @@ def _unreadable(path: Any, error: Exception) -> FileError:
 
 def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
     check_path(path)
-    if not Path(path).exists():
-        raise FileError(f"{path} does not exist: check the path.")
     try:
+        if not Path(path).exists():
+            raise FileError(f"{path} does not exist: check the path.")
         if Path(path).is_dir():
             tree, groups = read_store(path)
         else:
@@ -199,5 +200,5 @@ def check_path(path: object) -> None:
     ArgumentError
         If it is none.
     """
-    if not isinstance(path, str | PathLike):
+    if not isinstance(path, str | PathLike) or "\0" in str(path):
         raise ArgumentError(f"the name of a file is needed, but {_show(path)} was given: write for example 'p.nc'.")

@@ -4,32 +4,34 @@ The names of cases and classes are kept once, and coordinates of slots and annot
 the names back. The group ``shards`` says which shards are complete. Zarr writes a chunk to a file of its own that
 replaces the old one, and a shard is marked last, so a process may be killed at any moment: what is not marked is
 written again. One process writes at a time, since neighbouring shards may share a chunk.
+
+Chunks have checksums. So have the metadata of all groups and arrays together, in the attribute ``metadata_checksum`` of
+the whole: an array without its metadata would not be missed. That attribute is written when all is laid out.
 """
 
 import json
 import math
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
-import zarr
 from xarray.backends import BackendArray
 from xarray.core import indexing
-from zarr.codecs import BloscCodec, Crc32cCodec
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
-from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, PlausiblyWarning, reason
+from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import REMAINDER_NAME, build_posterior
 
 _CHUNK = 2**19  # numbers in a chunk
-_CODECS = (BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec())
 _PROGRESS = "shards"
 _FINGERPRINT = "fingerprint"  #: attribute, as JSON
+_CHECKSUM = "metadata_checksum"  #: attribute, written when all is laid out
 _COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
 _WRITTEN = ("plausibility", "point_plausibility")  #: of the groups that have other variables, too
 
@@ -68,11 +70,13 @@ class Store:
         shard: int,
         fresh: bool = False,
     ):
+        import zarr  # a quarter of a second, which netCDF files do not need
+
         self._path, self._annotations, self._slots, self._shard = path, annotations, slots, shard
         self._fingerprint = json.loads(json.dumps(fingerprint))
         self.n_shards = math.ceil(annotations.n_cases / shard)
         with _writing(path):
-            found = read_fingerprint(path)
+            found = read_fingerprint(path) if path.is_dir() else None
             if path.exists() and found is None and not (path.is_dir() and all(map(_is_partial, path.iterdir()))):
                 raise ArgumentError(f"{path} holds something else than a posterior: name another place.")
             if found is not None and fresh:
@@ -84,13 +88,17 @@ class Store:
             else:
                 _compare(path, found, self._fingerprint)
                 self._root = zarr.open_group(path, mode="r+")
+                if self._laid_out:
+                    _check_metadata(path)
+                    complete = np.setdiff1d(np.arange(self.n_shards), self.missing())
+                    _check_chunks(path, [self._regions(number) for number in complete])
             for left in filter(_is_partial, path.rglob("*")):
                 left.unlink()  # of a process that was killed
 
     @property
     def _laid_out(self) -> bool:
-        """Whether all groups are there; the last thing that :meth:`_create` makes is this array."""
-        return f"{_PROGRESS}/complete" in self._root
+        """Whether all groups are there; the last thing that :meth:`_create` writes is this attribute."""
+        return _CHECKSUM in self._root.attrs
 
     def cases(self, number: int) -> slice:
         """Return the cases of a shard."""
@@ -98,8 +106,19 @@ class Store:
 
     def missing(self) -> list[int]:
         """Return the numbers of the shards that are not complete."""
-        complete = self._root[_PROGRESS]["complete"][:] if self._laid_out else np.zeros(self.n_shards, bool)
-        return np.flatnonzero(~complete).tolist()
+        if not self._laid_out:
+            return list(range(self.n_shards))
+        return np.flatnonzero(~self._root[_PROGRESS]["complete"][:]).tolist()
+
+    def _regions(self, number: int) -> dict[str, slice]:
+        """Return what belongs to a shard, by dimension."""
+        cases = self.cases(number)
+        bounds = np.array([cases.start, cases.stop])
+        return {
+            "case": cases,
+            "slot": slice(*self._slots.start[bounds].tolist()),
+            "annotation": slice(*np.searchsorted(self._annotations.annotation_case, bounds).tolist()),
+        }
 
     def write(self, number: int, posterior: Posterior) -> None:
         """Write the posterior of a shard's cases.
@@ -109,13 +128,9 @@ class Store:
         FileError
             If it cannot be written, for example because the disk is full; what is complete stays.
         """
-        cases = self.cases(number)
-        bounds = np.array([cases.start, cases.stop])
-        regions = {
-            "case": cases,
-            "slot": slice(*self._slots.start[bounds].tolist()),
-            "annotation": slice(*np.searchsorted(self._annotations.annotation_case, bounds).tolist()),
-        }
+        import zarr
+
+        regions = self._regions(number)
         with _writing(self._path), zarr.config.set({"array.write_empty_chunks": True}):
             if not self._laid_out:
                 self._create(posterior)
@@ -190,12 +205,15 @@ class Store:
         progress = xr.Dataset({name: ("shard", np.zeros(self.n_shards, np.int64)) for name in counted})
         progress["complete"] = "shard", np.zeros(self.n_shards, bool)
         progress.to_zarr(self._path, group=_PROGRESS, mode="w", consolidated=False, zarr_format=3)
+        self._root.attrs[_CHECKSUM] = _checksum(self._path)
 
 
 def read_fingerprint(path: Path) -> dict[str, Any] | None:
     """Return the fingerprint of a posterior on disk, if there is one."""
     try:
         if path.is_dir():
+            import zarr
+
             attrs: Any = zarr.open_group(path, mode="r").attrs
             return json.loads(attrs[_FINGERPRINT])
         with xr.open_dataset(path, engine="h5netcdf") as data:
@@ -218,10 +236,14 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     for variable in groups["posterior"].variables.values() if "posterior" in groups else ():
         variable.encoding["source"] = str(path)  # as variables from netCDF have it
-    if _FINGERPRINT not in tree.attrs:
+    if _FINGERPRINT not in tree.attrs and _CHECKSUM not in tree.attrs:
         return tree, groups
-    progress = groups.pop(_PROGRESS, xr.Dataset()).load()
-    complete = progress["complete"].values if "complete" in progress else np.zeros(1, bool)
+    complete = np.zeros(1, bool)
+    if _CHECKSUM in tree.attrs:
+        _check_metadata(path)
+        del tree.attrs[_CHECKSUM]
+        progress = groups.pop(_PROGRESS).load()
+        complete = progress["complete"].values
     if not complete.all():
         raise FileError(
             f"{path} is not complete ({complete.sum()} of {complete.size} shards): make the same call of aggregate() "
@@ -241,14 +263,42 @@ def with_plain_names(data: xr.Dataset) -> xr.Dataset:
     return data.assign({name: (data[name].dims, np.array(data[name].values.tolist(), str)) for name in names})
 
 
-def _check_chunks(path: str | Path) -> None:
-    """A chunk that is lost would be read as zeros."""
+def _checksum(path: Path) -> str:
+    """Checksum of the metadata of all groups and arrays."""
+    whole = json.loads((path / "zarr.json").read_bytes())
+    whole["attributes"].pop(_CHECKSUM, None)
+    files = sorted([*path.glob("*/zarr.json"), *path.glob("*/*/zarr.json")])
+    return data_digest(json.dumps(whole), *((str(file.relative_to(path)), file.read_bytes()) for file in files))
+
+
+def _check_metadata(path: str | Path) -> None:
+    """Without its metadata an array would not be missed."""
+    wanted = json.loads((Path(path) / "zarr.json").read_bytes())["attributes"][_CHECKSUM]
+    if _checksum(Path(path)) != wanted:
+        raise _damaged(path, "metadata have changed")
+
+
+def _check_chunks(path: str | Path, complete: Sequence[Mapping[str, slice]] | None = None) -> None:
+    """A chunk that is lost would be read as zeros; of a store that is not complete, those of some shards count."""
+    import zarr
+
     for name, array in zarr.open_group(path, mode="r").members(max_depth=None):
-        if isinstance(array, zarr.Array) and array.nchunks_initialized != array.nchunks:
-            raise FileError(
-                f"{path} is damaged ({array.nchunks - array.nchunks_initialized} chunks of {name} are lost): take "
-                "another copy, or aggregate again with fresh=True (--fresh)."
-            )
+        if isinstance(array, zarr.Array) and array.shape and array.size:
+            n, chunk = array.shape[-1], array.chunks[-1]  # chunks divide the last dimension
+            dim = (array.metadata.dimension_names or ("",))[-1]
+            spans = [slice(0, n)] if complete is None else [shard.get(dim, slice(0, n)) for shard in complete]
+            wanted = {number for own in spans for number in range(own.start // chunk, -(-own.stop // chunk))}
+            lost = wanted - {
+                int(file.name)
+                for file in (Path(path) / name / "c").rglob("*")
+                if file.name.isdigit() and file.is_file()
+            }
+            if lost:
+                raise _damaged(path, f"{len(lost)} chunks of {name} are lost")
+
+
+def _damaged(path: str | Path, what: str) -> FileError:
+    return FileError(f"{path} is damaged ({what}): take another copy, or aggregate again with fresh=True (--fresh).")
 
 
 def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -303,9 +353,11 @@ def _sharded(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Variabl
 def _encoding(variable: xr.Variable) -> dict[str, Any]:
     if not variable.ndim:
         return {}
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
     *others, n = variable.shape
     chunk = (*others, max(1, min(n, _CHUNK // max(1, math.prod(others)))))
-    return {"compressors": _CODECS, "chunks": chunk}
+    return {"compressors": (BloscCodec(cname="zstd", clevel=1, shuffle="shuffle"), Crc32cCodec()), "chunks": chunk}
 
 
 def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -345,7 +397,14 @@ def _remove(path: Path) -> None:
     for group in path.iterdir():
         if group.is_dir():
             shutil.rmtree(group)
-    shutil.rmtree(path)
+    for file in path.iterdir():
+        file.unlink()
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether HDF5 or the codecs of Zarr found damage."""
+    read = isinstance(error, OSError | RuntimeError | ValueError) and not isinstance(error, PlausiblyError)
+    return read and any(words in str(error) for words in ("read data", "checksum", "decompress"))
 
 
 class _writing:
@@ -358,6 +417,8 @@ class _writing:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
+        if error is not None and is_damage(error):
+            raise _damaged(self._path, reason(error)) from error
         if isinstance(error, OSError):
             raise FileError(
                 f"{self._path} cannot be written ({reason(error)}): make room or choose another place; the same call "

@@ -14,13 +14,13 @@ from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.evaluation import check_lengths, check_metrics, evaluate, metric_names
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
 from plausibly.models import MODELS
-from plausibly.posterior import difference, read_fingerprint
+from plausibly.posterior import difference, opened, read_fingerprint
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name
@@ -161,9 +161,10 @@ class Plan:
         path = folder.path / posterior_name(step.label, in_shards=in_shards)
         found = None if folder.fresh else read_fingerprint(path)
         existed = path.exists() and not folder.fresh
+        done = "reused" if _is_complete(path) else "continued"
         posterior = aggregate(self.observed, step.model, **options, out=path, shard=folder.shard, fresh=folder.fresh)
         if found is not None and not (what := difference(found, json.loads(posterior.attrs["fingerprint"]))):
-            say(f"{path} is of the same data, arguments and versions: reused")
+            say(f"{path} is of the same data, arguments and versions: {done}")
         elif existed:
             say(f"{path} was replaced ({what if found is not None else 'it has no fingerprint'})")
         return posterior
@@ -176,3 +177,11 @@ class Plan:
             options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
             voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
         return Sweep(self.annotations, tuple(runs), voted)
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        with opened(path):
+            return True
+    except PlausiblyError:
+        return False
