@@ -18,49 +18,23 @@ _PAIRS = 2**22  # of annotators, held at once
 def of_annotators(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Iterator[Finding]:
     n = np.diff(annotations.case_start)
     alone = np.flatnonzero(n == 1)
-    yield Finding(
-        "one-annotator cases",
-        len(alone),
-        annotations.n_cases,
-        annotations.cases[alone[:SHOWN]].tolist(),
-        "Cases with a single annotator: their uncertainty is an assumption of the model.",
-    )
+    yield Finding("one-annotator cases", len(alone), annotations.n_cases, annotations.cases[alone[:SHOWN]].tolist())
     names = known_names(annotations)
     who = annotations.annotation_annotator[: 0 if annotations.anonymous else None]
     n_cases = np.bincount(who, minlength=len(names))
     few = np.flatnonzero(n_cases < min(HANDFUL, annotations.n_cases))
-    yield Finding(
-        "annotators of few cases",
-        len(few),
-        len(names),
-        names[few[:SHOWN]].tolist(),
-        f"Annotators of fewer than {HANDFUL} cases, and not of all: too few to tell how far they can be trusted.",
-    )
+    yield Finding("annotators of few cases", len(few), len(names), names[few[:SHOWN]].tolist())
     constant = _constant(who, prints[: len(who)], n_cases)
-    yield Finding(
-        "constant annotators",
-        len(constant),
-        len(names),
-        names[constant[:SHOWN]].tolist(),
-        "Annotators who always say the same, more often than the frequency of that answer among the others explains.",
-    )
+    yield Finding("constant annotators", len(constant), len(names), names[constant[:SHOWN]].tolist())
     pairs = _identical(annotations, prints) if len(names) > 1 else []
     yield Finding(
         "identical annotators",
         len(pairs),
         len(names) * (len(names) - 1) // 2,
         [f"{names[a]} = {names[b]}" for a, b in pairs[:SHOWN]],
-        f"Pairs of annotators who say the same of every case they share, {HANDFUL} or more, more often than "
-        "agreement explains: one person under two names, or a copy.",
     )
     apart = _apart(annotations) if len(names) else np.array([], np.int64)
-    yield Finding(
-        "disconnected annotators",
-        len(apart),
-        len(names),
-        names[apart[:SHOWN]].tolist(),
-        "Annotators whom no chain of shared cases joins to the largest group: their skill cannot be compared with it.",
-    )
+    yield Finding("disconnected annotators", len(apart), len(names), names[apart[:SHOWN]].tolist())
 
 
 def _constant(

@@ -13,14 +13,10 @@ _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|
 
 def of_names(annotations: Annotations) -> Iterator[Finding]:
     """Find names of classes, cases and annotators that look like another."""
-    for what, plural, names, alike_ones in (
-        ("class", "Classes", annotations.classes, "class"),
-        ("case", "Cases", annotations.cases, "case"),
-        ("annotator", "Annotators", known_names(annotations), "person"),
-    ):
+    named = {"class": annotations.classes, "case": annotations.cases, "annotator": known_names(annotations)}
+    for what, names in named.items():
         alike = _alike(names.tolist())
-        meaning = f"{plural} whose names differ in capitals, blanks or punctuation alone are probably one {alike_ones}."
-        yield Finding(f"alike {what} names", len(alike), len(names), alike, meaning)
+        yield Finding(f"alike {what} names", len(alike), len(names), alike)
 
 
 def _alike(names: list[str]) -> list[str]:

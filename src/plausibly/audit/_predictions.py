@@ -40,39 +40,12 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         ]
         likeness.setdefault(hashlib.sha256(rows).digest(), []).append(name)
     n_read = len(named) - len(wrong)
-    yield Finding(
-        "mismatched predictions",
-        len(wrong),
-        len(named),
-        wrong,
-        "Classifiers whose scores do not fit the cases and classes.",
-    )
-    yield Finding(
-        "unrelated predictions",
-        len(unrelated),
-        n_read,
-        unrelated,
-        "Classifiers whose first choices meet the annotations no more often than if the rows were shuffled: probably "
-        "cases or classes in another order.",
-    )
+    yield Finding("mismatched predictions", len(wrong), len(named), wrong)
+    yield Finding("unrelated predictions", len(unrelated), n_read, unrelated)
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
-    yield Finding(
-        "identical classifiers", len(twins), n_read, twins, "Classifiers with the same scores throughout as another."
-    )
-    yield Finding(
-        "identical predictions",
-        n_alike,
-        n_read * annotations.n_cases,
-        alike,
-        "Cases with exactly the scores of an earlier one: duplicates, unless scores are coarse.",
-    )
-    yield Finding(
-        "predictions of nothing",
-        n_flat,
-        n_read * annotations.n_cases,
-        flat,
-        "Cases all of whose classes have the same score, which class order or chance will rank.",
-    )
+    yield Finding("identical classifiers", len(twins), n_read, twins)
+    yield Finding("identical predictions", n_alike, n_read * annotations.n_cases, alike)
+    yield Finding("predictions of nothing", n_flat, n_read * annotations.n_cases, flat)
 
 
 def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"]:

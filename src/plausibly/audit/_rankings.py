@@ -7,9 +7,7 @@ from jaxtyping import Int, UInt64
 from pandas.util import hash_array
 
 from plausibly.annotations import Annotations
-from plausibly.audit._finding import SHOWN, Finding
-
-_LONG_TIE = 10
+from plausibly.audit._finding import LONG_TIE, SHOWN, Finding
 
 
 def of_rankings(annotations: Annotations) -> Iterator[Finding]:
@@ -17,32 +15,15 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     named = np.zeros(n_classes, bool)
     named[annotations.entry_class] = True
     never = np.flatnonzero(~named)
-    yield Finding(
-        "classes never named",
-        len(never),
-        n_classes,
-        annotations.classes[never[:SHOWN]].tolist(),
-        "Classes that no annotator named: their plausibilities are those of the prior.",
-    )
+    yield Finding("classes never named", len(never), n_classes, annotations.classes[never[:SHOWN]].tolist())
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
     yield Finding(
-        "annotations of nothing",
-        len(empty),
-        annotations.n_annotations,
-        _places(annotations, annotation[empty[:SHOWN]]),
-        "Annotations that tie all classes, which says nothing about the case.",
+        "annotations of nothing", len(empty), annotations.n_annotations, _places(annotations, annotation[empty[:SHOWN]])
     )
-    long = (sizes > _LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
+    long = (sizes > LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
     tied = np.unique(annotation[long & (sizes < n_classes)])
-    yield Finding(
-        "extreme ties",
-        len(tied),
-        annotations.n_annotations,
-        _places(annotations, tied[:SHOWN]),
-        f"Annotations that tie four classes or more that are at least half of all, or more than {_LONG_TIE}: "
-        "defaults of a tool, or lists without an order.",
-    )
+    yield Finding("extreme ties", len(tied), annotations.n_annotations, _places(annotations, tied[:SHOWN]))
 
 
 def identical_cases(annotations: Annotations, prints: UInt64[np.ndarray, " annotation"]) -> Finding:
@@ -62,8 +43,6 @@ def identical_cases(annotations: Annotations, prints: UInt64[np.ndarray, " annot
         len(again),
         len(eligible),
         [f"{names[original[i]]} = {names[eligible[i]]}" for i in again[:SHOWN]],
-        "Cases that repeat an earlier one in everything that every annotator said, of those in which several classes "
-        "are named: duplicates, unless classes are few and rankings short.",
     )
 
 

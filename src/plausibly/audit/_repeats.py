@@ -69,21 +69,9 @@ def of_repeats(
 ) -> Iterator[Finding]:
     """Find what one annotator said of one case several times, under one name or under two."""
     if repeats is not None:
+        yield Finding("repeated rows", len(repeats.repeated), repeats.n_rows, repeats.repeated)
         yield Finding(
-            "repeated rows",
-            len(repeats.repeated),
-            repeats.n_rows,
-            repeats.repeated,
-            "Rows that repeat the case, annotator and class of another. The better rank was kept here; elsewhere the "
-            "table is refused.",
-        )
-        yield Finding(
-            "several classes without a rank",
-            len(repeats.unordered),
-            repeats.n_annotations,
-            repeats.unordered,
-            "Annotators who name several classes of a case where nothing orders them: read as tied, not as a first and "
-            "a second opinion.",
+            "several classes without a rank", len(repeats.unordered), repeats.n_annotations, repeats.unordered
         )
     seconds = numbered_names(known_names(annotations).tolist())
     who, case = annotations.annotation_annotator, annotations.annotation_case
@@ -100,6 +88,5 @@ def of_repeats(
         len(found),
         0 if annotations.anonymous else annotations.n_annotations,
         [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
-        "Annotations of a case by someone who, judging by the names, had annotated it already; they count as further "
-        f"annotators{f', and {same:,} say the same again' if same else ''}.",
+        f", and {same:,} say the same again" if same else "",
     )
