@@ -5,12 +5,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly.audit import COLUMNS, SERIOUS, serious
-from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError
+from tests.test_cli.run import plausibly
 
 CLASSES = ["corn", "melanoma", "nevus", "wart"]
 RANDOM = np.random.default_rng(0)
@@ -211,10 +210,6 @@ def test_one_case_one_annotator_one_class():
     table = pb.audit(pb.Annotations.from_rankings([[[["x"]]]])).set_index("check")
     assert found(table) == {"one-annotator cases"}
     assert serious(table.reset_index()) == []
-
-
-def plausibly(*words):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

@@ -46,36 +46,6 @@ def test_objects(source):
     np.testing.assert_array_equal(read, SCORES)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.csv", "b,a,c\n0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
-        ("a.csv", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
-        ("a.csv", "a,case,c,b\n7,r,8.5,0\n0.5,q,0.125,0.25\n-2,p,1e-3,1\n"),
-        ("a.csv", '\ufeffcase,"b",a,c\r\nq, 0.25,0.5 ,0.125\r\np,1,-2,0.001\r\n\r\nr,0,+7,8.5'),
-        ("a.txt", "0.25 0.5 0.125\n  1   -2  0.001\n0 7\t8.5  \n"),
-        ("a.txt", "0.25\t0.5\t0.125\n1\t-2\t0.001\n0\t7\t8.5\n"),
-        ("a.txt", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
-        ("a.txt", "case b a c\nq 0.25 0.5 0.125\np 1 -2 0.001\nr 0 7 8.5\n"),
-        ("A.CSV", "0.25,0.5,0.125\n1,-2,0.001\n0,7,8.5\n"),
-    ],
-)
-def test_text(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8", newline="")
-    np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), SCORES)
-    np.testing.assert_array_equal(read_predictions(str(path), ANNOTATIONS), SCORES)
-
-
-def test_binary_files(tmp_path):
-    np.save(tmp_path / "a.npy", SCORES)
-    NAMED.to_parquet(tmp_path / "a.parquet")
-    NAMED.set_index("case").to_parquet(tmp_path / "b.parquet")
-    pl.from_pandas(NAMED).write_parquet(tmp_path / "c.parquet")
-    for name in ("a.npy", "a.parquet", "b.parquet", "c.parquet"):
-        np.testing.assert_array_equal(read_predictions(tmp_path / name, ANNOTATIONS), SCORES)
-
-
 def test_dtype_follows_what_came():
     for dtype, expected in (("f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("i8", "f8"), ("u1", "f8"), ("?", "f8")):
         assert read_predictions(np.ones((3, 3), dtype), ANNOTATIONS).dtype == np.dtype(expected)

@@ -1,6 +1,5 @@
 """The container: columns, comparisons, selections, and what comes out of it again."""
 
-import json
 import pickle
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausibly.annotations import Annotations, read_annotations, write_annotations
+from plausibly.annotations import Annotations
 
 CLASSES = ["a", "b", "c", "d", "e"]
 FORM = {
@@ -158,16 +157,6 @@ def test_what_goes_in_comes_out(form):
     assert Annotations.from_rankings(out) == annotations
     assert annotations.select(annotations.cases) == annotations
     assert sum(annotations.block_sizes) == len(annotations.entry_class)
-
-
-@given(forms())
-@settings(max_examples=30)
-def test_round_trip_through_a_file(tmp_path_factory, form):
-    path = tmp_path_factory.mktemp("a") / "a.json"
-    annotations = Annotations.from_rankings(form)
-    write_annotations(annotations, path)
-    assert read_annotations(path) == annotations
-    assert json.loads(path.read_text(encoding="utf-8")) == annotations.to_rankings()
 
 
 @given(forms(), st.randoms())

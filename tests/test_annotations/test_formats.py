@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from plausibly.annotations import Annotations, read_annotations, write_annotations
 from plausibly.annotations.io import _long_table
 from plausibly.annotations.io._write import without_names
-from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError, FileError
+from tests.test_cli.run import plausibly
 
 NAMED = Annotations.from_rankings(
     {"cases": {"p": {"ann": [["b"], ["a", "c"]]}, "q/r": {"bob": [["a"]], "ann": [["c"]]}}}, classes="abcd"
@@ -127,70 +126,23 @@ def test_formulas_do_not_stand_in_files(tmp_path):
     assert read_annotations(tmp_path / "a.csv", evil.classes) == evil
 
 
+VOTED, A = without_names(NAMED), AnnotationError
 REFUSED = {
-    "names in counts": (
-        NAMED,
-        "a.npy",
-        None,
-        AnnotationError,
-        "counts hold no names of annotators, and these have some",
-    ),
-    "names in PrefLib": (NAMED, "v", "toi", AnnotationError, "PrefLib's files hold no names of annotators"),
-    "ties in counts": (
-        without_names(NAMED),
-        "a.csv",
-        "counts",
-        AnnotationError,
-        "case 'p': an annotator names 3 classes",
-    ),
-    "ties in .soi": (
-        without_names(NAMED),
-        "v",
-        "soi",
-        AnnotationError,
-        "case 'p': an annotator ties classes, which .soi",
-    ),
-    "unranked in .toc": (
-        without_names(NAMED),
-        "v",
-        "toc",
-        AnnotationError,
-        "case 'p': an annotator leaves classes unr",
-    ),
-    "cases in one file": (
-        COUNTED,
-        "p.toi",
-        None,
-        AnnotationError,
-        r"holds one case, .* here are 'p', 'q'; name a "
-        "folder",
-    ),
-    "case of another name": (COUNTED.select(["p"]), "z.toi", None, AnnotationError, "which has the name of the file"),
-    "names in .npy": (
-        COUNTED,
-        "a.npy",
-        None,
-        AnnotationError,
-        "an .npy file holds no names of cases, and these have some",
-    ),
-    "counts of a class that is a column": (
-        Annotations.from_counts([[1]], classes=["rank"]),
-        "a.csv",
-        "counts",
-        AnnotationError,
-        "a class is named 'rank', which in a header means something else",
-    ),
-    "line break in PrefLib": (
-        Annotations.from_counts([[1]], classes=["a\nb"]),
-        "v",
-        "toi",
-        AnnotationError,
-        "has a line break in its name, which PrefLib cannot hold",
-    ),
+    "names in counts": (NAMED, "a.npy", None, A, "counts hold no names of annotators, and these have some"),
+    "names in PrefLib": (NAMED, "v", "toi", A, "PrefLib's files hold no names of annotators"),
+    "ties in counts": (VOTED, "a.csv", "counts", A, "case 'p': an annotator names 3 classes"),
+    "ties in .soi": (VOTED, "v", "soi", A, "case 'p': an annotator ties classes, which .soi"),
+    "unranked in .toc": (VOTED, "v", "toc", A, "case 'p': an annotator leaves classes unr"),
+    "cases in one file": (COUNTED, "p.toi", None, A, r"holds one case, .* here are 'p', 'q'; name a folder"),
+    "case of another name": (COUNTED.select(["p"]), "z.toi", None, A, "which has the name of the file"),
+    "names in .npy": (COUNTED, "a.npy", None, A, "an .npy file holds no names of cases, and these have some"),
+    "a class like a column": (Annotations.from_counts([[1]], ["rank"]), "a.csv", "counts", A, "class is named 'rank',"),
+    "line break in PrefLib": (Annotations.from_counts([[1]], ["a\nb"]), "v", "toi", A, "line break in its name, which"),
     "suffix that is none": (NAMED, "a.xlsx", None, ArgumentError, "'.xlsx' names no format written here: use one of"),
     "form that is none": (NAMED, "a.csv", "votes", ArgumentError, "no form 'votes' of annotations: choose from counts"),
     "form that does not fit": (NAMED, "a.json", "toi", ArgumentError, "toi are not written as .json: use .toi"),
     "folder that is not there": (NAMED, "no/a.csv", None, FileError, "a.csv: the file cannot be written"),
+    "no annotations": ("x", "a.csv", None, ArgumentError, "Annotations are written, but 'x' was given: read or"),
 }
 
 
@@ -199,10 +151,6 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, annotations, name, form,
     with pytest.raises(error, match=message):
         write_annotations(annotations, tmp_path / name, form)
     assert not list(tmp_path.rglob("*"))
-
-
-def plausibly(*words):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
 def test_convert_through_every_format(tmp_path):
@@ -259,19 +207,11 @@ def test_convert_refuses_in_a_sentence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda folder: write_annotations("x", folder / "a.csv"),
-            "Annotations are written, but 'x' was given: read or",
-        ),
-        (lambda _: write_annotations(NAMED, None), "the name of a file must be given, but None was: write for example"),
-        (lambda _: read_annotations(3), "the name of a file must be given, but 3 was"),
-    ],
+    ("call", "given"), [(lambda: write_annotations(NAMED, None), None), (lambda: read_annotations(3), 3)]
 )
-def test_what_is_no_annotations_or_no_path(tmp_path, call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call(tmp_path)
+def test_what_is_no_path(call, given):
+    with pytest.raises(ArgumentError, match=f"the name of a file must be given, but {given} was"):
+        call()
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -132,31 +132,15 @@ def test_regions_beside_choices_are_passed_over(read):
 
 
 BAD = {
-    "regions alone": (
-        [task(7, annotation(10, REGION))],
-        "no control of choices or of an order, only 'rectanglelabels'",
-    ),
-    "no results": (
-        [task(7, annotation(10))],
-        "no control of choices or of an order, no results; read here are choices",
-    ),
-    "nothing but cancelled": (
-        [task(7, annotation(10, choices("a"), was_cancelled=True))],
-        "no control of choices or of an order, no results",
-    ),
-    "no answer of the only control": (
-        [task(7, annotation(10, choices()))],
-        "no annotation of any task holds an answer",
-    ),
+    "regions alone": ([task(7, annotation(10, REGION))], "no control of choices or of an order, only"),
+    "no results": ([task(7, annotation(10))], "no control of choices or of an order, no results; read here are"),
+    "nothing but cancelled": ([task(7, annotation(10, choices("a"), was_cancelled=True))], "no control of choices or"),
+    "no answer of the only control": ([task(7, annotation(10, choices()))], "no annotation of any task holds an"),
     "annotator twice": (
         [task(7, annotation(10, choices("a")), annotation(10, choices("b")))],
         "task '7': annotator '10' answered twice; keep one annotation of each annotator",
     ),
-    "choice twice": (
-        [task(7, annotation(10, choices("a"), choices("b")))],
-        "task '7': one annotation answers 'diagnosis' twice, as for regions or items of a task; make each a task of "
-        "its",
-    ),
+    "choice twice": ([task(7, annotation(10, choices("a"), choices("b")))], "task '7': one annotation answers"),
     "task twice": ([task(7), task(7)], "task '7' is there twice; keep one"),
     "named and unnamed": (
         [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
@@ -164,10 +148,7 @@ BAD = {
     ),
     "no id": ([{"annotations": []}], "task 0 (counted from 0) has the id None; give it text or a whole number"),
     "task that is none": ([task(7), 3], "task 1 (counted from 0) is 3; write an object"),
-    "JSON-MIN": (
-        [{"id": 7, "diagnosis": "wart", "annotator": 1}],
-        "task '7': 'annotations' is None, and a task of Label Studio has a list of them; export as JSON (not JSON-MIN)",
-    ),
+    "JSON-MIN": ([{"id": 7, "diagnosis": "wart", "annotator": 1}], "task '7': 'annotations' is None, and a task of"),
     "annotation that is none": ([task(7, [])], "task '7': an annotation is []; write an object"),
     "result that is none": ([task(7, annotation(10, 3))], "task '7': a result is 3; write an object"),
     "results that are none": ([task(7, annotation(10, result="x"))], "task '7': 'result' is 'x'; write a list"),
@@ -186,10 +167,7 @@ BAD = {
         [task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))],
         "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders",
     ),
-    "choice there twice": (
-        [task(7, annotation(10, choices("a", "a")))],
-        "case '7', annotator '10': the class 'a' is named twice",
-    ),
+    "choice there twice": ([task(7, annotation(10, choices("a", "a")))], "case '7', annotator '10': the class 'a' is"),
 }
 
 

@@ -90,18 +90,8 @@ BAD = {
     "alternative 5 of 4": ("1: 5", "e.toi", AnnotationError, "line 11: there is no alternative 5; count from 1 to 4"),
     "alternative 0": ("1: 0", "e.toi", AnnotationError, "line 11: there is no alternative 0; count from 1 to 4"),
     "alternative ranked twice": ("1: 2,{1,2}", "e.toi", AnnotationError, "line 11: alternative 2 is ranked twice"),
-    "ties in .soi": (
-        "1: {1,2}",
-        "e.soi",
-        AnnotationError,
-        "line 11 ties alternatives, which .soi does not allow; name",
-    ),
-    "some alone in .toc": (
-        "1: {1,2}",
-        "e.toc",
-        AnnotationError,
-        "line 11 ranks 2 of 4 alternatives, and .toc needs all",
-    ),
+    "ties in .soi": ("1: {1,2}", "e.soi", AnnotationError, "line 11 ties alternatives, which .soi does not allow;"),
+    "some alone in .toc": ("1: {1,2}", "e.toc", AnnotationError, "line 11 ranks 2 of 4 alternatives, and .toc needs"),
     "a billion voters": ("999999999: 1", "e.toi", AnnotationError, "1e+09 named classes, and 10,000,000 is the"),
 }
 

@@ -80,10 +80,7 @@ def test_a_score_beside_classes_is_another_column(tmp_path):
 
 HEAD = "case,annotator,score\n"
 BAD = {
-    "no annotator": (
-        "case,score\np,1\n",
-        "no column 'annotator' (columns found: 'case', 'score'); it needs 'case', 'annotator' and 'score'",
-    ),
+    "no annotator": ("case,score\np,1\n", "no column 'annotator' (columns found: 'case', 'score'); it needs 'case',"),
     "no case": ("annotator,score\nann,1\n", "no column 'case'"),
     "no rows": (HEAD, "the table has no rows; give at least one"),
     "no number": (HEAD + "p,ann,high\n", "row 1 (case 'p', annotator 'ann'): the score 'high' is no number; write a"),

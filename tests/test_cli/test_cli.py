@@ -10,47 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly.cli import _demo, app
+from plausibly.cli import _demo
 from plausibly.cli import _evaluate as evaluating
+from tests.test_cli.run import plausibly
 
 COMMANDS = (
-    *(
-        "demo",
-        "audit",
-        "evaluate",
-        "aggregate",
-        "sweep",
-        "compare",
-        "compare-models",
-        "check",
-        "sensitivity",
-        "diagnose",
-    ),
-    *("agreement", "discrepancy", "reliability", "convert", "simulate"),
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
+    *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-
-
-def plausibly(*words):
-    # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """Simulated files of 12 cases and 6 classes."""
-    folder = tmp_path_factory.mktemp("data")
-    result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
-    assert result.exit_code == 0, result.output
-    return folder
-
-
-@pytest.fixture(scope="module")
-def predictions(data):
-    return ["--predictions", f"A={data / 'predictions-A.csv'}", "--predictions", f"B={data / 'predictions-B.csv'}"]
 
 
 @pytest.fixture(scope="module")
@@ -175,9 +145,8 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
     assert pd.read_csv(tmp_path / "certainty.csv")["n_diverging"].tolist() == [2] * 12
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
+REFUSED = {
+    "evaluate": [
         (["--model", "prirm@3"], "there is no model 'prirm': choose from"),
         (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers parted by commas"),
         (["--model", "prirn@0"], "reliability must be"),
@@ -194,10 +163,38 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
         (["--out", "/proc/results"], "/proc/results cannot be written"),
         (["--seed", "-1"], "seed must be a whole number"),
     ],
+    "aggregate": [
+        (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
+        (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
+        (["--out", ".."], "holds something else than a posterior"),
+    ],
+    "aggregate --infer-reliability dataset": [
+        (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one"),
+        (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
+        (["--mode", "power"], "no probability of the annotations"),
+        (["--ties", "full"], "--infer-reliability does not accept --ties full"),
+    ],
+    "sweep": [
+        ([], "a sweep ranks classifiers, but no --predictions were given"),
+        (["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, "),
+    ],
+    "simulate": [
+        (["--cases", "0"], "n_cases must be at least 1, not 0"),
+        (["--qualities", "good"], "--qualities must be numbers separated by commas, but 'good' was given"),
+        (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
+        (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "sentence"), [(command, *row) for command, rows in REFUSED.items() for row in rows]
 )
-def test_bad_input_is_one_sentence_and_status_2(data, tmp_path, monkeypatch, words, sentence):
+def test_bad_input_is_one_sentence_and_status_2(data, predictions, tmp_path, monkeypatch, command, words, sentence):
     monkeypatch.chdir(tmp_path)
-    result = plausibly("evaluate", data / "annotations.json", *words)
+    source = [] if command == "simulate" else [data / "annotations.json"]
+    given = [word for one in words for word in (predictions if one == "AB" else [one])]
+    result = plausibly(*command.split(), *source, *given)
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
@@ -246,12 +243,6 @@ def test_memory_that_runs_out_is_a_line(data, tmp_path):
     assert result.stderr.endswith("): take fewer draws or chains, or fewer cases at a time.\n")
 
 
-def test_no_file_of_the_folder_is_lost(data, tmp_path):
-    (tmp_path / ".plausibly").write_text("mine")
-    assert plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path).exit_code == 0
-    assert (tmp_path / ".plausibly").read_text() == "mine"
-
-
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     out = tmp_path / "made" / "posterior.nc"
     words = ["--model", "prirn@12", "--draws", 20, "--chains", 2, "--seed", 3, "--out", out]
@@ -282,21 +273,6 @@ def test_aggregate_infers_reliability(tmp_path):
     assert pb.load(out)["posterior"]["annotator_reliability"].sizes["annotator"] == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one"),
-        (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
-        (["--mode", "power"], "no probability of the annotations"),
-        (["--ties", "full"], "--infer-reliability does not accept --ties full"),
-    ],
-)
-def test_aggregate_refuses_to_infer(data, words, text):
-    result = plausibly("aggregate", data / "annotations.json", "--infer-reliability", "dataset", *words)
-    assert result.exit_code == 2
-    assert text in " ".join(result.output.split())
-
-
 @pytest.mark.slow
 def test_aggregate_with_chains(data, tmp_path):
     out = tmp_path / "posterior.nc"
@@ -309,20 +285,6 @@ def test_aggregate_with_chains(data, tmp_path):
         assert last == "Chains converged in all 12 cases (plackett-luce@3)."
     else:
         assert last.startswith(f"Chains did not converge in {(~converged).sum()} of 12 cases (plackett-luce@3: ")
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
-        (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
-        (["--out", "."], "holds something else than a posterior"),
-    ],
-)
-def test_aggregate_refuses_what_it_has_no_use_for(data, words, sentence):
-    result = plausibly("aggregate", data / "annotations.json", *words)
-    assert result.exit_code == 2
-    assert sentence in result.stderr
 
 
 def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
@@ -343,29 +305,6 @@ def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     xr.testing.assert_equal(xr.load_dataset(out / "sweep.nc", engine="h5netcdf"), swept.dataset)
     assert "The ranking by top2_kendall_tau" in result.stdout
     assert (out / "rankings.svg").read_text(encoding="utf-8").count("<svg") == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ([], "a sweep ranks classifiers, but no --predictions were given"),
-        (["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, .* 'top9_accuracy'"),
-    ],
-)
-def test_sweep_refuses(data, predictions, tmp_path, words, sentence):
-    words = [word for given in words for word in (predictions if given == "AB" else [given])]
-    result = plausibly("sweep", data / "annotations.json", "--model", "irn", *words, "--out", tmp_path / "out")
-    assert result.exit_code == 2
-    assert re.search(sentence, result.stderr)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.fixture(scope="module")
-def saved(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("saved") / "posterior.nc"
-    result = plausibly("aggregate", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--out", out)
-    assert result.exit_code == 0, result.output
-    return out
 
 
 def test_simulate_writes_what_the_simulators_give(data):
@@ -389,22 +328,6 @@ def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
         f"plausibly evaluate {tmp_path}/annotations.json --classes {tmp_path}/classes.txt --risks {tmp_path}/risks.txt "
         f"--predictions A={tmp_path}/predictions-A.csv --predictions B={tmp_path}/predictions-B.csv"
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--cases", "0"], "n_cases must be at least 1, not 0"),
-        (["--qualities", "good"], "--qualities must be numbers separated by commas, but 'good' was given"),
-        (["--seed", "-1"], "seed must be a whole number from 0 to 4294967295, but -1 was given"),
-        (["--qualities", "1.5"], "A quality lies between 0 and 1, but classifier 'A' has 1.5"),
-    ],
-)
-def test_simulate_refuses(tmp_path, words, sentence):
-    result = plausibly("simulate", *words, "--out", tmp_path / "sim")
-    assert result.exit_code == 2
-    assert sentence in result.stderr
-    assert not (tmp_path / "sim").exists()
 
 
 def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):

@@ -3,38 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import plausibly as pb
-from plausibly.cli import app
-
-
-def plausibly(*words):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
+from tests.test_cli.run import plausibly
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    words = ["simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder]
-    assert plausibly(*words).exit_code == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def saved(data):
-    out = data / "posterior.nc"
+def saved(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("saved") / "posterior.nc"
     words = ["aggregate", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--out", out]
     assert plausibly(*words).exit_code == 0
     return out
 
 
-def predictions(data, names="AB"):
-    return [word for name in names for word in ("--predictions", f"{name}={data / f'predictions-{name}.csv'}")]
-
-
-def test_compare_writes_what_the_library_computes(data, saved, tmp_path):
-    words = ["compare", saved, *predictions(data), "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
+def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
+    words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
     words += ["--risks", data / "risks.txt", "--risk", 0, "--ci-prob", 0.5]
     result = plausibly(*words, "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -78,12 +61,7 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
 @pytest.mark.parametrize(
     ("command", "source", "words", "sentence"),
     [
-        (
-            "compare-models",
-            "annotations.json",
-            ["--model", "prirn@3"],
-            "a comparison needs two models, but 1 was given",
-        ),
+        ("compare-models", "annotations.json", ["--model", "prirn@3"], "a comparison needs two models, but 1 was"),
         ("compare-models", "annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number"),
         ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),
         ("compare-models", "none.json", ["--model", "prirn"], "none.json"),
@@ -94,10 +72,12 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
         ("compare", "none.nc", ["AB"], "none.nc does not exist"),
     ],
 )
-def test_comparisons_that_cannot_be_made_are_refused(data, saved, monkeypatch, command, source, words, sentence):
+def test_comparisons_that_cannot_be_made_are_refused(
+    data, predictions, saved, monkeypatch, command, source, words, sentence
+):
     monkeypatch.setattr("plausibly.cli._compare.evaluate", None)  # refused before anything is computed
-    given = predictions(data, words[0]) + words[1:] if words[0] in ("A", "AB") else words
-    result = plausibly(command, saved.parent / source, *given, "--quiet")
+    given = predictions[: 2 * len(words[0])] + words[1:] if words[0] in ("A", "AB") else words
+    result = plausibly(command, (saved.parent if source.endswith(".nc") else data) / source, *given, "--quiet")
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert "Traceback" not in result.output

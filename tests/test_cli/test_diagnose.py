@@ -6,18 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly.annotations import Slots
-from plausibly.cli import app
 from plausibly.posterior import build_posterior
+from tests.test_cli.run import plausibly
 
 CASES = [f"<b>{i}" for i in range(8)]
-
-
-def plausibly(*words):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
 @pytest.mark.slow

@@ -78,6 +78,13 @@ class ByCase:
             total.update(b"|")
         return total.hexdigest()
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))  # type: ignore[arg-type]
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from plausibly.annotations.io._counts import parse_counts
 from plausibly.annotations.io._long_table import parse_table
 from plausibly.annotations.io._matrix import matrix_of
 from plausibly.annotations.io._rankings import parse_rankings
+from plausibly.annotations.io._scores import parse_scores
 from plausibly.annotations.io._single_labels import labels_as_rankings
 from plausibly.errors import AnnotationError
 
@@ -139,7 +140,8 @@ class Annotations(ByCase):
         cases
             (N,) case names; if None "0", "1", …
         annotators
-            (A,) names of the columns, if a column is a person; if None annotators are anonymous.
+            (A,) names of the columns, if a column is a person who labels, or leaves out, every case; if None annotators
+            are anonymous.
         missing
             What stands for "no label": None, or for instance −1 or NaN. With NaN, an array of floats may hold indices.
 
@@ -251,7 +253,7 @@ class Annotations(ByCase):
         """
         from plausibly.annotations._scores import Scores  # which makes annotations in turn
 
-        return Scores.from_table(table, classes, anonymous)
+        return Scores(**parse_scores(table_columns(table), anonymous), classes=classes)
 
     @classmethod
     def _from_rows(cls, rows: Rows) -> "Annotations":
@@ -347,15 +349,6 @@ class Annotations(ByCase):
         {'classes': ['a', 'b'], 'cases': {'0': [[['b'], ['a']]]}}
         """
         return as_rankings(self)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Annotations):
-            return NotImplemented
-        return self.anonymous == other.anonymous and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in (*_NAMES, *_INDICES)
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
 
     def __repr__(self) -> str:
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")

@@ -129,9 +129,3 @@ def arrange(rows: Rows) -> dict:
         "entry_class": class_index,
         "entry_block": block,
     }
-
-
-def by_first_appearance(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Renumber codes in the order in which they first appear; also return the old code of each new one."""
-    new, old = pd.factorize(codes)
-    return new, np.asarray(old)

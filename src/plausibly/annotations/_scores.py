@@ -1,9 +1,8 @@
 """Scores: a number per case and annotator, real or ordinal, which become classes at a threshold."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._validate import check_scores
 from plausibly.annotations._views import chosen_positions
-from plausibly.annotations.io._columns import table_columns
-from plausibly.annotations.io._scores import arrange_scores, parse_scores
+from plausibly.annotations.io._scores import arrange_scores
 from plausibly.errors import AnnotationError, ArgumentError
 
 GREATEST = 1e15  #: size of a score; squares of larger ones leave single precision
@@ -87,37 +85,15 @@ class Scores(ByCase):
                 f"finite number of a size of at most {GREATEST:g}, or remove the row"
             )
 
-    @classmethod
-    def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
-        """Build scores from a long table; see :meth:`plausibly.Annotations.from_scores`."""
-        return cls(**parse_scores(table_columns(table), anonymous), classes=classes)
-
     def of_case(self, case: str | int) -> dict[str, float]:
-        """Return the score of each annotator of a case.
-
-        Raises
-        ------
-        AnnotationError
-            If there is no such case.
-        """
+        """Return the score of each annotator of a case; AnnotationError if there is no such case."""
         at = self.position(case)
         own = slice(self.case_start[at], self.case_start[at + 1])
         names = self.annotators[self.annotation_annotator[own]].tolist()
         return dict(zip(names, self.score[own].tolist(), strict=True))
 
     def select(self, cases: Iterable[str] | np.ndarray) -> "Scores":
-        """Return the scores of some cases, in the order asked for.
-
-        Parameters
-        ----------
-        cases
-            Case names, integer positions, or a boolean mask (N,); no case twice.
-
-        Raises
-        ------
-        AnnotationError
-            If a case does not exist, is asked for twice, or none is asked for.
-        """
+        """Return the scores of some cases, in the order asked for; see :meth:`plausibly.Annotations.select`."""
         chosen = chosen_positions(self, cases)
         number = np.full(self.n_cases, -1)
         number[chosen] = np.arange(len(chosen))
@@ -174,13 +150,6 @@ class Scores(ByCase):
                 "score": self.score,
             }
         )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Scores):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
-
-    __hash__ = None  # type: ignore[assignment]  # equal by content, and content is arrays
 
     def __repr__(self) -> str:
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")

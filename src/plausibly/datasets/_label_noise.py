@@ -87,13 +87,7 @@ def simulate_label_noise(
     for share, stream in zip(swaps, streams[1].spawn(n_annotators), strict=True):
         errs, labels = map(np.random.default_rng, stream.spawn(2))
         given.append(np.where(errs.random(n_cases) < share, labels.integers(0, n_classes, n_cases), truth))
-    labels = pd.DataFrame(
-        {
-            "case": np.repeat(np.arange(n_cases), n_annotators),
-            "annotator": np.tile(np.arange(n_annotators), n_cases),
-            "label": np.column_stack(given).ravel(),
-        }
-    )
+    labels = _table(np.column_stack(given))
     predictions = {}
     for accuracy, stream in zip(models, streams[2].spawn(len(models)), strict=True):
         rng = np.random.default_rng(stream)
@@ -146,12 +140,12 @@ def simulate_strictness(
     asked = np.zeros(n_annotators + 1)
     asked[1] = strictness
     said = (seen > asked).astype(int)
-    labels = pd.DataFrame(
-        {
-            "case": np.repeat(np.arange(n_cases), n_annotators),
-            "annotator": np.tile(np.arange(n_annotators), n_cases),
-            "label": said[:, 1:].ravel(),
-        }
-    )
+    labels = _table(said[:, 1:])
     model = pd.DataFrame({"case": np.arange(n_cases), "label": said[:, 0]})
     return LabelNoise(labels, {"model": model}, (severity > 0).astype(int))
+
+
+def _table(labels: np.ndarray) -> pd.DataFrame:
+    """Write labels (case, annotator) as a long table."""
+    case, annotator = np.indices(labels.shape)
+    return pd.DataFrame({"case": case.ravel(), "annotator": annotator.ravel(), "label": labels.ravel()})

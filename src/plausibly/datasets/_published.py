@@ -68,23 +68,6 @@ def published_case() -> PublishedCase:
     """
     named = sorted({name for ranking in _RANKINGS.values() for block in ranking for name in block})
     classes = named + [f"other condition {i:03d}" for i in range(1, _N_CLASSES - len(named) + 1)]
-    rows = [
-        (annotator, block, named.index(name))
-        for annotator, ranking in enumerate(_RANKINGS.values())
-        for block, names in enumerate(ranking)
-        for name in sorted(names)
-    ]
-    entry_annotation, entry_block, entry_class = np.array(rows).T
-    annotations = Annotations(
-        cases=np.array(["published case"]),
-        classes=np.array(classes),
-        annotators=np.array(list(_RANKINGS)),
-        anonymous=False,
-        annotation_case=np.zeros(len(_RANKINGS), np.int32),
-        annotation_annotator=np.arange(len(_RANKINGS), dtype=np.int32),
-        entry_annotation=entry_annotation.astype(np.int32),
-        entry_class=entry_class.astype(np.int32),
-        entry_block=entry_block.astype(np.int16),
-    )
+    annotations = Annotations.from_rankings({"classes": classes, "cases": {"published case": _RANKINGS}})
     predictions = {model: np.isin(classes, names)[None].astype(np.float32) for model, names in _TOP_3.items()}
     return PublishedCase(annotations, predictions)

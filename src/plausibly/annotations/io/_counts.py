@@ -17,22 +17,7 @@ if TYPE_CHECKING:
 
 
 def parse_counts(matrix: Matrix, classes: np.ndarray | None, cases: np.ndarray | None) -> Rows:
-    """Read every count as that many anonymous annotators who named one class each.
-
-    Parameters
-    ----------
-    matrix
-        Counts (case, class), whole numbers ≥ 0, at least one per row.
-    classes
-        Class names, (K,); if None those of the header, or "0", "1", … without one.
-    cases
-        Case names, (N,); if None those of the column "case", or "0", "1", … without one.
-
-    Raises
-    ------
-    AnnotationError
-        If a count is negative, a fraction or not finite, a row is all zeros, or numbers of rows and names differ.
-    """
+    """Read every count as so many anonymous annotators of one class; see :meth:`plausibly.Annotations.from_counts`."""
     n_cases, n_columns = matrix.values.shape
     if classes is None:
         classes = to_names(matrix.columns or range(n_columns), "class")

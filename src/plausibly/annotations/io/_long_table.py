@@ -34,26 +34,7 @@ _TOGETHER = 2**18  #: rows that are written at a time
 
 
 def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -> Rows:
-    """Read the columns of a long table.
-
-    Parameters
-    ----------
-    columns
-        ``case``, ``annotator``, ``class`` (or ``task``, ``worker``, ``label``) and at most one of ``rank`` (1 = best,
-        equal ranks tie, gaps do not matter) and ``confidence`` (greater is better, equal ones tie); without either,
-        the classes an annotator names in a case are one block. Other columns are not read.
-    classes
-        Class names, (K,); if None the names in use, sorted. Whole numbers are indices, unless a class is itself named
-        by a whole number: then they are names.
-    anonymous
-        Whether annotator names only tell the annotators of one case apart. They do if they stand in a column
-        ``annotation``, in a table that has none of annotators.
-
-    Raises
-    ------
-    AnnotationError
-        On any departure from this, naming the case and the annotator.
-    """
+    """Read the columns of a long table; see :meth:`plausibly.Annotations.from_table`."""
     anonymous = anonymous or not any(name in columns for name in COLUMNS["annotator"])
     columns = rows_of(columns, "class", ORDERINGS)
     cases, case = to_codes(columns["case"], "case")

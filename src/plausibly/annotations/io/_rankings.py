@@ -33,21 +33,7 @@ if TYPE_CHECKING:
 
 
 def parse_rankings(rankings: object, classes: np.ndarray | None) -> Rows:
-    """Read rankings in list form or object form.
-
-    Parameters
-    ----------
-    rankings
-        Nested lists (or tuples), or the object form, as this module's docstring has it.
-    classes
-        Class names, (K,), which indices count from 0. If None, those of the object form; without either, all classes
-        must be named, and the classes are the names in use, sorted.
-
-    Raises
-    ------
-    AnnotationError
-        On any departure from the form, naming the case and the annotator.
-    """
+    """Read rankings in list form or object form; see :meth:`plausibly.Annotations.from_rankings`."""
     cases, classes = _top_level(rankings, classes)
     names: list[str] = []
     codes = {} if classes is None else {str(name): index for index, name in enumerate(classes)}

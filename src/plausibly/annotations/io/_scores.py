@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.annotations._names import numbered, to_names
-from plausibly.annotations._rows import by_first_appearance
 from plausibly.annotations.io._columns import Columns, to_codes
 from plausibly.annotations.io._long_table import COLUMNS, numbers_of, rows_of
 from plausibly.errors import AnnotationError
@@ -40,7 +40,7 @@ def arrange_scores(
     """Sort by case and annotator; annotators in the order in which the sorted cases first show them."""
     by_case = np.argsort(case, kind="stable")
     case, score = case[by_case], score[by_case]
-    annotator, named = by_first_appearance(annotator[by_case])
+    annotator, named = pd.factorize(annotator[by_case])
     order = np.lexsort((annotator, case))
     case, annotator, score, names = case[order], annotator[order], score[order], annotators[named]
     if anonymous:

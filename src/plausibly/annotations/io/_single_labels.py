@@ -14,19 +14,7 @@ from plausibly.errors import AnnotationError
 def labels_as_rankings(
     labels: Any, cases: Iterable[str] | None, annotators: Iterable[str] | None, missing: object
 ) -> dict:
-    """Rewrite labels as rankings in object form, each label a block of its own.
-
-    Parameters
-    ----------
-    labels
-        List of cases → list of labels (names or indices), or an array (case, annotator).
-    cases
-        Case names; if None "0", "1", …
-    annotators
-        Names of the columns, if these are persons; every case then has a label, or `missing`, from each.
-    missing
-        What stands for "no label from this annotator".
-    """
+    """Rewrite labels as rankings in object form, each a block; see :meth:`plausibly.Annotations.from_labels`."""
     if not is_list(labels):
         raise AnnotationError(f"labels are a list of cases, got {_show(labels)}; write [[label, …], …]")
     if (

@@ -1,6 +1,7 @@
 """One writer for all files of annotations, by suffix and form."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -114,17 +115,7 @@ def without_names(annotations: Annotations) -> Annotations:
     if annotations.anonymous:
         return annotations
     place = np.arange(annotations.n_annotations) - annotations.case_start[annotations.annotation_case]
-    return Annotations(
-        cases=annotations.cases,
-        classes=annotations.classes,
-        annotators=numbered(place.max() + 1),
-        anonymous=True,
-        annotation_case=annotations.annotation_case,
-        annotation_annotator=place,
-        entry_annotation=annotations.entry_annotation,
-        entry_class=annotations.entry_class,
-        entry_block=annotations.entry_block,
-    )
+    return replace(annotations, annotators=numbered(place.max() + 1), anonymous=True, annotation_annotator=place)
 
 
 def classes_from_form(annotations: Annotations, form: str) -> bool:

@@ -1,0 +1,19 @@
+"""Simulated files that several tests of commands read."""
+
+import pytest
+
+from tests.test_cli.run import plausibly
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    """Simulated files of 12 cases and 6 classes."""
+    folder = tmp_path_factory.mktemp("data")
+    result = plausibly("simulate", "--cases", 12, "--classes", 6, "--qualities", "0.9,0.5", "--out", folder)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def predictions(data):
+    return ["--predictions", f"A={data / 'predictions-A.csv'}", "--predictions", f"B={data / 'predictions-B.csv'}"]
