@@ -78,13 +78,8 @@ def test_a_second_opinion_under_a_numbered_name(cases):
 def test_identical_cases_name_several_classes():
     said = {"ann": [["corn"], ["wart"]], "bob": [["wart"]]}
     swapped = {"ann": [["wart"]], "bob": [["corn"], ["wart"]]}
-    cases = {
-        "p": said,
-        "q": swapped,
-        "r": dict(reversed(said.items())),
-        "s": {"ann": [["wart"]]},
-        "t": {"ann": [["wart"]]},
-    }
+    cases = {"p": said, "q": swapped, "r": dict(reversed(said.items()))}
+    cases |= {case: {"ann": [["wart"]]} for case in "st"}
     row = look(cases).loc["identical cases"]
     assert (row["count"], row["of"], row["examples"]) == (1, 3, "'p = r'")
     anonymous = {case: list(blocks.values()) for case, blocks in cases.items()}
@@ -103,10 +98,7 @@ def test_annotators_of_few_cases_of_one_answer_and_apart(cases):
         cases[f"p{i}"]["gus"] = [["corn"]]
     table = look(cases)
     assert table.loc["annotators of few cases"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
-    assert (
-        table.loc["constant annotators", "examples"] == "'gus', 'fay'"
-        or "gus" in table.loc["constant annotators", "examples"]
-    )
+    assert "gus" in table.loc["constant annotators", "examples"]
     assert table.loc["disconnected annotators"].tolist()[:3] == [2, 7, "'eve', 'fay'"]
 
 
@@ -250,8 +242,7 @@ def test_the_command_refuses_a_table_of_no_format(file, tmp_path):
 
 
 def test_a_frame_of_counts_and_what_is_no_data():
-    assert (
-        pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check").loc["one-annotator cases", "count"] == 1
-    )
+    table = pb.audit(pd.DataFrame({"x": [1, 0], "y": [0, 3]})).set_index("check")
+    assert table.loc["one-annotator cases", "count"] == 1
     with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
         pb.audit(3)

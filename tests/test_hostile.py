@@ -1,6 +1,5 @@
 """Files made to do harm: nothing in them is run, neither on reading nor in what is written."""
 
-import io
 import json
 import os
 import pickle
@@ -67,10 +66,14 @@ def test_no_pickle_in_an_array(tmp_path, unpickled):
     assert not unpickled.exists()
 
 
-def test_no_pickle_in_a_posterior(tmp_path, unpickled):
+def save_posterior(path):
     slots = Slots.of(KNOWN)
     draws = np.full((1, 2, len(slots)), 0.5, np.float32)
-    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), tmp_path / "p.nc")
+    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), path)
+
+
+def test_no_pickle_in_a_posterior(tmp_path, unpickled):
+    save_posterior(tmp_path / "p.nc")
     bomb = pickle.dumps(Bomb(unpickled))
     with h5py.File(tmp_path / "p.nc", "a") as file:
         file.attrs["seed"] = np.void(bomb)
@@ -87,21 +90,11 @@ def test_no_pickle_in_a_posterior(tmp_path, unpickled):
 
 def test_no_pickle_in_a_table(tmp_path, unpickled):
     """Arrow once unpickled a type of Python's that a file named in its metadata."""
-    schema = pa.schema(
-        [
-            pa.field(
-                "label",
-                pa.binary(),
-                metadata={
-                    "ARROW:extension:name": "arrow.py_extension_type",
-                    "ARROW:extension:metadata": pickle.dumps(Bomb(unpickled)),
-                },
-            ),
-            pa.field("case", pa.string()),
-            pa.field("annotator", pa.string()),
-        ]
-    )
-    rows = {"label": [pickle.dumps(Bomb(unpickled))], "case": ["p"], "annotator": ["ann"]}
+    bomb = pickle.dumps(Bomb(unpickled))
+    metadata = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": bomb}
+    texts = [pa.field(name, pa.string()) for name in ("case", "annotator")]
+    schema = pa.schema([pa.field("label", pa.binary(), metadata=metadata), *texts])
+    rows = {"label": [bomb], "case": ["p"], "annotator": ["ann"]}
     pq.write_table(pa.table(rows, schema=schema), tmp_path / "a.parquet")
     with pytest.raises(AnnotationError, match=r"a\.parquet: the column 'class' holds binary"):
         read_annotations(tmp_path / "a.parquet")
@@ -217,11 +210,19 @@ def test_the_report_runs_nothing_in_a_browser(evaluated, tmp_path):
     assert 'data-evil="1"' not in shown
 
 
-def test_an_array_of_strange_types_is_refused(tmp_path):
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([("x", 1)], dtype=[("a", "U1"), ("b", int)]))
-    (tmp_path / "a.npy").write_bytes(buffer.getvalue())
-    with pytest.raises(AnnotationError, match="an array of numbers is needed"):
+STRANGE = {
+    "an array of numbers is needed": np.array([("x", 1)], dtype=[("a", "U1"), ("b", int)]),
+    # Times that NumPy has no text for.
+    r"an array of numbers is needed, got datetime64 \(a value of the": np.arange(6).reshape(2, 3).astype("M8"),
+    # A count that signals that it is no number.
+    "is not finite; give a whole": np.array([0x3FF0000000000000, 0xFFF0000000000010], np.uint64).view(float)[None],
+}
+
+
+@pytest.mark.parametrize(("message", "array"), STRANGE.items())
+def test_an_array_of_strange_types_is_refused(tmp_path, message, array):
+    np.save(tmp_path / "a.npy", array)
+    with pytest.raises(AnnotationError, match=message):
         read_annotations(tmp_path / "a.npy")
 
 
@@ -258,23 +259,25 @@ def test_a_sentence_at_the_command_line_is_not_as_long_as_the_data(tmp_path):
     assert "add it to the classes" in result.output
 
 
-def test_a_damaged_posterior_is_refused_in_a_sentence(tmp_path):
-    slots = Slots.of(KNOWN)
-    draws = np.full((1, 2, len(slots)), 0.5, np.float32)
-    save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), tmp_path / "p.nc")
-    whole = (tmp_path / "p.nc").read_bytes()
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of h5netcdf, on closing such a file
+def test_a_damaged_posterior_is_refused_in_a_sentence_or_says_the_same(tmp_path):
+    """Damage to the file's unused bytes does none; HDF5's checksums find the rest."""
+    save_posterior(tmp_path / "p.nc")
+    whole, draws = (tmp_path / "p.nc").read_bytes(), load(tmp_path / "p.nc")["posterior"]["plausibility"]
     random = Random(1)
     refusals = []
-    for _ in range(60):
+    for _ in range(25):
         damaged = bytearray(whole)
         for _ in range(random.randrange(1, 6)):
             damaged[random.randrange(len(damaged))] = random.randrange(256)
         (tmp_path / "q.nc").write_bytes(damaged)
         try:
-            annotations_of(load(tmp_path / "q.nc"))
+            found = load(tmp_path / "q.nc")
+            assert annotations_of(found) == KNOWN
+            assert found["posterior"]["plausibility"].identical(draws)
         except PlausiblyError as error:
             refusals.append(str(error))
-    assert len(refusals) == 60
+    assert len(refusals) > 15
     assert not [text for text in refusals if "\n" in text]
 
 
@@ -306,16 +309,3 @@ def test_half_a_character_in_a_label_file(tmp_path):
     (tmp_path / "labels.json").write_text('{"\\ud800": 1}')
     with pytest.raises(AnnotationError, match=r"row 1: the case is named '\\ud800', with a null character or half"):
         read_labels({"ann": tmp_path / "labels.json"})
-
-
-def test_a_count_that_signals_that_it_is_no_number(tmp_path):
-    signalling = np.array([0x3FF0000000000000, 0xFFF0000000000010], np.uint64).view(float)[None]
-    np.save(tmp_path / "counts.npy", signalling)
-    with pytest.raises(AnnotationError, match="is not finite; give a whole number"):
-        read_annotations(tmp_path / "counts.npy")
-
-
-def test_times_that_numpy_has_no_text_for(tmp_path):
-    np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3).astype("M8"))
-    with pytest.raises(AnnotationError, match=r"an array of numbers is needed, got datetime64 \(a value of the"):
-        read_annotations(tmp_path / "a.npy")

@@ -147,7 +147,7 @@ def test_names_win_over_positions():
 
 
 @given(forms())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_what_goes_in_comes_out(form):
     annotations = Annotations.from_rankings(form)
     out = annotations.to_rankings()
@@ -160,7 +160,7 @@ def test_what_goes_in_comes_out(form):
 
 
 @given(forms(), st.randoms())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_round_trip_through_a_table(form, random):
     annotations = Annotations.from_rankings(form)
     table = annotations.to_table()
@@ -175,7 +175,7 @@ def test_round_trip_through_a_table(form, random):
 
 
 @given(forms(), st.data())
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_selecting_twice_is_selecting_once(form, data):
     annotations = Annotations.from_rankings(form)
     chosen = data.draw(st.permutations(annotations.cases.tolist()))[: data.draw(st.integers(1, annotations.n_cases))]

@@ -33,7 +33,7 @@ def pieces(patch, block=64, rows=2):
 
 
 @given(rows=ROWS, together=st.integers(1, 8))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_pieces_of_any_size(tmp_path_factory, rows, together):
     table = pd.DataFrame(rows, columns=["case", "annotator", "class", "rank"])
     table["note"] = "never read"
