@@ -1,4 +1,4 @@
-"""The metrics by name, and which names are left for those of the user's own."""
+"""Metrics by their names in results, and which names are left for those of the user's own."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
