@@ -2,7 +2,7 @@
 
 Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` turns a range into sums over its cases
 (``_sums``) and into means by case; what ranges give is added up in their order, here or from a cluster's workers.
-``_metrics`` names the metrics, ``_weights`` and ``_subgroups`` how much a case counts in each draw;
+``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` say how much a case counts in each draw;
 ``_evaluate`` is the front door, and ``_summary`` tabulates.
 """
 
