@@ -148,7 +148,7 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
 REFUSED = {
     "evaluate": [
         (["--model", "prirm@3"], "there is no model 'prirm': choose from"),
-        (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers parted by commas"),
+        (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers separated by commas"),
         (["--model", "prirn@0"], "reliability must be"),
         (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
         (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),

@@ -132,7 +132,7 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
         reliabilities = None if numbers is None else [float(number) for number in numbers.split(",")]
     except ValueError:
         raise ArgumentError(
-            f"the reliabilities of {option} {text!r} must be numbers parted by commas, but {numbers!r} was given: "
+            f"the reliabilities of {option} {text!r} must be numbers separated by commas, but {numbers!r} was given: "
             f"write for example {name}@1,3,10."
         ) from None
     return Variant(label, model, reliabilities, {key: _value(value) for key, _, value in pairs})
