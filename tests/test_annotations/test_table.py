@@ -96,9 +96,9 @@ def test_classes_named_by_numbers_are_names():
 
 def test_text_is_kept_as_written(tmp_path):
     """Nothing that looks like a number or a missing value loses its zeros or its name."""
-    (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\n7,1e3,nan\n")
+    (tmp_path / "a.csv").write_text("case,annotator,class\n007,NA,None\nnan,1e3,-0\n")
     annotations = read_annotations(tmp_path / "a.csv")
-    assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "7": {"1e3": [["nan"]]}}
+    assert annotations.to_rankings()["cases"] == {"007": {"NA": [["None"]]}, "nan": {"1e3": [["-0"]]}}
 
 
 def test_anonymous_annotators_are_numbered_within_a_case():

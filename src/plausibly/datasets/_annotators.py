@@ -40,7 +40,7 @@ def simulate_annotators(
     full
         Whether all annotators write their whole ranking down, without ties.
     seed
-        Of everything.
+        Random seed.
 
     Returns
     -------

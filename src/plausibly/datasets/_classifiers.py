@@ -32,8 +32,8 @@ def simulate_classifiers(
         Each in [0, 1]: 1 scores with ``log λ`` itself, 0 with noise alone. A mapping names the classifiers; those of
         a sequence are named ``"A"``, ``"B"``, … in its order.
     seed
-        Of the noise. Classifiers are independent of each other; neither further cases nor further classifiers change
-        the scores of those before them.
+        Random seed of the noise. Classifiers are independent of each other; neither further cases nor further
+        classifiers change the scores of those before them.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def simulate_differentials(
         Above 0. At 1 annotators draw from the plausibilities themselves; above, they agree more; near 0, they rank
         at random. (It is the reliability of ``mode="temper"``.)
     seed
-        Of everything. Cases do not depend on how many follow: fewer cases with the same seed are the first of these.
+        Random seed. Cases do not depend on how many follow: fewer cases with the same seed are the first of these.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def simulate_label_noise(
     n_classes
         At least 2; true labels are uniform.
     seed
-        Of everything. Annotators and models do not depend on how many there are.
+        Random seed. Annotators and models do not depend on how many there are.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def simulate_strictness(
     noise
         Standard deviation of the errors, of annotators and model.
     seed
-        Of everything.
+        Random seed.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def corrupt_labels(labels: Sequence[Any], kind: str, noise: float, seed: int = 0
     noise
         Between 0 and 1.
     seed
-        Of the random numbers.
+        Random seed.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def simulate_labels(
     n_cases, n_annotators
         How many.
     seed
-        Of the random numbers.
+        Random seed.
 
     Returns
     -------

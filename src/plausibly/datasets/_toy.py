@@ -73,9 +73,9 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     n_cases
         At least 1.
     n_annotators
-        Of every case, at least 1.
+        Number of annotators per case, at least 1.
     seed
-        Of everything. Fewer cases with the same seed, and as many annotators, are the first of these.
+        Random seed. Fewer cases with the same seed, and as many annotators, are the first of these.
 
     Returns
     -------
