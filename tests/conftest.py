@@ -8,7 +8,6 @@ from pathlib import Path
 
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Compiling takes most of the time of tests, so XLA optimises nothing; the engines' programs have options of their own.
 # The second flag went in JAX 0.11, and XLA stops at flags that it does not know.
@@ -32,6 +31,8 @@ install_import_hook(
 # One folder for each worker: JAX does not write its entries atomically. The next run finds all programs, however small.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache" / os.environ.get("PYTEST_XDIST_WORKER", "main")))
+# XLA warns of every cached program that its own preferences are not features of this machine.
+jax.config.update("jax_logging_level", "CRITICAL")
 
 # Two workers and a compiler share two cores, so no example has a deadline.
 settings.register_profile("plausibly", deadline=None)

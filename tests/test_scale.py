@@ -10,6 +10,7 @@ from benchmarks import scale
 from plausibly.posterior import slots_of, stacked_draws
 
 
+@pytest.mark.slow
 def test_a_case_does_not_notice_how_many_others_there_are(tmp_path):
     scale.simulate(scale.NUMBERS[0], tmp_path)
     for step in (scale.aggregate, scale.evaluate):

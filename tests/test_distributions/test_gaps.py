@@ -56,7 +56,7 @@ def test_slots_that_fill_a_shape_are_below_nothing():
     assert not np.asarray(order.group)[:, 0].any()
 
 
-@pytest.mark.parametrize(("sharpness", "fit"), [(0.3, "exact"), (1.0, "ladder"), (100.0, "exact")])
+@pytest.mark.parametrize(("sharpness", "fit"), [(0.3, "ladder"), (100.0, "ladder")])
 def test_transform_returns_and_knows_its_volume(sharpness, fit, float64):
     with float64():
         transform = biject_to(StretchedGaps(case_of(RANKINGS, fit=fit).order, jnp.asarray(sharpness)))

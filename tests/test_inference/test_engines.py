@@ -207,6 +207,7 @@ def test_a_program_of_the_users_own_runs_through():
     agree((mean, np.hypot(se, 0.25 / np.sqrt(ess))), (weight[:, None] * share).sum(0) / weight.sum())
 
 
+@pytest.mark.slow
 def test_a_case_with_a_single_slot_is_sampled_beside_others():
     annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"]], classes=["a", "b", "c"])
     settings = {"draws": 20, "warmup": 20, "chains": 2, "progress": False}

@@ -57,7 +57,10 @@ def quadrature(rankings, reliability, mode):
     return (density * shares).sum((1, 2)), (density * shares**2).sum((1, 2))
 
 
-@pytest.fixture(scope="module", params=[100.0, pytest.param(0.1, marks=pytest.mark.slow)])
+pytestmark = pytest.mark.slow  # test_engines has one reliability of each mode
+
+
+@pytest.fixture(scope="module", params=[0.1, 100.0])
 def tempered(request):
     return request.param, pb.aggregate(ANNOTATIONS, reliability=request.param, mode="temper", **SETTINGS)
 
@@ -86,7 +89,6 @@ def test_draws_have_the_moments_of_the_posterior(tempered):
     agrees(posterior, reliability, "temper")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reliability", [0.1, 100.0])
 def test_so_have_those_by_power(reliability):
     posterior = pb.aggregate(ANNOTATIONS, reliability=reliability, mode="power", **SETTINGS)
@@ -94,7 +96,6 @@ def test_so_have_those_by_power(reliability):
     agrees(posterior, reliability, "power")
 
 
-@pytest.mark.slow
 def test_dozens_of_slots_are_sampled_by_log_ratios():
     """Above 32 slots no order is given, and the program samples as it is."""
     many = Annotations.from_rankings([[[[f"c{k}"] for k in range(34)]]])
