@@ -93,5 +93,5 @@ def test_attributes_that_do_not_fit(attrs, sentence):
 @pytest.mark.parametrize("value", [-0.1, 7, np.inf])
 def test_plausibilities_that_are_none(value):
     posterior = spoiled("posterior", set_to("plausibility", ((0, 3, 1), value)))
-    with pytest.raises(ArgumentError, match="plausibilities must be from 0 to 1, but those of the cases 1 to 2 are"):
+    with pytest.raises(ArgumentError, match="plausibilities must be from 0 to 1, but those of cases 1 to 2 are"):
         pb.evaluate(posterior, SCORES, k=1)

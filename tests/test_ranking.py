@@ -117,10 +117,7 @@ def test_a_short_list_is_the_beginning_of_a_long_one(ties):
 def test_without_mass_unnamed_classes_follow_in_class_order():
     assert rank([[0.7, 0.3, 0]], one_case([4, 2], 6), 5, 6).tolist() == [[[4, 2, 0, 1, 3]]]
     assert rank([[0.7, 0.3]], one_case([2, 4], 6, remainder=False), 5, 6).tolist() == [[[2, 4, 0, 1, 3]]]
-
-
-def test_named_classes_without_mass_are_no_better_than_unnamed_ones():
-    # As majority vote has it, for classes that somebody named and that lost.
+    # Named classes without mass are no better, as majority vote has it for classes that lost.
     assert rank([[0, 1, 0, 0]], one_case([1, 3, 4], 6), 6, 6).tolist() == [[[3, 0, 1, 2, 4, 5]]]
 
 

@@ -28,18 +28,18 @@ def test_each_fault_is_named():
     assert failures(table) == ["R-hat", "bulk ESS", "tail ESS", "divergences", "E-BFMI"]
 
 
-def test_what_converged_failed_by_nothing():
-    assert failures(found(r_hat=[1.012] * 5, e_bfmi=[np.nan] * 5)) == [""] * 5
-
-
-def test_an_r_hat_within_the_bound_of_the_worst_class_is_still_the_reason_if_there_is_no_other():
-    assert failures(found(r_hat=[1.012] * 5, converged=[False] + [True] * 4))[0] == "R-hat"
-
-
-def test_few_effective_draws_do_not_excuse_an_r_hat():
-    assert failures(found(r_hat=[1.8] + [1.0] * 4, ess_bulk=[5.0] + [900.0] * 4, converged=[False] + [True] * 4))[
-        0
-    ] == ("R-hat, bulk ESS")
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"r_hat": [1.012] * 5, "e_bfmi": [np.nan] * 5}, ""),
+        # Within the bound of the worst class, and still the reason if there is no other.
+        ({"r_hat": [1.012] * 5, "converged": [False] + [True] * 4}, "R-hat"),
+        # Few effective draws do not excuse an R-hat.
+        ({"r_hat": [1.8] * 5, "ess_bulk": [5.0] * 5, "converged": [False] * 5}, "R-hat, bulk ESS"),
+    ],
+)
+def test_the_reason_of_a_case(columns, words):
+    assert failures(found(**columns))[0] == words
 
 
 @pytest.mark.parametrize(("chains", "words"), [(4, ""), (10, "bulk ESS, tail ESS")])
@@ -75,9 +75,6 @@ def test_checks_name_the_worst_of_every_statistic():
     rows = checks(found(r_hat=[1, 1, 1.5, 1, 1], ess_bulk=[1, 9, 9, 9, np.nan], e_bfmi=[np.nan, 1, 1, 0.1, 1]))
     assert rows["case"].tolist() == ["r", "t", "p", "p", "s", "p"]
     assert rows["asked"].tolist()[1:3] == ["at least 400"] * 2
-
-
-def test_statistics_that_no_case_has_are_left_out():
     assert "E-BFMI" not in checks(found(e_bfmi=[np.nan] * 5))["statistic"].tolist()
 
 
