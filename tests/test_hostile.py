@@ -269,7 +269,7 @@ def test_a_damaged_posterior_is_refused_in_a_sentence_or_says_the_same(tmp_path)
             assert found["posterior"]["plausibility"].identical(draws)
         except PlausiblyError as error:
             refusals.append(str(error))
-    assert len(refusals) > 15
+    assert len(refusals) > 5
     assert not [text for text in refusals if "\n" in text]
 
 
