@@ -185,7 +185,7 @@ def _connected(scheduler: Any) -> Iterator[Any]:
 def _in_sentences() -> Iterator[None]:
     """Raise what Dask raises as a sentence."""
     from distributed import CancelledError
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     again = "the same call again goes on with what is finished"

@@ -27,6 +27,7 @@ from plausibly.errors import ArgumentError
 PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "scipy", "arviz", "xarray", "h5netcdf", "h5py")
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_disable_jit")
 
+_DEVICE = "jax_default_device"
 _PIECE = 2**24  # bytes of an array that are hashed at a time
 
 
@@ -65,7 +66,7 @@ def of_thread() -> dict[str, str]:
     >>> of_thread()["jax_default_device"]
     'None'
     """
-    return settings() | {"jax_default_device": str(jax.config.jax_default_device)}
+    return settings() | {"jax_default_device": str(getattr(jax.config, _DEVICE))}
 
 
 def software() -> dict[str, str]:
@@ -162,7 +163,7 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
 
     used = (function, *getattr(function, "__dict__", {}).values(), getattr(function, "func", None))
     modules = {sys.modules.get(getattr(value, "__module__", None) or "") for value in used}
-    own = [module for module in modules if getattr(module, "__file__", None) and not _installed(module.__file__)]
+    own = [module for module in modules if (place := getattr(module, "__file__", None)) and not _installed(place)]
     pickled = BytesIO()
     try:
         for module in own:  # of an importable module a pickle has names alone

@@ -100,7 +100,7 @@ def infer_cases(
     alpha = arguments.get("concentration", 0.0)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
-            point = point_estimate(known, observed, slots, arguments, keys, bars)
+            point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars))
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
         work = _Work(known, program, observed, labels, slots, prior, arguments, settled.automatic, keys, bars)
         drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work)

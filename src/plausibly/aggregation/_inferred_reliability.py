@@ -196,7 +196,7 @@ def infer_reliability(
     arguments = {"per": per, "unranked": unranked, "concentration": float(concentration), "mode": "temper"}
     arguments |= {"prior": list(map(float, prior)), "spread": float(spread)} | settings
     converged = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-    name = declared.joint.__name__.replace("_", "-")
+    name = str(getattr(declared.joint, "__name__", declared.name)).replace("_", "-")
     attrs = {"model": name, "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
     attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
     # The power by which annotators choose is among the draws.

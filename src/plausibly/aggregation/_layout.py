@@ -38,6 +38,7 @@ def exact_posterior(
     arguments: Mapping[str, Any],
 ) -> Any:
     """Parameters of the exact posterior of every case, see :class:`plausibly.Model`."""
+    assert model.exact is not None
     view = ScoreSums.of(observed) if isinstance(observed, Scores) else Entries.of(observed, slots)
     return model.exact(view, prior, **model.numeric(arguments), **model.static(arguments))
 

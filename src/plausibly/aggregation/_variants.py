@@ -119,7 +119,8 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
     >>> variant.label, variant.reliabilities, dict(variant.arguments)
     ('plackett-luce:mode=temper:concentration=0.5', [1.0, 3.0], {'mode': 'temper', 'concentration': 0.5})
     """
-    name, numbers, options = re.fullmatch(r"(.*?\.py|[^@:]*)(?:@([^:]*))?(?::(.*))?", text, re.DOTALL).groups()
+    found = re.fullmatch(r"(.*?\.py|[^@:]*)(?:@([^:]*))?(?::(.*))?", text, re.DOTALL)
+    name, numbers, options = found.groups() if found else (text, None, None)
     model = load_model(name) if name.endswith(".py") else name
     label = ":".join(part for part in (find_model(model).name, options) if part)
     pairs = [part.partition("=") for part in options.split(":")] if options else []

@@ -28,6 +28,8 @@ from plausibly import models
 from plausibly.inference._devices import Device
 from plausibly.inference._program import Program
 
+_CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
+
 
 def compiler_options() -> dict[str, Any] | None:
     """Options for XLA on a CPU; none elsewhere.
@@ -117,8 +119,8 @@ def kept_on_disk() -> Iterator[None]:
 
 def _folder() -> Path | None:
     """The folder of the caches; None if nothing is kept."""
-    configured = jax.config.jax_compilation_cache_dir
-    if not jax.config.jax_enable_compilation_cache or "://" in str(configured):  # JAX itself keeps things in a cloud
+    configured, enabled = (getattr(jax.config, name) for name in _CACHE_SETTINGS)
+    if not enabled or "://" in str(configured):  # JAX itself keeps things in a cloud
         return None
     with suppress(OSError, RuntimeError):  # folders that cannot be written to; users without a home
         if configured is not None:

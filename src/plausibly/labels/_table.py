@@ -269,9 +269,10 @@ def _names(column: Column, name: str, error: type[PlausiblyError]) -> pa.Chunked
 
 def _cells(column: Column, name: str) -> np.ndarray:
     """Make an array of a column: of numbers (NaN if missing) or truth values, else of objects (None if missing)."""
-    if isinstance(column, pa.ChunkedArray) and is_number_type(column.type):
-        whole = pa.types.is_integer(column.type) and not column.null_count
-        return column.to_numpy().astype(np.int64) if whole else to_floats(column)[0]
+    numbers: Any = column if isinstance(column, pa.ChunkedArray) else None
+    if numbers is not None and is_number_type(numbers.type):
+        whole = pa.types.is_integer(numbers.type) and not numbers.null_count
+        return numbers.to_numpy().astype(np.int64) if whole else to_floats(numbers)[0]
     values = to_objects(to_list(column, name))
     kinds = {type(value) for value in values}
     plain = {kind for kind in kinds if issubclass(kind, int | float | np.number) and kind is not bool}

@@ -21,9 +21,9 @@ GREY = "#777777"
 
 def new_axes(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
     """Return the axes given, or those of a new figure, with the frame that all figures have."""
-    ax = new_figure(width, height)[1].item() if ax is None else ax
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    made: Axes = new_figure(width, height)[1].item() if ax is None else ax
+    made.spines[["top", "right"]].set_visible(False)
+    return made
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:

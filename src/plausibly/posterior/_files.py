@@ -55,8 +55,9 @@ def save(posterior: Posterior, path: str | Path) -> None:
             for name, data in to_groups(posterior).items():
                 data.dump_to_store(store.get_child_store(name), encoding=_encodings(data))
             file.attrs.update(sorted(posterior.attrs.items()))
-            file._h5file.visititems(_fix_texts)
-            _fix_texts("/", file._h5file)
+            hdf5: Any = file._h5file
+            hdf5.visititems(_fix_texts)
+            _fix_texts("/", hdf5)
         part.write_bytes(whole.getbuffer())
         part.replace(path)  # a process that is killed leaves no half of a file
     except (OSError, RuntimeError) as error:

@@ -285,7 +285,8 @@ def _check_chunks(path: str | Path, complete: Sequence[Mapping[str, slice]] | No
     for name, array in zarr.open_group(path, mode="r").members(max_depth=None):
         if isinstance(array, zarr.Array) and array.shape and array.size:
             n, chunk = array.shape[-1], array.chunks[-1]  # chunks divide the last dimension
-            dim = (array.metadata.dimension_names or ("",))[-1]
+            metadata: Any = array.metadata
+            dim = (metadata.dimension_names or ("",))[-1]
             spans = [slice(0, n)] if complete is None else [shard.get(dim, slice(0, n)) for shard in complete]
             wanted = {number for own in spans for number in range(own.start // chunk, -(-own.stop // chunk))}
             lost = wanted - {

@@ -86,9 +86,8 @@ class Plan:
         steps = plan_runs(observed, models, given, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
-        annotations = observed
-        if isinstance(observed, Scores):
-            annotations = observed.split(steps[0].settled.arguments["threshold"])
+        threshold = steps[0].settled.arguments.get("threshold")
+        annotations = observed.split(threshold) if isinstance(observed, Scores) else observed
         check_break_ties(break_ties)
         sizes = check_lengths("sizes", sizes, annotations.n_classes)
         if not sizes:
