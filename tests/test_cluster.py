@@ -65,6 +65,7 @@ def assert_equal(found, path):
         xr.testing.assert_equal(to_groups(found)[group].load(), data)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations, whole, tmp_path):
     workers, killed = client.run(os.getpid), []
     write = Store.write

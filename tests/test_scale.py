@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pytest
 import xarray as xr
 
 import plausibly as pb

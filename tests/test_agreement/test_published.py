@@ -58,6 +58,7 @@ def test_printed_values_are_within_the_noise_of_their_sample(request, data, dist
     assert (np.abs(values.mean(axis=0) - published) < 3 * noise).all(), values.mean(axis=0)
 
 
+@pytest.mark.slow
 def test_boxes_stay_what_they_are(boxes):
     """Ours, for comparison: all 1,476,854 pairs of different cases, under the preset's conventions."""
     ours = {

@@ -260,6 +260,7 @@ def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_aggregate_infers_reliability(tmp_path):
     """The shapes are those of another test, which has compiled for them."""
     simulated = pb.datasets.simulate_annotators(8, [2.0] * 4, n_classes=3)
@@ -330,6 +331,7 @@ def test_simulate_is_reproducible_and_says_how_to_go_on(data, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
     for name, value in {"CASES": 8, "CLASSES": 6, "QUALITIES": [0.9, 0.6]}.items():
         monkeypatch.setattr(_demo, name, value)

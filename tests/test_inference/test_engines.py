@@ -71,7 +71,7 @@ FULL = {
     ("mode", "reliability", "unranked"),
     [
         ("power", 3.0, "lumped"),
-        ("power", 0.5, "ignore"),
+        pytest.param("power", 0.5, "ignore", marks=pytest.mark.slow),
         ("temper", 5.0, "exact"),
         pytest.param("temper", 0.5, "lumped", marks=pytest.mark.slow),
         pytest.param("temper", 5.0, "ignore", marks=pytest.mark.slow),
@@ -124,7 +124,7 @@ def test_numpyro_finds_the_same_posterior():
         agree((a, np.hypot(se, other)), b)
 
 
-@pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn"])
+@pytest.mark.parametrize("model", ["prirn", pytest.param("dirichlet-categorical", marks=pytest.mark.slow)])
 def test_nuts_agrees_with_exact_draws(model):
     annotations = (
         SINGLES.select(["p2"])

@@ -119,6 +119,7 @@ def test_the_table_is_the_sum_of_scores_by_case():
     assert list(compared.table.columns[:9]) == columns
 
 
+@pytest.mark.slow
 def test_plackett_luce_of_labels_is_sampled_to_the_closed_form():
     # By "exact" the posterior is Dirichlet(α + γ n) over all classes; by "lumped" those unnamed have shape α together.
     annotations = labels(n=15)
@@ -303,6 +304,7 @@ def test_refits_that_did_not_converge_are_repeated_by_longer_chains(monkeypatch,
     )
 
 
+@pytest.mark.slow
 def test_tempered_annotators_choose_by_the_power():
     annotations = Annotations.from_counts([[3, 1]])
     models = {"plackett-luce": {"mode": "temper", "reliability": 2}, "majority-vote": None}

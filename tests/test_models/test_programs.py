@@ -178,7 +178,7 @@ def test_maximum_likelihood_reaches_the_boundary():
 TIED = [[["a", "b"]], [["b"], ["c"]], [["c"], ["a"]], [["a"], ["c", "b"]], [["c", "a"], ["b"]]]
 
 
-@pytest.mark.parametrize("rankings", [ORDERS, TIED])
+@pytest.mark.parametrize("rankings", [pytest.param(ORDERS, marks=pytest.mark.slow), TIED])
 def test_maximum_likelihood_is_the_optimum(rankings):
     letters = sorted({k for blocks in rankings for block in blocks for k in block})
 
