@@ -3,7 +3,10 @@
 import functools
 import importlib
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 import plausibly as pb
-from plausibly import fingerprint
+from plausibly import fingerprint, models
 from plausibly.errors import ArgumentError
 from plausibly.fingerprint import code_digest, data_digest, processor, software, versions, versions_text
 
@@ -65,6 +68,46 @@ def test_a_notebook_s_file_does_not_count():
         exec(compile(f"def f(x):\n    return {text}", file, "exec"), scope)
         programs.append(code_digest(scope["f"], "f"))
     assert programs[0] == programs[1] != programs[2]
+
+
+PROGRAMS = """
+import sys
+from dataclasses import dataclass
+import numpy as np
+from jaxtyping import Float
+from plausibly.aggregation._variants import load_model
+from plausibly.fingerprint import code_digest
+
+@dataclass
+class Scale:
+    by: Float[np.ndarray, " slot"]
+    def __call__(self, x):
+        self.seen, self.last = x in {"a", "b", "c"}, x
+        return x * self.by
+
+def closure(scale):
+    def program(case, reliability: Float[np.ndarray, ""] = 30.0):
+        return scale(reliability)
+    return program
+
+if len(sys.argv) > 3:
+    import jax.scipy.special, scipy.stats  # imported modules of no account
+print(*(code_digest(load_model(path), path) for path in sys.argv[1:3]), code_digest(closure(Scale(np.ones(3))), "f"))
+"""
+
+
+def test_other_processes_find_the_same_code(tmp_path):
+    files = [tmp_path / f"my_{name}.py" for name in ("prirn", "plackett_luce")]
+    for file in files:
+        text = (Path(models.__file__).parent / file.name.removeprefix("my_")).read_text()
+        file.write_text(text.replace('name="', 'name="my-'))
+    found = []
+    for seed, further in (("1", []), ("2", ["more"])):
+        command = [sys.executable, "-c", PROGRAMS, *map(str, files), *further]
+        made = subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True)
+        found.append(made.stdout.split() or made.stderr)
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 3
 
 
 def test_what_cannot_be_pickled_needs_a_version():

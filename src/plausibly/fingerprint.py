@@ -15,7 +15,7 @@ from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import jax
@@ -28,6 +28,8 @@ PACKAGES = ("plausibly", "numpyro", "jax", "jaxlib", "numpy", "scipy", "arviz", 
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable", "jax_disable_jit")
 
 _DEVICE = "jax_default_device"
+# Of a class: annotations, and what Python keeps in the order of a set or as a line of the file.
+_OF_PROCESS = {"__annotations__", "__static_attributes__", "__firstlineno__", "_abc_impl"}
 _PIECE = 2**24  # bytes of an array that are hashed at a time
 
 
@@ -154,12 +156,26 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):
-        """Leaves out where code is from: in a notebook the name of the file has the number of the process."""
+        """Leaves out what differs between processes, though the code is the same."""
+
+        def persistent_id(self, obj: Any) -> str | None:
+            return _written_out(obj)
 
         def reducer_override(self, obj: Any) -> Any:
-            if isinstance(obj, CodeType):
+            if isinstance(obj, CodeType):  # in a notebook the name of the file has the number of the process
                 return self.dispatch_table[CodeType](obj.replace(co_filename="", co_firstlineno=1))
-            return super().reducer_override(obj)
+            if type(obj).__module__.startswith("jaxtyping"):  # a class made for an annotation
+                return str, (repr(obj),)
+            reduced = super().reducer_override(obj)
+            if not isinstance(reduced, tuple) or len(reduced) < 3:  # another package's, known by its name
+                return reduced
+            make, arguments, (state, slots), *rest = reduced
+            if isinstance(obj, FunctionType):
+                code, _, *cells = arguments  # without the place of its module
+                slots = {**slots, "__annotations__": {}, "_cloudpickle_submodules": []}
+                return make, (code, {}, *cells), (state, slots), *rest
+            state = {name: value for name, value in state.items() if name not in _OF_PROCESS}
+            return make, arguments[:-2], (state, slots), *rest  # without a random number
 
     used = (function, *getattr(function, "__dict__", {}).values(), getattr(function, "func", None))
     modules = {sys.modules.get(getattr(value, "__module__", None) or "") for value in used}
@@ -178,6 +194,17 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
     return blake2b(pickled.getbuffer(), digest_size=16).hexdigest()
+
+
+def _written_out(value: Any) -> str | None:
+    """Write constants as text, sets in order: which of them are one object depends on the cache of bytecode."""
+    if value is None or type(value) in (str, bytes, bool, int, float, complex):
+        return f"{type(value).__name__} {value!r}"
+    if type(value) in (tuple, set, frozenset):
+        items = [_written_out(item) for item in value]
+        if None not in items:
+            return f"{type(value).__name__} {items if type(value) is tuple else sorted(map(str, items))}"
+    return None
 
 
 def _installed(place: str) -> bool:

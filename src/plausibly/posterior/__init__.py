@@ -26,8 +26,9 @@ from plausibly.posterior._files import opened as opened
 from plausibly.posterior._files import reading as reading
 from plausibly.posterior._files import save as save
 from plausibly.posterior._store import Store as Store
-from plausibly.posterior._store import difference as difference
-from plausibly.posterior._store import read_fingerprint as read_fingerprint
+from plausibly.posterior._store import remove_store as remove_store
+from plausibly.posterior._store_reading import difference as difference
+from plausibly.posterior._store_reading import read_fingerprint as read_fingerprint
 from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws

@@ -22,7 +22,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.posterior._container import GROUPS, check_posterior
-from plausibly.posterior._store import is_damage, read_store, with_plain_names
+from plausibly.posterior._store_reading import is_damage, read_store, with_plain_names
 
 _COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _CHUNK = 2**18  # numbers that are compressed together
@@ -180,6 +180,8 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
             raise FileError(f"{path} does not exist: check the path.")
         if Path(path).is_dir():
             tree, groups = read_store(path)
+        elif not h5py.is_hdf5(path):
+            raise FileError(f"{path} is no posterior: give a file of save() or aggregate().")
         else:
             tree = xr.open_datatree(path, engine="h5netcdf")
             groups = {name: node.to_dataset() for name, node in tree.children.items()}

@@ -1,0 +1,172 @@
+"""Reading of the Zarr folder of a posterior: whether it is whole, and what it holds, nothing read but coordinates."""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from plausibly.errors import FileError, PlausiblyError
+from plausibly.fingerprint import data_digest
+from plausibly.posterior._container import REMAINDER_NAME
+
+PROGRESS = "shards"
+FINGERPRINT = "fingerprint"  #: attribute, as JSON
+CHECKSUM = "metadata_checksum"  #: attribute, written when all is laid out
+COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
+
+
+def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
+    """Open the groups of a Zarr folder, names put back, nothing read but the coordinates.
+
+    Raises
+    ------
+    FileError
+        If it is not complete.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object at .*partial")  # what a killed process left
+        tree = xr.open_datatree(path, engine="zarr", consolidated=False, chunks=None)
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    for variable in groups["posterior"].variables.values() if "posterior" in groups else ():
+        variable.encoding["source"] = str(path)  # as variables from netCDF have it
+    if FINGERPRINT not in tree.attrs and CHECKSUM not in tree.attrs:
+        return tree, groups
+    complete = np.zeros(1, bool)
+    if CHECKSUM in tree.attrs:
+        check_metadata(path)
+        del tree.attrs[CHECKSUM]
+        progress = groups.pop(PROGRESS).load()
+        complete = progress["complete"].values
+    if not complete.all():
+        raise FileError(
+            f"{path} is not complete ({complete.sum()} of {complete.size} shards): make the same call of aggregate() "
+            "again, which goes on with it."
+        )
+    check_chunks(path)
+    n_cases = groups["observed_data"].sizes["case"]
+    for name in COUNTED:
+        if name in progress:
+            tree.attrs[name] = f"{int(progress[name].sum())} of {n_cases} cases"
+    return tree, _named({name: with_plain_names(data) for name, data in groups.items()})
+
+
+def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Give slots and annotations the names of their cases, classes and annotators."""
+    constant, observed = groups["constant_data"], groups["observed_data"]
+    cases, annotators = (observed[name].values for name in ("case", "annotator"))
+    classes = np.append(constant["class_names"].values, REMAINDER_NAME)  # last, where the index -1 finds it
+    of_slots = {
+        "case": _Names("slot", cases, constant["case_index"].values),
+        "class_name": _Names("slot", classes, constant["class_index"].values),
+    }
+    of_annotations = {
+        "case": _Names("annotation", cases, observed["annotation_case"].values),
+        "annotator": _Names("annotation", annotators, observed["annotation_annotator"].values),
+    }
+    for group, names in {
+        "posterior": of_slots,
+        "constant_data": of_slots,
+        "log_likelihood": of_annotations,
+    }.items():
+        if group in groups:
+            groups[group] = groups[group].assign_coords({name: made.variable() for name, made in names.items()})
+    return groups
+
+
+class _Names(BackendArray):
+    """Names by their numbers, looked up where they are asked for: of millions of slots they would fill a gigabyte."""
+
+    def __init__(self, dim: str, names: np.ndarray, index: np.ndarray):
+        self._dim, self._names, self._index = dim, names, index
+        self.shape, self.dtype = index.shape, names.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.VECTORIZED, lambda own: self._names[self._index[own]]
+        )
+
+    def variable(self) -> xr.Variable:
+        return xr.Variable(self._dim, indexing.LazilyIndexedArray(self))
+
+
+def with_plain_names(data: xr.Dataset) -> xr.Dataset:
+    """Make arrays of NumPy's plain text of names, which come from disk as one object each."""
+    names = [name for name, variable in data.variables.items() if variable.dtype.kind in "OT"]
+    return data.assign({name: (data[name].dims, np.array(data[name].values.tolist(), str)) for name in names})
+
+
+def read_fingerprint(path: Path) -> dict[str, Any] | None:
+    """Return the fingerprint of a posterior on disk, if there is one."""
+    try:
+        if path.is_dir():
+            import zarr
+
+            attrs: Any = zarr.open_group(path, mode="r").attrs
+            return json.loads(attrs[FINGERPRINT])
+        with xr.open_dataset(path, engine="h5netcdf") as data:
+            return json.loads(data.attrs[FINGERPRINT])
+    except Exception:
+        return None
+
+
+def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Say in what two fingerprints differ; another processor changes no more than last digits, and counts for nothing.
+
+    Examples
+    --------
+    >>> difference({"seed": 0, "numpy": "2.3"}, {"seed": 1, "numpy": "2.3"})
+    'seed was 0 and is 1'
+    """
+    names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name != "processor"]
+    return ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
+
+
+def checksum(path: Path) -> str:
+    """Checksum of the metadata of all groups and arrays."""
+    whole = json.loads((path / "zarr.json").read_bytes())
+    whole["attributes"].pop(CHECKSUM, None)
+    files = sorted([*path.glob("*/zarr.json"), *path.glob("*/*/zarr.json")])
+    return data_digest(json.dumps(whole), *((str(file.relative_to(path)), file.read_bytes()) for file in files))
+
+
+def check_metadata(path: str | Path) -> None:
+    """Without its metadata an array would not be missed."""
+    wanted = json.loads((Path(path) / "zarr.json").read_bytes())["attributes"][CHECKSUM]
+    if checksum(Path(path)) != wanted:
+        raise damaged(path, "metadata have changed")
+
+
+def check_chunks(path: str | Path, complete: Sequence[Mapping[str, slice]] | None = None) -> None:
+    """A chunk that is lost would be read as zeros; of a store that is not complete, those of some shards count."""
+    import zarr
+
+    for name, array in zarr.open_group(path, mode="r").members(max_depth=None):
+        if isinstance(array, zarr.Array) and array.shape and array.size:
+            n, chunk = array.shape[-1], array.chunks[-1]  # chunks divide the last dimension
+            metadata: Any = array.metadata
+            dim = (metadata.dimension_names or ("",))[-1]
+            spans = [slice(0, n)] if complete is None else [shard.get(dim, slice(0, n)) for shard in complete]
+            wanted = {number for own in spans for number in range(own.start // chunk, -(-own.stop // chunk))}
+            lost = wanted - {
+                int(file.name)
+                for file in (Path(path) / name / "c").rglob("*")
+                if file.name.isdigit() and file.is_file()
+            }
+            if lost:
+                raise damaged(path, f"{len(lost)} chunks of {name} are lost")
+
+
+def damaged(path: str | Path, what: str) -> FileError:
+    return FileError(f"{path} is damaged ({what}): take another copy, or aggregate again with fresh=True (--fresh).")
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether HDF5 or the codecs of Zarr found damage."""
+    read = isinstance(error, OSError | RuntimeError | ValueError) and not isinstance(error, PlausiblyError)
+    return read and any(words in str(error) for words in ("read data", "checksum", "decompress"))
