@@ -279,6 +279,27 @@ def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
     assert [text.rpartition(": ")[2] for text in said[1::2]] == ["continued", "reused"]
 
 
+def test_a_sweep_replaces_what_does_not_match_in_either_format(annotations, tmp_path):
+    some = annotations.select(np.arange(4))
+    nc, store = (tmp_path / f"posterior-prirn-30.{suffix}" for suffix in ("nc", "zarr"))
+    for seed, shard, words in (
+        (0, 9, []),
+        (0, 2, [f"{nc} was removed: {store.name} takes its place"]),
+        (1, 2, [f"{store} was replaced (seed was 0 and is 1)"]),
+        (1, 3, [f"{store} was replaced (shard was 2 and is 3)"]),
+        (1, 3, [f"{store} is of the same data, arguments and versions: reused"]),
+        (1, 9, [f"{store} was removed: {nc.name} takes its place"]),
+        (2, 9, [f"{nc} was replaced (seed was 1 and is 2)"]),
+    ):
+        said = []
+        plan = Plan.of(some, {}, {"prirn": (30,)}, draws=4, chains=1, seed=seed)
+        list(plan.runs(Folder(tmp_path, shard), progress=False, say=said.append))
+        assert said[1:] == words
+        path = store if shard < 4 else nc
+        assert [found.name for found in tmp_path.iterdir()] == [path.name]
+        assert pb.load(path).attrs["seed"] == seed
+
+
 def test_links_and_folders(annotations, whole, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link.zarr").symlink_to(tmp_path / "real")

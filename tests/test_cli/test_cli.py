@@ -86,6 +86,18 @@ def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, t
     assert {path.name: path.read_bytes() for path in again.iterdir()} == kept
 
 
+def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
+    _, out, words = evaluated
+    again = shutil.copytree(out, tmp_path / "again")
+    (again / "posterior-prirn-10.zarr").mkdir()
+    (again / "posterior-prirn-10.zarr" / "thesis.tex").write_text("mine")
+    kept = {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()}
+    result = plausibly(*words, "--resume", "--out", again)
+    assert result.exit_code == 2
+    assert "holds something else" in result.stderr
+    assert {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()} == kept
+
+
 def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, tmp_path):
     words = ["evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path]
     for name in "AB":

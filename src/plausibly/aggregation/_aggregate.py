@@ -160,8 +160,7 @@ def aggregate(
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    own = not is_built_in(settled.model)
-    if version is not None and not own:
+    if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
     slots, _ = lay_out(annotations, settled.arguments)
     common = {"settled": settled, "seed": seed, "quantities": len(slots)}
@@ -183,8 +182,7 @@ def aggregate(
     if out is None:
         return infer()
     check_path(out)
-    code = (model, version) if own else None
-    fingerprint = fingerprint_of(annotations, settled, seed, code)
+    fingerprint = fingerprint_of(annotations, settled, seed, model, version)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
     if isinstance(annotations, Scores):

@@ -12,6 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._infer import infer_cases
+from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import map_on
 from plausibly.errors import ArgumentError, FileError, reason
@@ -20,15 +21,14 @@ from plausibly.posterior import Store, difference, load, read_fingerprint, save
 
 
 def fingerprint_of(
-    annotations: Annotations | Scores, settled: Settled, seed: int, code: tuple[Any, str | None] | None
+    annotations: Annotations | Scores, settled: Settled, seed: int, model: AnyModel, version: str | None = None
 ) -> dict[str, Any]:
     """List everything that a posterior depends on: data, model, engine, seed, arguments and versions.
 
-    ``code`` is a model of the user's own, and the version that she gives it in place of its code.
+    ``model`` is the one that was given, and ``version`` what a user gives in place of the code of her own.
     """
     found = {"model": settled.model.name, "engine": settled.engine, "seed": int(seed)} | dict(settled.arguments)
-    if code is not None:
-        model, version = code
+    if not is_built_in(settled.model):
         found["program"] = version or code_digest(model, f"the program {settled.model.name}")
     found |= {"annotations": annotations.digest()} | software() | {"processor": processor()}
     return json.loads(json.dumps(found))

@@ -50,8 +50,9 @@ def evaluate(
     Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
     reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
     report.html. Files of other names are left alone. An option of a model goes to those of the models that accept it.
-    Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and versions. Above one
-    shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued.
+    Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and versions, and replaced
+    if not. Above one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued. A
+    posterior of the same run in the other format is removed.
     """
     swept = run(
         annotations,
@@ -92,8 +93,6 @@ def run(
     )
     out = folder.path
     make_folder(out)
-    with writing(out / REPORT):
-        (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to what follows
 
     labels = read.split(given["threshold"]) if isinstance(read, annotated.Scores) else read
     audited = audit(labels, plan.predictions)
@@ -101,6 +100,9 @@ def run(
         complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
     runs = []
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
+        if not runs:
+            with writing(out / REPORT):
+                (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
         runs.append(done)

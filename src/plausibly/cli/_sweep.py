@@ -49,8 +49,9 @@ def sweep(
     Writes sweep.csv (a row per classifier, model, reliability and metric), sweep.nc (the same as arrays, the point
     estimates at infinite reliability), rankings.csv (how each run ranks the classifiers by one metric, and where that
     changes), rankings.svg (the same as a figure), and a posterior-….nc for each model and reliability. Posteriors that
-    are in FOLDER already are reused, if they are of the same data, arguments and versions. Above one shard of cases
-    they are Zarr stores, posterior-….zarr, and an interrupted one is continued.
+    are in FOLDER already are reused, if they are of the same data, arguments and versions, and replaced if not. Above
+    one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued. A posterior of the
+    same run in the other format is removed.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions)

@@ -180,7 +180,7 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
             raise FileError(f"{path} does not exist: check the path.")
         if Path(path).is_dir():
             tree, groups = read_store(path)
-        elif not h5py.is_hdf5(path):
+        elif not _is_hdf5(Path(path)):
             raise FileError(f"{path} is no posterior: give a file of save() or aggregate().")
         else:
             tree = xr.open_datatree(path, engine="h5netcdf")
@@ -193,6 +193,11 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         tree.close()
         raise FileError(f"{path} holds no posterior, only {sorted(groups)}: give a file of save() or aggregate().")
     return tree, from_groups(groups, tree.attrs)
+
+
+def _is_hdf5(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8) == b"\x89HDF\r\n\x1a\n"
 
 
 def check_path(path: object) -> None:

@@ -1,6 +1,5 @@
 """A sweep: read and checked, then run after run, whose posteriors are sampled or reused from an earlier sweep."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,16 @@ from jax.typing import ArrayLike
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
+from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
-from plausibly.errors import ArgumentError, PlausiblyError
+from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.evaluation import check_lengths, check_metrics, evaluate, metric_names
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
 from plausibly.models import MODELS
-from plausibly.posterior import difference, opened, read_fingerprint
+from plausibly.posterior import difference, opened, read_fingerprint, remove_store
 from plausibly.predictions import line_up, named_predictions
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name
@@ -157,15 +157,22 @@ class Plan:
         if folder is None:
             return aggregate(self.observed, step.model, **options)
         in_shards = not of_scores and (folder.resume or self.observed.n_cases > folder.shard)
-        path = folder.path / posterior_name(step.label, in_shards=in_shards)
+        path, other = (folder.path / posterior_name(step.label, in_shards=kind) for kind in (in_shards, not in_shards))
+        wanted = fingerprint_of(self.observed, step.settled, self.seed, step.model)
+        wanted |= {"shard": folder.shard} if in_shards else {}
         found = None if folder.fresh else read_fingerprint(path)
+        what = difference(found, wanted) if found is not None else ""
         existed = path.exists() and not folder.fresh
         done = "reused" if _is_complete(path) else "continued"
-        posterior = aggregate(self.observed, step.model, **options, out=path, shard=folder.shard, fresh=folder.fresh)
-        if found is not None and not (what := difference(found, json.loads(posterior.attrs["fingerprint"]))):
+        options |= {"out": path, "shard": folder.shard, "fresh": folder.fresh or bool(what)}
+        posterior = aggregate(self.observed, step.model, **options)
+        if found is not None and not what:
             say(f"{path} is of the same data, arguments and versions: {done}")
         elif existed:
-            say(f"{path} was replaced ({what if found is not None else 'it has no fingerprint'})")
+            say(f"{path} was replaced ({what or 'it has no fingerprint'})")
+        if read_fingerprint(other) is not None:
+            _remove(other)
+            say(f"{other} was removed: {path.name} takes its place")
         return posterior
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
@@ -176,6 +183,19 @@ class Plan:
             options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
             voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
         return Sweep(self.annotations, tuple(runs), voted)
+
+
+def _remove(path: Path) -> None:
+    """Remove a posterior."""
+    try:
+        if path.is_dir():
+            remove_store(path)
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink()
+    except OSError as error:
+        raise FileError(f"{path} cannot be removed ({reason(error)}): remove it, and try again.") from error
 
 
 def _is_complete(path: Path) -> bool:

@@ -72,8 +72,9 @@ def sweep(
     out
         Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; made if it does not exist. Above one
         shard of cases it is a Zarr store, ``posterior-prirn-30.zarr``, which is written in shards. Repeated, for
-        example after an interruption, the same call reuses the posteriors that are there. A file of other data,
-        arguments or versions is replaced; a store of others is refused.
+        example after an interruption, the same call reuses the posteriors that are there. A posterior of other data,
+        arguments, seed or versions (a store also of other shards) is sampled again and replaced. One of the same run in
+        the other format is removed. A folder that holds something else than a posterior is refused.
     shard
         Number of cases in a shard, as for :func:`plausibly.aggregate`.
     fresh
