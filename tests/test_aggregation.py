@@ -2,9 +2,12 @@
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pandas as pd
 import pytest
 
@@ -37,9 +40,44 @@ def test_published_accuracies(row):
             assert least <= float(accuracy.sel(classifier=classifier)) <= most
 
 
+def wrong_site(case, *, reliability, **_):
+    numpyro.sample("plausiblity", dist.Dirichlet(case.concentration))
+
+
+def boom(case, *, reliability, **_):
+    raise ValueError("boom")
+
+
+def two_latent(case, *, reliability, **_):
+    numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    numpyro.sample("bias", dist.Normal())
+
+
+WRONG_SITE = replace(pb.models.MODELS["prirn"], program=wrong_site)
+
 # What is refused: annotations, model, arguments, message.
 REFUSED = [
     (RANKED, "plackett", {}, "there is no model 'plackett': choose from dirichlet"),
+    (RANKED, "mine.py", {}, "there is no model 'mine.py': .*, or import the file and pass its `model`"),
+    (RANKED, pb.models, {}, "model must be a name, .*: pass its `model`"),
+    (
+        RANKED,
+        WRONG_SITE,
+        {"reliability": 3.0},
+        r"wrong_site \(of .*_aggregation.py\) must .* it has 'plausiblity'",
+    ),
+    (
+        RANKED,
+        replace(WRONG_SITE, program=boom),
+        {},
+        r"program boom raised ValueError: boom \(.*py, line \d+\); correct",
+    ),
+    (
+        RANKED,
+        replace(WRONG_SITE, program=two_latent),
+        {},
+        "no latent site but 'plausibility', but two_latent has 'bias'",
+    ),
     (RANKED, 3, {}, "model must be a name, a Model or a NumPyro program, but 3"),
     (RANKED, None, {}, "model must be a name, a Model or a NumPyro program, but None"),
     (RANKED, lambda: None, {}, "a NumPyro program must take a case as its first"),
@@ -48,7 +86,7 @@ REFUSED = [
         RANKED,
         lambda case: None,
         {},
-        r"must have a site 'plausibility' with one value per slot \(4,\); <lambda> has none",
+        r"<lambda> \(of .*\) must have a site 'plausibility' .* slot; it has none",
     ),
     ([[["a"]]], "irn", {}, "annotations must be an Annotations, but a list"),
     (RANKED, "prirn", {"engine": "gibbs"}, "prirn has the engines auto, exact, nuts, but 'gibbs'"),
@@ -71,8 +109,8 @@ REFUSED = [
     (RANKED, "plackett-luce-ml", {"chains": 2}, "engine 'ml' does not accept chains=2"),
     (RANKED, "prirn", {"warmup": 100}, "engine 'exact' does not accept warmup=100"),
     (RANKED, models.plackett_luce, {"ties": "full"}, "does not accept ties='full'"),
-    (LABELS, "prirn", {"reliability": 0}, "reliability must be between 1e-30 and 1e30, but 0"),
-    (LABELS, "prirn", {"concentration": 0, "engine": "nuts"}, "concentration must be between"),
+    (LABELS, "prirn", {"reliability": 0}, "reliability must be positive, between 1e-30 and 1e30, but 0.*: write"),
+    (LABELS, "prirn", {"concentration": 0, "engine": "nuts"}, "concentration must be positive, between"),
 ]
 NO_NUMBERS = (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400)
 REFUSED += [
@@ -95,6 +133,15 @@ REFUSED += [
 def test_what_is_refused(annotations, model, arguments, message):
     with pytest.raises(ArgumentError, match=message):
         pb.aggregate(annotations, model, **{"progress": False, **arguments})
+
+
+@pytest.mark.parametrize("model", [boom, replace(WRONG_SITE, program=boom)])
+def test_an_error_of_a_program_is_kept(model):
+    with pytest.raises(
+        ArgumentError, match=r"program boom raised ValueError: boom \(.*_aggregation.py, line \d+\)"
+    ) as caught:
+        pb.aggregate(RANKED, model, draws=4, progress=False)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_rankings_are_no_labels():

@@ -192,6 +192,9 @@ def test_commands_refuse(tmp_path, words, message):
     assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
+    if "irn" in words:
+        done = run("evaluate", tmp_path / "scores.csv", *words, "--out", tmp_path / "results")
+        assert (done.exit_code, message in done.output) == (2, True)
 
 
 REFUSED = {

@@ -59,7 +59,7 @@ def resampled_sums(
     """
     check_replicates(replicates)
     if not isinstance(seed, Integral) or seed < 0:
-        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: choose one.")
+        raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: write 0.")
     if group.max() < 1:
         raise ArgumentError("a bootstrap draws groups, but there is only 1: name more groups, or none for cases.")
     return _sums(statistics, group, replicates, seed, progress)

@@ -28,7 +28,7 @@ def check_seed(seed: object) -> int:
     """
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not (whole and 0 <= seed < 2**32):
-        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given.")
+        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given: write 0.")
     return int(seed)
 
 

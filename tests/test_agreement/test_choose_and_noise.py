@@ -6,7 +6,7 @@ import pytest
 from plausibly.agreement import agreement, choose_distance, noise_dial
 from plausibly.datasets import corrupt_labels, simulate_labels
 from plausibly.distances import BY_TYPE, DISTANCES
-from plausibly.errors import ArgumentError, DistanceError
+from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
 
 ROWS = {"p": {"ann": [1, 9], "bob": [2, 8]}, "q": {"ann": [7, 2], "bob": [8, 3]}}
 
@@ -87,5 +87,10 @@ def test_candidates_that_are_one_function_or_none():
     assert choose_distance(labels, DISTANCES["nominal"]).best == "nominal"
     with pytest.raises(ArgumentError, match="candidates are a type of label, or distances, but 5 was given"):
         choose_distance(labels, 5)
-    with pytest.raises(DistanceError, match=r"^ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"):
-        choose_distance(labels, "categories")
+    ordinal = r"ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"
+    with pytest.raises(DistanceError, match=f"^{ordinal}"):
+        choose_distance(labels, ["nominal", "ordinal"])
+    with pytest.warns(PlausiblyWarning, match=f"skipped {ordinal}"):
+        assert list(choose_distance(labels, "categories").results) == ["nominal"]
+    with pytest.raises(DistanceError, match="interval: "):
+        choose_distance(labels, "numbers")

@@ -160,6 +160,8 @@ def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code)
 REFUSED = {
     "evaluate": [
         (["--model", "prirm@3"], "there is no model 'prirm': choose from"),
+        (["--model", ""], "or name a Python file"),
+        (["--model", "@"], "or name a Python file"),
         (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers separated by commas"),
         (["--model", "prirn@0"], "reliability must be"),
         (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
@@ -173,7 +175,8 @@ REFUSED = {
         (["--risks", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
         (["--classes", "nowhere.txt"], "nowhere.txt: the file does not exist; check the path"),
         (["--out", "/proc/results"], "/proc/results cannot be written"),
-        (["--seed", "-1"], "seed must be a whole number"),
+        (["--seed", "-1"], "but -1 was given: write 0"),
+        (["--model", "prirn", "--draws", "0"], "at least 4, but 0 was given: write 250"),
     ],
     "aggregate": [
         (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),

@@ -65,7 +65,7 @@ def test_compare_models_writes_what_the_library_computes(data, tmp_path):
         ("compare-models", "annotations.json", ["--folds", "0", "--model", "prirn"], "folds must be a whole number"),
         ("compare-models", "annotations.json", ["--model", "prirn", "--observation", "ranking"], "of whole rankings"),
         ("compare-models", "none.json", ["--model", "prirn"], "none.json"),
-        ("compare", "posterior.nc", ["A"], "a comparison needs two classifiers, but 1 were given"),
+        ("compare", "posterior.nc", ["A"], "a comparison needs two classifiers, but 1 was given"),
         ("compare", "posterior.nc", ["AB", "--risk", 2], "--risk 2 needs the risks of the classes"),
         ("compare", "posterior.nc", ["AB", "--metric", "top9_accuracy"], "--metric must be one of top1_accuracy, "),
         ("compare", "posterior.nc", ["--model", "prirn"], "No such option: --model"),

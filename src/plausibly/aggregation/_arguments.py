@@ -121,7 +121,9 @@ def check_setting(key: str, value: Any) -> int:
     """Check one of the settings of engines that draw: draws, chains or warmup."""
     least = {"draws": 4, "chains": 1, "warmup": 0}[key]
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(f"{key} must be a whole number of at least {least}, but {value!r} was given.")
+        raise ArgumentError(
+            f"{key} must be a whole number of at least {least}, but {value!r} was given: write {SETTINGS[key]}."
+        )
     return int(value)
 
 
@@ -129,8 +131,8 @@ def _positive(key: str, value: Any, zero: bool) -> float:
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     # Engines compute in single precision, beyond whose range a value would turn into zero or infinity.
     if not (numeric and (1e-30 <= value <= 1e30 or (zero and value == 0))):
-        least = "0, or between" if zero else "between"
-        raise ArgumentError(f"{key} must be {least} 1e-30 and 1e30, but {value!r} was given.")
+        least = "0 or positive" if zero else "positive"
+        raise ArgumentError(f"{key} must be {least}, between 1e-30 and 1e30, but {value!r} was given: write 1.")
     return float(value)
 
 
@@ -148,9 +150,9 @@ def check_prior(prior: object) -> list[float]:
     good = len(values) == 4 and numbers and abs(values[0]) <= GREATEST and all(1e-30 <= v <= 1e30 for v in values[1:])
     if not good:
         raise ArgumentError(
-            f"prior must be four numbers, the mean, of a size of at most {GREATEST:g}, and, between 1e-30 and 1e30, "
-            f"its strength, and the shape and scale of the variance, but {_show(prior)} was given: write for example "
-            "prior=(0, 1, 2, 1), or leave it out to estimate it from the scores."
+            f"prior must be four numbers: the mean (within ±{GREATEST:g}), its strength, and shape and scale of the "
+            f"variance (each between 1e-30 and 1e30), but {_show(prior)} was given: write for example "
+            "(0, 1, 2, 1), or leave it out to estimate it from the scores."
         )
     return [float(value) for value in values]
 

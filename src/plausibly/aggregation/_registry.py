@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from plausibly.errors import ArgumentError
@@ -29,10 +30,12 @@ def find_model(model: AnyModel, of_scores: bool = False) -> Model:
         return model
     if isinstance(model, str):
         if model not in MODELS:
-            raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(MODELS)}, or pass a program.")
+            other = "import the file and pass its `model`" if model.endswith(".py") else "pass a program"
+            raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(MODELS)}, or {other}.")
         return MODELS[model]
     if not callable(model):
-        raise ArgumentError(f"model must be a name, a Model or a NumPyro program, but {model!r} was given.")
+        fix = "pass its `model`" if isinstance(model, ModuleType) else "pass for example 'prirn'"
+        raise ArgumentError(f"model must be a name, a Model or a NumPyro program, but {model!r} was given: {fix}.")
     parameters = list(inspect.signature(model).parameters.values())
     if not parameters:
         raise ArgumentError(f"a NumPyro program must take a case as its first argument, but {model} takes none.")

@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.aggregation._arguments import Settled, settle
+from plausibly.aggregation._arguments import Settled, check_kind, settle
 from plausibly.aggregation._registry import AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError
 from plausibly.model import Model
+from plausibly.models import MODELS
 
 _OF_ALL = {"seed", "progress", "out", "shard", "fresh", "scheduler", "version"}  # arguments that runs have in common
 
@@ -121,6 +122,10 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
     """
     found = re.fullmatch(r"(.*?\.py|[^@:]*)(?:@([^:]*))?(?::(.*))?", text, re.DOTALL)
     name, numbers, options = found.groups() if found else (text, None, None)
+    if not name.endswith(".py") and name not in MODELS:
+        raise ArgumentError(
+            f"there is no model {name!r}: choose from {', '.join(MODELS)}, or name a Python file that declares one."
+        )
     model = load_model(name) if name.endswith(".py") else name
     label = ":".join(part for part in (find_model(model).name, options) if part)
     pairs = [part.partition("=") for part in options.split(":")] if options else []
@@ -178,6 +183,8 @@ def plan_runs(
     variants = read_variants(models)
     common = {name: value for name, value in (common or {}).items() if value is not None}
     known = [find_model(variant.model, isinstance(observed, Scores)) for variant in variants]
+    for model in known:
+        check_kind(model, observed)
     own = [
         accepted(model, engine if (engine := variant.arguments.get("engine")) in model.engines else "auto")
         for model, variant in zip(known, variants, strict=True)

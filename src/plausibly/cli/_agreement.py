@@ -106,7 +106,7 @@ def agreement(
     best = choice.results[choice.best]
     say(
         f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f}, sigma {best.sigma:.4f}; "
-        f"{read!r}, {len(best.observed):,} pairs on one case."
+        f"{read}, {len(best.observed):,} pairs on one case."
     )
 
 
@@ -122,7 +122,9 @@ def _source(first: str, more: list[str]) -> str | dict[str, str]:
     return options.parse_files([first, *more], "--labels")
 
 
-def _candidates(names: list[str]) -> list[str]:
+def _candidates(names: list[str]) -> str | list[str]:
+    if len(names) == 1 and names[0] in BY_TYPE:
+        return names[0]
     listed = [one for name in names for one in BY_TYPE.get(name, [name])]
     # A type and one of its distances, or a distance by two spellings, are measured once.
     return list({find_distance(one).name: one for one in listed}.values())

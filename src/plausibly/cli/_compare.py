@@ -50,7 +50,8 @@ def compare(
     named = options.parse_files(predictions)
     if len(named) < 2:
         raise ArgumentError(
-            f"a comparison needs two classifiers, but {len(named)} were given: write --predictions A=a.csv for each."
+            f"a comparison needs two classifiers, but {len(named) or 'none'} was given: write --predictions "
+            "A=a.csv for each."
         )
     if risk is not None and risks is None:
         raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")

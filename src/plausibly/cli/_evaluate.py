@@ -121,7 +121,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
         tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY)]
-        written = ", ".join((*tables, f"{len(swept.runs)} × posterior-*", REPORT))
+        n = len(swept.runs)
+        written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", REPORT))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)

@@ -1,8 +1,10 @@
 """A NumPyro program of one case, as the functions that the engines need."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +16,7 @@ from numpyro.handlers import seed, substitute, trace
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from plausibly.case import Case
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyError, first_line
 from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
@@ -47,6 +49,35 @@ class Program:
         """The function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
+    def _sites(self, function: Callable[..., None], data: CaseData) -> dict[str, dict[str, Any]]:
+        """Trace the program, under handlers, and refuse one that fails or has no proper site "plausibility"."""
+        code = getattr(inspect.unwrap(getattr(self.function, "func", self.function)), "__code__", None)
+        file = code.co_filename if code else "its file"
+        args, kwargs = self._call(data)
+        try:
+            sites = trace(function).get_trace(*args, **kwargs)
+        except PlausiblyError:
+            raise
+        except Exception as error:
+            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+            place = f"{file}, line {[code.co_firstlineno, *lines][-1]}" if code else file
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise ArgumentError(f"the program {self.name} raised {said} ({place}); correct it there") from error
+        slots = tuple(data.case.n_classes.shape)
+        shape = np.shape(sites[PLAUSIBILITY]["value"]) if PLAUSIBILITY in sites else None
+        if shape != slots:
+            free = [name for name, s in sites.items() if s["type"] != "plate" and not s.get("is_observed")]
+            found, fix = " and ".join(map(repr, free)) or "none", "add it"
+            if free:
+                fix = "rename it" if len(free) == 1 else "rename one of them"
+            if shape is not None:
+                found, fix = f"one of shape {shape}, not {slots}", "change its shape"
+            raise ArgumentError(
+                f"the program {self.name} (of {file}) must have a site '{PLAUSIBILITY}' with one value per slot; "
+                f"it has {found}: {fix}"
+            )
+        return sites
+
     def _call(self, data: CaseData) -> tuple[tuple[Case], dict[str, Any]]:
         return (data.case,), {**data.arguments, **dict(self.static)}
 
@@ -56,17 +87,13 @@ class Program:
         Raises
         ------
         ArgumentError
-            If the program has no site "plausibility" with one value per slot, a discrete latent site, or no latent
-            site at all.
+            If the program raises an error, has no site "plausibility" with one value per slot, a discrete latent site,
+            or no latent site at all.
         """
         shapes: dict[str, tuple[int, ...]] = {}
-        plausibility: list[tuple[int, ...]] = []
 
         def visit(data: CaseData) -> None:
-            args, kwargs = self._call(data)
-            for name, site in trace(seed(self.function, jax.random.key(0))).get_trace(*args, **kwargs).items():
-                if name == PLAUSIBILITY:
-                    plausibility.append(np.shape(site["value"]))
+            for name, site in self._sites(seed(self.function, jax.random.key(0)), data).items():
                 if site["type"] == "sample" and not site["is_observed"]:
                     if site["fn"].support.is_discrete:
                         raise ArgumentError(
@@ -77,13 +104,6 @@ class Program:
                     shapes[name] = tuple(transform.inverse_shape(np.shape(site["value"])))
 
         jax.eval_shape(visit, data)
-        slots = tuple(data.case.n_classes.shape)
-        if plausibility != [slots]:
-            found = f"one of shape {plausibility[0]}" if plausibility else "none"
-            raise ArgumentError(
-                f"an aggregation model must have a site '{PLAUSIBILITY}' with one value per slot {slots}; "
-                f"{self.name} has {found}"
-            )
         if not shapes:
             raise ArgumentError(
                 f"an aggregation model must have something to sample, but all sites of {self.name} are observed or "
@@ -111,9 +131,15 @@ class Program:
 
     def log_likelihood(self, values: Mapping[str, Array], data: CaseData) -> Float[Array, " annotation"]:
         """Log probability of each annotation, any scaling (a reliability by powers, multiplicities) left out."""
-        args, kwargs = self._call(data)
-        sites = trace(substitute(self.function, dict(values))).get_trace(*args, **kwargs)
-        observed = [s for s in sites.values() if s["type"] == "sample" and s["is_observed"]]
+        # Nothing is drawn, unless there are more latent sites than values: the seed lets the trace come to them.
+        sites = self._sites(seed(substitute(self.function, dict(values)), jax.random.key(0)), data)
+        sampled = {name: s for name, s in sites.items() if s["type"] == "sample"}
+        if more := [name for name, s in sampled.items() if not s["is_observed"] and name not in values]:
+            raise ArgumentError(
+                f"a model with log_likelihood=True must have no latent site but '{PLAUSIBILITY}', but {self.name} has "
+                f"{more[0]!r}: declare it with log_likelihood=False"
+            )
+        observed = [s for s in sampled.values() if s["is_observed"]]
         return sum((s["fn"].log_prob(s["value"]) for s in observed), jnp.zeros(data.case.counts.shape))
 
 

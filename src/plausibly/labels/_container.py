@@ -110,10 +110,13 @@ class Labels:
     def __len__(self) -> int:
         return len(self.case)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         counts = ((len(self.cases), "case"), (len(self.annotators), "annotator"), (len(self), "label"))
         parts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts]
-        return f"Labels({', '.join(parts)}{f', {self.n_missing:,} missing' if self.n_missing else ''})"
+        return f"{', '.join(parts)}{f', {self.n_missing:,} missing' if self.n_missing else ''}"
+
+    def __repr__(self) -> str:
+        return f"Labels({self})"
 
     @cached_property
     def start(self) -> Int[np.ndarray, " boundary"]:

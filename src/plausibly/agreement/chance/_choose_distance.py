@@ -1,5 +1,6 @@
 """Which distance tells agreement from chance best."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ import pandas as pd
 from plausibly.agreement.chance._agreement import agreement
 from plausibly.agreement.chance._result import Agreement
 from plausibly.distances import BY_TYPE, Distance, find_distance
-from plausibly.errors import ArgumentError, DistanceError
+from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
 from plausibly.labels._container import Labels
 
 Candidate = str | Distance | Callable[[Any, Any], float]
@@ -77,7 +78,8 @@ def choose_distance(
     ArgumentError
         If there are no candidates, or two of one name.
     DistanceError
-        If a candidate fails, or cannot take the labels; the message begins with its name.
+        If a candidate fails, or cannot take the labels; the message begins with its name. Of a type of label, such
+        distances are skipped with a warning, unless none is left.
 
     Examples
     --------
@@ -86,7 +88,8 @@ def choose_distance(
     >>> choice.best, choice.table["distance"].tolist()
     ('rmse', ['rmse', 'share_unequal'])
     """
-    if isinstance(candidates, str):
+    group = isinstance(candidates, str)
+    if group:
         if candidates not in BY_TYPE:
             raise ArgumentError(
                 f"there is no type of label {candidates!r}: choose from {', '.join(BY_TYPE)}, or list distances."
@@ -114,12 +117,18 @@ def choose_distance(
     if not named:
         raise ArgumentError("there are no candidates: give at least one distance.")
     labels = Labels.of(labels)
-    found = {}
+    found, skipped = {}, []
     for name, distance in named.items():
         try:
             found[name] = agreement(labels, distance, **arguments)
         except DistanceError as error:
             error.args = (f"{name}: {error}", *error.args[1:])
-            raise
+            if not group:
+                raise
+            skipped.append(error)
+    if not found:
+        raise skipped[0]
+    for error in skipped:
+        warnings.warn(f"skipped {str(error).rstrip('.')}", PlausiblyWarning, stacklevel=2)
     ranked = sorted(found.items(), key=lambda item: -item[1].ks.superiority)
     return DistanceChoice(dict(ranked))
