@@ -83,7 +83,7 @@ def test_no_pickle_in_a_posterior(tmp_path, unpickled):
     except PlausiblyError as error:
         assert "p.nc" in str(error)  # noqa: PT017
     (tmp_path / "q.nc").write_bytes(bomb)
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="is no posterior"):
         load(tmp_path / "q.nc")
     assert not unpickled.exists()
 
