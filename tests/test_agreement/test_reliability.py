@@ -223,6 +223,7 @@ def fitted(answers):
     return weighted_reliability(rows, truth=truth, draws=100, warmup=150, chains=2, progress=False)
 
 
+@pytest.mark.slow
 def test_rasch_recovers_abilities(fitted, answers):
     table, difficulty = fitted.annotators(ci_prob=0.99), answers[1]
     assert ((table["ability_lower"] < ABILITY) & (table["ability_upper"] > ABILITY)).all()
@@ -233,6 +234,7 @@ def test_rasch_recovers_abilities(fitted, answers):
     assert abs(mean.mean()) < 0.2
 
 
+@pytest.mark.slow
 def test_rasch_gives_reliability_a_posterior(fitted):
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
@@ -247,6 +249,7 @@ def test_rasch_gives_reliability_a_posterior(fitted):
     assert list(fitted.by_case().columns) == ["n_annotators", "concordance", "reliability", "lower", "upper"]
 
 
+@pytest.mark.slow
 def test_rasch_is_diagnosed_like_other_models(fitted):
     found = pb.diagnose(fitted.posterior)
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]

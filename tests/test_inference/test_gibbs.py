@@ -52,7 +52,7 @@ FULL = {
         (3, "exact", 1.0, False),
         pytest.param(1, "ignore", 0.5, False, marks=pytest.mark.slow),
         (8, "ignore", 1.0, False),
-        (8, "ignore", 1.0, True),
+        pytest.param(8, "ignore", 1.0, True, marks=pytest.mark.slow),
     ],
 )
 def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concentration, raced):

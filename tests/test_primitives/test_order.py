@@ -52,6 +52,7 @@ def test_the_table_gives_the_first_of_the_whole_block():
     np.testing.assert_allclose(table[0][:, 0], expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_of_larger_blocks_every_place_is_taken_as_often_as_it_should_be():
     """Beyond the sizes that are masked, probabilities are looked up."""
     weights, rest, n = [0.2, 5.0, 1.0, 0.5, 30.0, 0.1, 2.0], 0.7, 20_000
