@@ -308,7 +308,7 @@ def test_a_worker_that_runs_out_of_memory_is_replaced(small, by_value, tmp_path)
 
     found = in_order(map_on(small, square, range(4), str(tmp_path / "one"), 1))
     assert list(found) == [0, 1, 4, 9]
-    with pytest.raises(ClusterError, match=r"one part ended the 2 workers that tried it, .* want of memory .*--fresh"):
+    with pytest.raises(ClusterError, match=r"one part ended the 2 workers that tried it, .* want of memory: .*--fresh"):
         list(map_on(small, square, range(4), str(tmp_path / "two"), 9))
 
 
