@@ -64,7 +64,7 @@ def test_without_classifiers_certainties_are_left(data):
         (["prirn"], {}, "models must be a mapping to reliabilities"),
         ({"prirn": (30,)}, {"ties": "full"}, "ties must list the values to try, but 'full' was given"),
         ({"prirn": (30,)}, {"concentration": 1.0}, "concentration must list the values to try"),
-        ({"prirn": (30,)}, {"concentration": (-1.0,)}, "concentration must be 0, or between"),
+        ({"prirn": (30,)}, {"concentration": (-1.0,)}, "concentration must be 0 or positive"),
         ({"prirn": (30,)}, {"ties": ("half",)}, "ties must be one of split, full"),
         ({}, {}, "none of the models has a choice to make, but none was given"),
     ],
