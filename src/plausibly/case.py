@@ -154,8 +154,8 @@ class NormalInverseGamma(NamedTuple):
 
         .. math:: y \sim \mathrm{Student}_{2 a}\!\left(m, \frac{b}{a} \Bigl(1 + \frac{1}{\kappa}\Bigr)\right)
 
-        Of a posterior it is the average over it of :math:`P(y \le t \mid \mu, \sigma^2)`, and the greater of it and of
-        its complement is the certainty of a case.
+        If the distribution is a posterior, this is the posterior mean of :math:`P(y \le t \mid \mu, \sigma^2)`; the
+        greater of it and its complement is the certainty of a case.
 
         Examples
         --------

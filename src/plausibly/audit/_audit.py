@@ -50,7 +50,7 @@ def audit(
         Scores of each classifier by its name, as for :func:`plausibly.evaluate`. One that does not fit is a finding
         and no error.
     classes
-        Of a file or a table, as for :func:`plausibly.read_annotations`.
+        Classes of a file or a table, as for :func:`plausibly.read_annotations`.
 
     Returns
     -------

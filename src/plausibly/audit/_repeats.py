@@ -40,7 +40,7 @@ def without_repeats(rows: Rows, ranked: bool) -> tuple[Rows, Repeats]:
     Parameters
     ----------
     rows
-        Of a long table.
+        Rows of a long table.
     ranked
         Whether the table orders classes.
     """

@@ -114,10 +114,10 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
     model, count = settled.model, settled.model.count(settled.arguments)
     posterior = aggregate(annotations, run.model, seed=task.seed, progress=progress, **run.arguments)
     slots, weight = slots_of(posterior), _choice_weights(posterior, run)
-    anew = folds.copy >= 0
+    to_refit = folds.copy >= 0
     # Where the likelihood of an annotation enters by a known power, draws can be reweighted to those without it.
     importance = importance and model.log_likelihood and model.repeats is not None
-    tried = anew & ~folds.alone() if importance else np.zeros_like(anew)
+    tried = to_refit & ~folds.alone() if importance else np.zeros_like(to_refit)
     likelihood = np.empty((0, 0))
     if importance or (of_rankings and model.log_likelihood):
         likelihood = to_groups(posterior)["log_likelihood"]["ranking"].values.reshape(len(weight), -1)
@@ -144,10 +144,10 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
         spread = np.exp(log_weight) * np.expm1(np.minimum(log_value[:, mine].T - total[:, None], 700))
         error = np.sqrt((spread**2).sum(1) / share)
         out.elpd[at[good]], out.error[at[good]] = total[good], error[good]
-        anew[at[good]] = False
+        to_refit[at[good]] = False
     del posterior, weight, likelihood
     release_memory()
-    out.refitted[anew] = True
+    out.refitted[to_refit] = True
 
     def refit_some(scored: Bool[np.ndarray, " annotation"], given: Mapping[str, Any]) -> None:
         wanted = np.unique(folds.copy[scored])
@@ -155,9 +155,9 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
         for part in np.array_split(wanted, -(-len(wanted) // _COPIES)) if len(wanted) else []:
             _refit(longer, part, np.flatnonzero(scored & np.isin(folds.copy, part)), out)
 
-    refit_some(anew, run.arguments)
-    failed = anew & ~out.converged
-    if 0 < failed.sum() <= max(1, FEW * anew.sum()):
+    refit_some(to_refit, run.arguments)
+    failed = to_refit & ~out.converged
+    if 0 < failed.sum() <= max(1, FEW * to_refit.sum()):
         longer = {name: factor * settled.arguments[name] for name, factor in LONGER.items()}
         refit_some(failed, {**run.arguments, **longer})
 

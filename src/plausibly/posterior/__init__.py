@@ -2,7 +2,7 @@
 
 Of K classes a case usually sees a handful. The variable ``plausibility`` in group ``posterior`` therefore has the
 dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
-*remainder*, which stands for all classes that nobody named (``class_index`` −1, their number in ``n_classes``). Within
+*remainder*, which stands for all unnamed classes (``class_index`` −1, their number in ``n_classes``). Within
 a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
 somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
 

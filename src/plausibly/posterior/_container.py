@@ -15,7 +15,7 @@ from plausibly.errors import ArgumentError, PlausiblyError, reason
 from plausibly.posterior._validation import check_fit, lost_variable
 
 REMAINDER_NAME = "(remainder)"
-"""Class name of the slot that stands for all classes nobody named."""
+"""Class name of the slot that stands for all unnamed classes."""
 
 GROUPS = ("posterior", "constant_data", "observed_data")
 _ATTRIBUTES = ("n_classes", "concentration")
