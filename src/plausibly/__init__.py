@@ -27,53 +27,13 @@ All else is in namespaces: :mod:`~plausibly.comparison` (is one classifier bette
 :mod:`~plausibly.models`, :mod:`~plausibly.distributions`, :mod:`~plausibly.primitives`, :mod:`~plausibly.datasets`.
 Independently of models, :mod:`~plausibly.agreement` measures how far :mod:`~plausibly.labels` of any type can be
 trusted, by the :mod:`~plausibly.distances` between them.
+
+What is used is imported when it is first used; ``__init__.pyi`` lists the names and where they come from.
 """
 
 from importlib.metadata import version as _version
 
-from plausibly import agreement as agreement
-from plausibly import annotators as annotators
-from plausibly import datasets as datasets
-from plausibly import diagnostics as diagnostics
-from plausibly import distances as distances
-from plausibly import distributions as distributions
-from plausibly import evaluation as evaluation
-from plausibly import labels as labels
-from plausibly import metrics as metrics
-from plausibly import models as models
-from plausibly import plots as plots
-from plausibly import posterior as posterior
-from plausibly import primitives as primitives
-from plausibly.aggregation import aggregate as aggregate
-from plausibly.aggregation._inferred_reliability import infer_reliability as infer_reliability
-from plausibly.annotations import Annotations as Annotations
-from plausibly.annotations import Scores as Scores
-from plausibly.annotations import read_annotations as read_annotations
-from plausibly.annotations import read_classes as read_classes
-from plausibly.annotations import read_risks as read_risks
-from plausibly.annotations import write_annotations as write_annotations
-from plausibly.audit import audit as audit
-from plausibly.diagnostics import diagnose as diagnose
-from plausibly.errors import AnnotationError as AnnotationError
-from plausibly.errors import ArgumentError as ArgumentError
-from plausibly.errors import ClusterError as ClusterError
-from plausibly.errors import DistanceError as DistanceError
-from plausibly.errors import FileError as FileError
-from plausibly.errors import PlausiblyError as PlausiblyError
-from plausibly.errors import PlausiblyWarning as PlausiblyWarning
-from plausibly.errors import PredictionError as PredictionError
-from plausibly.evaluation import comparison as comparison
-from plausibly.evaluation import evaluate as evaluate
-from plausibly.evaluation import summary as summary
-from plausibly.model import Model as Model
-from plausibly.model_comparison import compare as compare
-from plausibly.model_comparison import predictive_check as predictive_check
-from plausibly.model_comparison import prior_sensitivity as prior_sensitivity
-from plausibly.posterior import dense as dense
-from plausibly.posterior import load as load
-from plausibly.posterior import save as save
-from plausibly.predictions import read_predictions as read_predictions
-from plausibly.report import report as report
-from plausibly.sweeps import sweep as sweep
+from lazy_loader import attach_stub as _attach_stub
 
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
 __version__ = _version("plausibly")

@@ -13,23 +13,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int, Key, UInt32
 
-from plausibly.errors import ArgumentError
+from plausibly._seed import check_seed
 
 _ROWS = 2**12  # keys that are made at a time
-
-
-def check_seed(seed: object) -> int:
-    """Refuse a seed that is not a whole number of 32 bits.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not; JAX would take a larger or negative one for its remainder modulo 2**32.
-    """
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not (whole and 0 <= seed < 2**32):
-        raise ArgumentError(f"seed must be a whole number from 0 to {2**32 - 1}, but {seed!r} was given: write 0.")
-    return int(seed)
 
 
 def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:

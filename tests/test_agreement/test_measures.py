@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde, ks_2samp, norm
 
 from plausibly.agreement import PairDistances, measures_of_distances, pathologies
+from plausibly.agreement.chance._pathologies import n_peaks
 from plausibly.errors import ArgumentError
 
 distances = st.lists(st.integers(0, 12).map(lambda n: n / 4), min_size=2, max_size=25)
@@ -97,6 +99,13 @@ def test_what_are_no_distances(observed, expected, p, message):
 def test_weights_that_are_no_counts_are_not_expanded():
     with pytest.raises(ArgumentError, match="weights that are no counts"):
         np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
+
+
+@settings(max_examples=100)
+@given(heights=st.lists(st.integers(1, 40), min_size=1, max_size=30, unique=True), prominence=st.integers(1, 41))
+def test_peaks_are_those_of_scipy(heights, prominence):
+    density = np.array([0, *heights, 0]) / 64  # which, as a density does, ends in nothing
+    assert n_peaks(density, prominence / 64) == len(find_peaks(density, prominence=prominence / 64)[0])
 
 
 def test_pathologies_are_named():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from plausibly._arviz import Posterior
+from plausibly._seed import check_seed
 from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
@@ -19,7 +20,6 @@ from plausibly.inference import check_repeats
 from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
-from plausibly.random_streams import check_seed
 
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 

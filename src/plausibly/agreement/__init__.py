@@ -26,34 +26,6 @@ Campagner et al. (2020), "The elephant in the machine: proposing a new metric of
 a medical case to assess classification reliability", Applied Sciences 10, 4014, for weighted reliability.
 """
 
-from plausibly.agreement.chance._agreement import agreement as agreement
-from plausibly.agreement.chance._choose_distance import DistanceChoice as DistanceChoice
-from plausibly.agreement.chance._choose_distance import choose_distance as choose_distance
-from plausibly.agreement.chance._compared_pairs import AnnotatorDistances as AnnotatorDistances
-from plausibly.agreement.chance._kappa import cohen_kappa as cohen_kappa
-from plausibly.agreement.chance._kappa import fleiss_kappa as fleiss_kappa
-from plausibly.agreement.chance._measures import KS as KS
-from plausibly.agreement.chance._measures import Measures as Measures
-from plausibly.agreement.chance._measures import alpha as alpha
-from plausibly.agreement.chance._measures import ks as ks
-from plausibly.agreement.chance._measures import measures_of_distances as measures_of_distances
-from plausibly.agreement.chance._measures import sigma as sigma
-from plausibly.agreement.chance._noise_dial import noise_dial as noise_dial
-from plausibly.agreement.chance._pathologies import pathologies as pathologies
-from plausibly.agreement.chance._result import Agreement as Agreement
-from plausibly.agreement.chance._result import PairDistances as PairDistances
-from plausibly.agreement.discrepancy._alternatives import annotator_first_ratio as annotator_first_ratio
-from plausibly.agreement.discrepancy._alternatives import others_consensus_ratio as others_consensus_ratio
-from plausibly.agreement.discrepancy._alternatives import relative_f1 as relative_f1
-from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
-from plausibly.agreement.discrepancy._result import Discrepancy as Discrepancy
-from plausibly.agreement.discrepancy._threshold import ThresholdCurve as ThresholdCurve
-from plausibly.agreement.discrepancy._threshold import threshold_curve as threshold_curve
-from plausibly.agreement.reliability._nomogram import actual_accuracy as actual_accuracy
-from plausibly.agreement.reliability._nomogram import ground_truth_accuracy as ground_truth_accuracy
-from plausibly.agreement.reliability._nomogram import majority_accuracy as majority_accuracy
-from plausibly.agreement.reliability._nomogram import required_reliability as required_reliability
-from plausibly.agreement.reliability._result import WeightedReliability as WeightedReliability
-from plausibly.agreement.reliability._weighted_reliability import weighted_reliability as weighted_reliability
-from plausibly.labels._container import Labels as Labels
-from plausibly.labels._formats import read_labels as read_labels
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -15,6 +15,7 @@ from plausibly.aggregation._inferred_reliability import infer_reliability as wit
 from plausibly.annotators import annotator_reliabilities
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._model_names import MODEL_NAMES
 from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.diagnostics._verdict import verdict
@@ -44,7 +45,7 @@ def aggregate(
         options.modelling(
             metavar="NAME@R:OPTION=VALUE",
             help="Aggregation model, its reliability (without @ its default) and options. NAME is one of "
-            f"{options.MODEL_NAMES}, or a Python file that declares a model. By default plackett-luce@3, for scores "
+            f"{MODEL_NAMES}, or a Python file that declares a model. By default plackett-luce@3, for scores "
             "normal-scores.",
         ),
     ] = None,

@@ -1,8 +1,11 @@
 """The application that the commands belong to, and its handling of errors."""
 
+import ast
 import textwrap
 from collections.abc import Callable
-from typing import Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,9 +16,55 @@ from plausibly.errors import PlausiblyError
 
 NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 
+#: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
+#: ``compare_models`` in ``_compare_models``.
+COMMANDS = (
+    *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
+    *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate"),
+)
+_LOOK = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command, and return the command with its options."""
+    from plausibly.cli._options import spread
+
+    function = name.replace("-", "_")
+    alone = typer.Typer(**_LOOK)
+    alone.command(name)(spread(getattr(import_module(f"plausibly.cli._{function}"), function)))
+    return typer.main.get_command(alone)
+
+
+def read_summary(name: str) -> str:
+    """Read the first paragraph of a command's help from its source, because importing it would take a second.
+
+    Examples
+    --------
+    >>> read_summary("compare-models")
+    'Compare aggregation models by how well they predict left-out annotations.'
+    """
+    function = name.replace("-", "_")
+    source = Path(__file__).with_name(f"_{function}.py").read_text(encoding="utf-8")
+    (found,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return " ".join((ast.get_docstring(found) or "").split("\n\n")[0].split())
+
 
 class _Group(TyperGroup):
-    """Commands that answer bad input with one sentence instead of a traceback."""
+    """Commands that are imported when they are run, and answer bad input with one sentence instead of a traceback."""
+
+    def resolve_command(self, ctx, args):
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
+
+    def format_help(self, ctx, formatter):
+        for name in COMMANDS:
+            self.commands[name].help = read_summary(name)
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx):
         try:
@@ -32,14 +81,9 @@ class _Group(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(
-    cls=_Group,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(cls=_Group, no_args_is_help=True, **_LOOK)
+for _name in COMMANDS:
+    app.command(_name)(lambda: None)  # in whose place load_command puts the real one
 
 
 def example(text: str) -> Callable[[Callable], Callable]:

@@ -9,6 +9,7 @@ from plausibly.aggregation import parse_variants
 from plausibly.annotations import read_annotations
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
+from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.model_comparison import ComparisonPlan
 from plausibly.plots import model_comparison
@@ -27,7 +28,7 @@ _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "
 def compare_models(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
-    model: options.ModelNames = None,
+    model: ModelNames = None,
     observation: Annotated[
         Literal["first", "ranking"], typer.Option(help="Part of a left-out annotation to predict.")
     ] = "first",

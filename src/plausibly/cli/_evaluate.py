@@ -11,6 +11,7 @@ from plausibly.aggregation import parse_variants
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.report import report
 from plausibly.sweeps import Folder, Plan, Sweep
@@ -32,7 +33,7 @@ def evaluate(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
-    model: options.ModelNames = None,
+    model: ModelNames = None,
     *,
     given: options.SweepOptions,
     format: Annotated[

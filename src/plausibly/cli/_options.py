@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
-from plausibly.models import MODELS
+
+if TYPE_CHECKING:
+    from plausibly.annotations import Annotations, Scores
 
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
 DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
-MODEL_NAMES = ", ".join(MODELS)
 
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
@@ -51,16 +51,6 @@ PredictionFiles = Annotated[
         "--predictions",
         metavar="NAME=FILE",
         help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet). Repeatable.",
-    ),
-]
-ModelNames = Annotated[
-    list[str] | None,
-    modelling(
-        "--model",
-        metavar="NAME@R1,R2:OPTION=VALUE",
-        help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
-        f"of {MODEL_NAMES}, or a Python file that declares a model. By default {' and '.join(DEFAULT_MODELS)}, "
-        f"for scores {DEFAULT_MODELS_OF_SCORES[0]}.",
     ),
 ]
 Lengths = Annotated[
@@ -183,8 +173,10 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
+def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
     """Models to run where none is asked for."""
+    from plausibly.annotations import Scores
+
     return DEFAULT_MODELS_OF_SCORES if isinstance(annotations, Scores) else DEFAULT_MODELS
 
 

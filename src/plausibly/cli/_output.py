@@ -1,4 +1,9 @@
-"""Printing and writing of files, shared by the commands."""
+"""Printing and writing of files, shared by the commands.
+
+Every command starts with this module, so what only tables and figures need is imported where they are written.
+"""
+
+from __future__ import annotations
 
 import math
 import os
@@ -8,22 +13,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.annotations.io._formulas import write_csv
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning
-from plausibly.plots._style import metric_name
-from plausibly.report import headline
-from plausibly.report._tables import headline_metrics
-from plausibly.sweeps import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from plausibly.sweeps import Sweep
 
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
@@ -109,6 +113,10 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
     As CSV, text that a spreadsheet would run as a formula gets an apostrophe before it (:func:`write_csv`). Parquet
     keeps text as it is.
     """
+    import pandas as pd
+
+    from plausibly.annotations.io._formulas import write_csv
+
     with writing(path):
         if path.suffix.lower() == ".parquet":
             if append:
@@ -121,6 +129,8 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
 
 def write_figure(drawn: Axes | Figure, path: Path) -> None:
     """Write a figure, or that of some axes, and close it."""
+    from matplotlib import pyplot
+
     figure = drawn.get_figure(root=True)
     assert figure is not None
     with writing(path):
@@ -130,6 +140,8 @@ def write_figure(drawn: Axes | Figure, path: Path) -> None:
 
 def write_svg(figure: Figure, path: Path) -> None:
     """Write a figure as SVG, the same figure always with the same bytes."""
+    from matplotlib import pyplot
+
     with writing(path), pyplot.rc_context({"svg.hashsalt": "plausibly"}):
         figure.savefig(path, metadata={"Date": None})
 
@@ -146,6 +158,10 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]
 
 def main_table(swept: Sweep, width: int) -> Table:
     """Lay out the main result for a terminal of a width."""
+    from plausibly.plots._style import metric_name
+    from plausibly.report import headline
+    from plausibly.report._tables import headline_metrics
+
     rows = headline(swept)
     metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.

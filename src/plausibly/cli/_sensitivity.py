@@ -9,6 +9,7 @@ from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
 from plausibly.model_comparison import prior_sensitivity
 from plausibly.plots import prior_sensitivities
@@ -28,7 +29,7 @@ def sensitivity(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
     predictions: options.PredictionFiles = None,
-    model: options.ModelNames = None,
+    model: ModelNames = None,
     concentration: Annotated[
         str | None,
         options.modelling(metavar="A1,A2", help="Concentrations to try. By default a tenth and ten times the usual."),

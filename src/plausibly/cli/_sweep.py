@@ -10,6 +10,7 @@ from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
 from plausibly.errors import ArgumentError
 from plausibly.plots import ranking_by_reliability
@@ -32,7 +33,7 @@ def sweep(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
-    model: options.ModelNames = None,
+    model: ModelNames = None,
     *,
     given: options.SweepOptions,
     metric: Annotated[

@@ -1,17 +1,19 @@
 """Simulated annotations by named annotators of known reliability."""
 
-import numpy as np
-from jaxtyping import ArrayLike, Float
+from collections.abc import Sequence
 
+import numpy as np
+from jaxtyping import Float
+
+from plausibly._seed import check_seed
 from plausibly.annotations import Annotations
 from plausibly.datasets._differentials import Differentials
 from plausibly.errors import ArgumentError
-from plausibly.random_streams import check_seed
 
 
 def simulate_annotators(
     n_cases: int,
-    reliabilities: Float[ArrayLike, " annotator"],
+    reliabilities: Float[np.ndarray, " annotator"] | Sequence[float],
     *,
     n_classes: int = 4,
     per_case: int = 4,

@@ -21,9 +21,9 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly._arviz import az
+from plausibly._seed import check_seed
 from plausibly.bootstrap import CI_PROB, check_replicates, interval, resampled_means
 from plausibly.errors import ArgumentError
-from plausibly.random_streams import check_seed
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
 

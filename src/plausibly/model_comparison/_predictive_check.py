@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
+from plausibly._seed import check_seed
 from plausibly.aggregation import declared, run_label
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
@@ -23,7 +24,7 @@ from plausibly.model_comparison._statistics import (
     statistics,
 )
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, slots_of
-from plausibly.random_streams import Stream, case_keys, check_seed, generator, select, stream_words
+from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)

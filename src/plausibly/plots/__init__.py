@@ -44,33 +44,6 @@ safe for colour-blind readers, and lines and rows are labelled directly.
 ================================  ==============================================================
 """
 
-from plausibly.plots._agreement import agreement_heatmap as agreement_heatmap
-from plausibly.plots._agreement import agreement_histogram as agreement_histogram
-from plausibly.plots._agreement import agreement_histograms as agreement_histograms
-from plausibly.plots._agreement import annotator_heatmap as annotator_heatmap
-from plausibly.plots._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
-from plausibly.plots._by_draw import better_matrix as better_matrix
-from plausibly.plots._by_draw import metric_histogram as metric_histogram
-from plausibly.plots._by_reliability import metric_by_reliability as metric_by_reliability
-from plausibly.plots._by_reliability import ranking_by_reliability as ranking_by_reliability
-from plausibly.plots._certainty import certainty_curve as certainty_curve
-from plausibly.plots._certainty import certainty_histogram as certainty_histogram
-from plausibly.plots._chains import rank as rank
-from plausibly.plots._chains import trace as trace
-from plausibly.plots._chains import worst_chains as worst_chains
-from plausibly.plots._convergence import convergence as convergence
-from plausibly.plots._convergence import convergence_overview as convergence_overview
-from plausibly.plots._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
-from plausibly.plots._discrepancy import discrepancy_curves as discrepancy_curves
-from plausibly.plots._discrepancy import discrepancy_ratios as discrepancy_ratios
-from plausibly.plots._model_comparison import model_comparison as model_comparison
-from plausibly.plots._nomogram import nomogram as nomogram
-from plausibly.plots._plausibilities import plausibilities as plausibilities
-from plausibly.plots._predictive_check import predictive_checks as predictive_checks
-from plausibly.plots._predictive_check import replicate_histogram as replicate_histogram
-from plausibly.plots._prior_sensitivity import prior_sensitivities as prior_sensitivities
-from plausibly.plots._prior_sensitivity import prior_sensitivity as prior_sensitivity
-from plausibly.plots._scores import score_density as score_density
-from plausibly.plots._simplex import simplex as simplex
-from plausibly.plots._weighted_reliability import annotator_abilities as annotator_abilities
-from plausibly.plots._weighted_reliability import reliability_by_case as reliability_by_case
+from lazy_loader import attach_stub as _attach_stub
+
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from plausibly.errors import ArgumentError
-from plausibly.metrics import METRICS
 
 # Okabe & Ito (2008), without yellow, which is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -148,6 +147,8 @@ def metric_name(metric: str) -> str:
     if words[-1].isdigit():
         words = [f"top-{words[-1]}", *words[:-1]]
     elif words[0].startswith("top") and words[0][3:].isdigit():
+        from plausibly.metrics import METRICS  # which needs JAX, unlike most figures
+
         declared = METRICS.get("_".join(words[1:]))
         words = [f"top-{words[0][3:]}", *([declared.words] if declared and declared.words else words[1:])]
     return " ".join(words)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from plausibly.bootstrap import check_probability

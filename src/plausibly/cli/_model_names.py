@@ -1,0 +1,19 @@
+"""The option that names models, apart from the others because its help lists all models there are."""
+
+from typing import Annotated
+
+from plausibly.cli import _options as options
+from plausibly.models import MODELS
+
+MODEL_NAMES = ", ".join(MODELS)
+
+ModelNames = Annotated[
+    list[str] | None,
+    options.modelling(
+        "--model",
+        metavar="NAME@R1,R2:OPTION=VALUE",
+        help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
+        f"of {MODEL_NAMES}, or a Python file that declares a model. By default {' and '.join(options.DEFAULT_MODELS)}, "
+        f"for scores {options.DEFAULT_MODELS_OF_SCORES[0]}.",
+    ),
+]

@@ -1,0 +1,81 @@
+"""Imports on demand: what is not used is not imported, and everything is there all the same."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import plausibly
+
+SLOW = ("numpyro", "jax", "arviz", "xarray", "matplotlib", "scipy.stats", "scipy.signal", "pandas", "pyarrow")
+FOLDER = Path(plausibly.__file__).parent
+LAZY = [".".join(("plausibly", *stub.relative_to(FOLDER).parent.parts)) for stub in FOLDER.rglob("__init__.pyi")]
+
+
+def python(code, *words):
+    """Output of a fresh interpreter, without a trace of what these tests import."""
+    run = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def imported(code, *words):
+    """Which of the slow packages a program imports."""
+    listing = f"import sys; print('imported', *(name for name in {SLOW} if name in sys.modules))"
+    return set(python(f"{code}\n{listing}", *words).splitlines()[-1].split()[1:])
+
+
+COMMAND = """
+from plausibly.cli import app
+app(standalone_mode=False)
+"""
+
+
+def test_the_package_alone_imports_nothing_slow():
+    assert imported("import plausibly; plausibly.__version__; dir(plausibly); plausibly.plots") == set()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_list_of_commands_imports_nothing_slow(option):
+    assert imported(COMMAND, option) == set()
+
+
+def test_converting_needs_tables_alone(tmp_path):
+    source = tmp_path / "labels.csv"
+    source.write_text("case,annotator,class,rank\np,x,wart,1\np,y,corn,1\nq,x,corn,1\n")
+    assert imported(COMMAND, "convert", source, tmp_path / "annotations.json") == {"pandas", "pyarrow"}
+    assert (tmp_path / "annotations.json").exists()
+
+
+def test_agreement_needs_no_sampler(tmp_path):
+    labels = tmp_path / "labels.csv"
+    labels.write_text("case,annotator,label\np,x,1\np,y,2\nq,x,1\nq,y,1\nr,x,2\nr,y,2\n")
+    assert imported(COMMAND, "agreement", labels, "--replicates", 2) == {"pandas", "pyarrow"}
+    drawn = imported(COMMAND, "agreement", labels, "--replicates", 2, "--out", tmp_path / "out")
+    assert drawn == {"pandas", "pyarrow", "matplotlib"}
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_all_names_are_there(name):
+    package = importlib.import_module(name)
+    assert package.__all__
+    assert set(package.__all__) <= set(dir(package))
+    for attribute in package.__all__:
+        assert getattr(package, attribute) is not None
+
+
+def test_the_packages_that_import_on_demand_are_found():
+    assert {"plausibly", "plausibly.agreement", "plausibly.plots"} <= set(LAZY)
+
+
+def test_a_function_keeps_its_name_when_its_folder_is_imported():
+    names = "report, plausibly.audit, plausibly.agreement.agreement"
+    code = "import plausibly.report._page, plausibly.audit._audit, plausibly.agreement.chance._agreement"
+    assert python(f"{code}\nprint(*map(callable, [plausibly.{names}]))").split() == ["True"] * 3
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        plausibly.no_such_name  # noqa: B018
