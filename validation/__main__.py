@@ -11,7 +11,7 @@ from pathlib import Path
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from validation import agreement, calibration, goodness, reliability
+from validation import agreement, calibration, conformal, goodness, reliability
 from validation._breaks import BREAKS, broken
 from validation._report import write
 from validation._result import Result, Settings, Verdict
@@ -21,6 +21,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "calibration": calibration.check,
     "agreement": agreement.check,
     "reliability": reliability.check,
+    "conformal": conformal.check,
 }
 
 

@@ -7,13 +7,16 @@ from typing import Any
 from unittest.mock import patch
 
 import jax.numpy as jnp
+import numpy as np
 
 from plausibly.aggregation import _infer
+from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _compilation, _scheduling
 from plausibly.inference.gibbs import _sweep, _tied_blocks
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
+from validation import conformal
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,26 @@ def _sample_weights(sample):
     return wrong
 
 
+def _interpolated(threshold_of):
+    def wrong(steps, alpha, n, bound=1.0):
+        _, keep = threshold_of(steps, alpha, n, bound)
+        within = (steps.below <= alpha * n).sum(-1, keepdims=True).clip(1, steps.scores.shape[-1] - 1)
+        low, high = (np.take_along_axis(steps.below, at, -1)[..., 0] for at in (within - 1, within))
+        share = np.clip((alpha * n - low) / np.maximum(high - low, 1e-12), 0, 1)
+        first, second = (np.take_along_axis(steps.scores, at, -1)[..., 0] for at in (within - 1, within))
+        return first + share * (second - first), keep
+
+    return wrong
+
+
+def _forgotten(budget):
+    return lambda alpha, n, bound=1.0: alpha * n
+
+
+def _by_vote(target):
+    return conformal.Cases.vote, *target[1:]
+
+
 BREAKS = {
     "nuts-acceptance": Break(
         "NUTS takes the newest point of a trajectory", "NUTS", "calibration", _sampler, "noise", _last_point
@@ -102,6 +125,18 @@ BREAKS = {
     ),
     "sample-weights": Break(
         "log weights are 3 % too small", "", "goodness", PartialPlackettLuce, "sample", _sample_weights
+    ),
+    "conformal-interpolated": Break(
+        "thresholds are interpolated quantiles", "", "conformal", _thresholds, "threshold_of", _interpolated
+    ),
+    "conformal-plus-one": Break("the new case is not counted", "", "conformal", _thresholds, "budget", _forgotten),
+    "conformal-vote": Break(
+        "sets for plausibilities are calibrated on the vote",
+        "",
+        "conformal",
+        conformal.TARGETS,
+        "plausibility",
+        _by_vote,
     ),
 }
 

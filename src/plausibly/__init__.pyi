@@ -23,6 +23,7 @@ from .annotations import read_classes as read_classes
 from .annotations import read_risks as read_risks
 from .annotations import write_annotations as write_annotations
 from .audit import audit as audit
+from .conformal import conformal as conformal
 from .diagnostics import diagnose as diagnose
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError

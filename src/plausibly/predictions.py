@@ -104,16 +104,17 @@ def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case cl
         matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
         values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
         values = values if rows is None else values[rows]
-        _check_finite(values, annotations)
+        check_finite(values, annotations.cases, annotations.classes)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
 
 
-def _check_finite(values: Num[np.ndarray, "case class"], annotations: Annotations) -> None:
+def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse scores that are no finite numbers."""
     size = max(1, _NUMBERS // values.shape[1])
     for first in range(0, len(values), size):
         for i, k in np.argwhere(~np.isfinite(values[first : first + size]))[:1]:
             raise PredictionError(
-                f"case {str(annotations.cases[first + i])!r}, class {str(annotations.classes[k])!r}: "
+                f"case {str(cases[first + i])!r}, class {str(classes[k])!r}: "
                 f"the score is {values[first + i, k]}; write a finite number"
             )
 

@@ -104,6 +104,9 @@ class Stream(IntEnum):
     FOLDS = 0x706C0008
     SHARES = 0x706C0009
     REPLICATES = 0x706C000A
+    CALIBRATED_SHARES = 0x706C0040
+    NEW_SHARES = 0x706C0041
+    AT_THRESHOLD = 0x706C0042
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]

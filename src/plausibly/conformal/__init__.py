@@ -1,0 +1,24 @@
+"""Sets of classes with a guarantee, where experts disagree about the answer.
+
+A classifier that names a *set* can promise that the answer is in it with a probability of, say, 0.9, whatever its own
+probabilities are worth: conformal prediction. But a promise about one voted label is a promise about the vote. Here the
+answer of a case is a distribution over classes, and a set is charged with the plausibility of the classes that it
+misses.
+
+Notation: case i has plausibilities ``λ_i`` and scores ``s(x_i, k)``, greater for more plausible classes. For a
+threshold ``τ`` the set is ``C_τ(x) = {k : s(x, k) ≥ τ}``, and case i loses ``L_i(τ) = Σ_k λ_ik 1[s(x_i, k) < τ]``. The
+threshold is the largest with ``(Σ_i L_i(τ) + 1) / (n + 1) ≤ α``: conformal risk control (Angelopoulos et al. 2022). For
+a new case that is exchangeable with the n others, ``P(Y ∈ C_τ(X)) ≥ 1 − α`` if ``Y`` is drawn from its plausibilities.
+
+Departures from Monte Carlo conformal prediction (Stutz et al. 2023), which draws m labels for each case and pools them:
+weights are exact, which is the limit of large m; the guarantee is ``1 − α`` instead of ``1 − 2α``, since the share of
+missed labels is a loss like any other; and thresholds are order statistics, not interpolated between them.
+
+What ``λ_i`` stands for is up to the user (:func:`conformal`, ``target=``): the posterior mean of the plausibilities,
+the annotations themselves, or the majority vote. :func:`conformal_coverage` measures how well sets calibrated for one
+serve the others, :func:`conformal_regions` bounds plausibilities instead of naming sets, and :func:`conformal_sweep`
+calibrates under every model and reliability.
+"""
+
+from plausibly.conformal._conformal import conformal as conformal
+from plausibly.conformal._result import Conformal as Conformal

@@ -1,0 +1,293 @@
+"""``conformal``: the front door."""
+
+import warnings
+from collections.abc import Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show
+from plausibly.conformal._calibrate import Calibrated, shares_of
+from plausibly.conformal._groups import ALL, parse_groups, parse_risks
+from plausibly.conformal._result import Conformal
+from plausibly.conformal._scores import Function, parse_score
+from plausibly.conformal._targets import TARGETS, check_case_by_case, sampled, weights_of
+from plausibly.conformal._tuning import check_tuning, tuned
+from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.posterior import annotations_of, opened, reading
+from plausibly.predictions import line_up, named_predictions
+from plausibly.random_streams import Stream, check_seed
+
+
+def conformal(
+    posterior: Posterior | Annotations | str | PathLike,
+    predictions: Mapping[str, Any],
+    *,
+    alpha: float = 0.1,
+    score: Literal["lac", "aps", "raps", "top-k"] | Function = "aps",
+    target: Literal["plausibility", "annotator", "vote"] = "plausibility",
+    groups: Any = None,
+    loss: Literal["risk"] | None = None,
+    risks: Any = None,
+    samples: int | None = None,
+    penalty: float | None = None,
+    free_ranks: int | None = None,
+    tuning: float = 0.0,
+    randomise_scores: bool = False,
+    randomise_threshold: bool = False,
+    logits: bool = False,
+    by_draw: bool = True,
+    seed: int = 0,
+) -> Conformal:
+    r"""Calibrate classifiers to name sets of classes that contain the answer with a guaranteed probability.
+
+    A set holds the classes whose score is at least a threshold. Where experts disagree, there is no one answer to
+    contain, so the threshold is such that what sets miss of the classes' *plausibilities* is at most ``alpha`` on
+    average over new cases of the same kind.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of the N calibration cases over K classes, from :func:`plausibly.aggregate` or
+        :func:`plausibly.load`, or the name of its file. Or, for targets that need no model, ``Annotations``.
+    predictions
+        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`. The classifiers must not have
+        been trained on these cases.
+    alpha
+        Most that a set may miss, on average: between 0 and 1 or, with ``loss="risk"``, 0 and the greatest risk level.
+    score
+        Score by which classes enter sets. ``"lac"``: the probability itself, or any number; ``"aps"``: minus the sum of
+        the probabilities down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the rank.
+        Or a function from (case, class) to (case, class), greater for more plausible classes, which treats every case
+        alike.
+    target
+        What sets are to contain. ``"plausibility"``: a class drawn from the posterior mean of the plausibilities.
+        ``"annotator"``: the first choice of the next annotator; annotators of a case weigh the same, and tied first
+        choices share their weight. It takes the annotations as they are, with no aggregation model. ``"vote"``: the
+        class with most first choices, a tie being shared: a guarantee about the vote alone.
+    groups
+        Groups of cases with a threshold each, so that the guarantee holds in each: ``"risk"``, the risk level of the
+        class predicted; ``"certainty"``, the greatest probability, below 0.5, 0.8, 0.95 or above; a column with a value
+        for each case, known of new cases too; or a function from (case, class) to a value for each case.
+    loss
+        None for the probability of missing the answer; ``"risk"`` for the expected risk level of what is missed.
+    risks
+        Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
+    samples
+        Number of labels to draw for each case in place of exact weights: Monte Carlo conformal prediction, as
+        published, for comparison.
+    penalty, free_ranks
+        Parameters of RAPS, by default 0.01 and 5.
+    tuning
+        Share of the cases on which to choose the parameters of RAPS that give the smallest sets; these cases are not
+        calibrated on. By default none.
+    randomise_scores
+        Whether a uniform share of the class itself counts (aps, raps, top-k), so that sets are as small as the
+        guarantee allows.
+    randomise_threshold
+        Whether a class whose score equals the threshold is kept at random, with the probability at which the guarantee
+        is used up.
+    logits
+        Whether predictions are logits, to which a softmax is applied.
+    by_draw
+        Whether to compute thresholds by draw as well (target ``"plausibility"``).
+    seed
+        Random seed. Random numbers belong to cases by their names.
+
+    Returns
+    -------
+    Conformal
+        ``.threshold`` and ``.threshold_by_draw``; ``.predict(new_scores)``, ``.p_values(new_scores)`` and
+        ``.table(new_scores)`` for new cases; ``.summary()`` and ``.plot()``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range or unknown, a target needs a posterior and annotations were given, or the
+        posterior was fitted under a population prior, so that cases are not independent.
+    PredictionError
+        If predictions do not fit the cases or classes, are not finite, or are no probabilities where a score needs
+        them.
+    FileError
+        If a file cannot be read.
+
+    Warns
+    -----
+    PlausiblyWarning
+        If a group has fewer than 1/alpha − 1 cases: every class is in every set there.
+
+    Notes
+    -----
+    With scores :math:`s(x, k)` and plausibilities :math:`\lambda_i`, case i loses :math:`L_i(\tau) = \sum_k
+    \lambda_{ik} 1[s(x_i, k) < \tau]`, and :math:`\tau` is the largest threshold with :math:`(\sum_i L_i(\tau) + 1) /
+    (n + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new case loses at most
+    :math:`\alpha` on average: a class drawn from its plausibilities is in the set with a probability of at least
+    :math:`1 - \alpha`. With a randomised threshold it is at most :math:`1 - \alpha + 1 / (n + 1)`. With labels drawn
+    in place of weights, the loss is the share of the labels missed, and the guarantee is the same.
+
+    A posterior that shares parameters between cases (``class_prior="population"``) is refused: the plausibilities of a
+    calibration case must not depend on the annotations of others.
+
+    Scores are never held for more than some thousand cases. Above two million distinct scores, neighbouring ones are
+    joined to the lower one, which adds at most a few millionths to the coverage.
+
+    References
+    ----------
+    Angelopoulos, Bates, Fisch, Lei & Schuster (2022), Conformal risk control, arXiv 2208.02814; Stutz, Roy,
+    Matejovicova, Strachan, Cemgil & Doucet (2023), Conformal prediction under ambiguous ground truth, arXiv 2307.09302.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]] * 10)
+    >>> predictions = {"A": [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]] * 10}
+    >>> found = pb.conformal(annotations, predictions, alpha=0.2, score="lac", target="annotator")
+    >>> found.threshold.values.tolist(), found.predict({"A": [[0.7, 0.3], [0.55, 0.45]]}).values.tolist()
+    ([[0.6]], [[[True, False], [False, False]]])
+    >>> found.guarantee()
+    'For a new case of the same kind as the 30 calibration cases, a set contains the first choice of the next \
+annotator with a probability of at least 0.8.'
+    """
+    check_seed(seed)
+    named = named_predictions(predictions)
+    if not named:
+        raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
+    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores, logits=logits)
+    check_tuning(tuning, parsed)
+    check_target(target, posterior)
+    check_samples(samples)
+    with source_of(posterior) as source:
+        annotations = source if isinstance(source, Annotations) else annotations_of(source)
+        levels = parse_risks(risks, annotations)
+        cost, bound = check_loss(loss, levels)
+        alpha = check_alpha(alpha, bound)
+        if target == "plausibility":
+            check_case_by_case(source)
+        weights = weights_of(target, source, annotations)
+        if samples is not None:
+            weights = sampled(weights, int(samples), annotations.n_classes, seed)
+        values = [line_up(given, annotations) for given in named.values()]
+        grouping, column = parse_groups(groups, annotations, levels, values, logits=logits)
+        shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
+        n_groups = len(grouping.names)
+        shape = (len(named), n_groups)
+        counts, thresholds, keep, sizes = (np.zeros(shape, kind) for kind in (int, float, float, float))
+        drawn: list[np.ndarray] = []
+        scores, curves = {}, {}
+        for at, (name, own) in enumerate(zip(named, values, strict=True)):
+            group = grouping.of(own, column, name=name)
+            chosen = parsed
+            if tuning:
+                chosen, group = tuned(parsed, own, group, weights, alpha, tuning, shares, seed)
+            calibrated = Calibrated(own, chosen, group, n_groups, shares)
+            found = calibrated.curves(weights, cost, bound)
+            counts[at] = [curve.n for curve in found]
+            thresholds[at], keep[at] = np.transpose([curve.threshold(alpha) for curve in found])
+            sizes[at] = calibrated.mean_sizes(thresholds[at])
+            scores[name] = chosen
+            curves |= {(name, label): curve for label, curve in zip(grouping.names, found, strict=True)}
+            if by_draw and target == "plausibility" and samples is None:
+                drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha))
+    if not randomise_threshold:
+        keep[:] = 1
+    _tell(counts, alpha, bound, grouping.names)
+    dims = ("classifier", "group")
+    coords = {"classifier": list(named), "group": list(grouping.names)}
+
+    def labelled(array: np.ndarray) -> xr.DataArray:
+        return xr.DataArray(array, dims=dims, coords=coords)
+
+    return Conformal(
+        alpha=alpha,
+        target=target,
+        loss=loss,
+        samples=None if samples is None else int(samples),
+        random_threshold=bool(randomise_threshold),
+        seed=int(seed),
+        classes=annotations.classes,
+        n_cases=labelled(counts),
+        threshold=labelled(thresholds),
+        keep=labelled(keep),
+        threshold_by_draw=xr.DataArray(np.stack(drawn), dims=(*dims, "draw"), coords=coords) if drawn else None,
+        mean_size=labelled(sizes),
+        scores=scores,
+        curves=curves,
+        grouping=grouping,
+    )
+
+
+@contextmanager
+def source_of(posterior: Any):
+    """Open a posterior for reading, or pass annotations on.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither.
+    """
+    if isinstance(posterior, Annotations):
+        yield posterior
+        return
+    with opened(posterior) if isinstance(posterior, str | PathLike) else reading(posterior) as source:
+        yield source
+
+
+def check_alpha(alpha: Any, bound: float = 1.0) -> float:
+    """Refuse what is no number strictly between 0 and the greatest loss."""
+    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
+    if not number or not 0 < alpha < bound:
+        raise ArgumentError(
+            f"alpha must lie between 0 and {bound:g}, ends excluded, but {alpha!r} was given: write for example 0.1."
+        )
+    return float(alpha)
+
+
+def check_target(target: Any, posterior: Any) -> None:
+    """Refuse an unknown target, or one that needs a posterior where there is none."""
+    if target not in TARGETS:
+        raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, but {_show(target)} was given: choose one.")
+    if target == "plausibility" and isinstance(posterior, Annotations):
+        raise ArgumentError(
+            'target="plausibility" needs a posterior, but annotations were given: aggregate them first, or choose '
+            'target="annotator", which needs no model.'
+        )
+
+
+def check_samples(samples: Any) -> None:
+    """Refuse a number of samples that is not whole or below 1."""
+    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
+    if samples is not None and not (whole and samples >= 1):
+        raise ArgumentError(
+            f"samples must be a whole number of at least 1, but {samples!r} was given: leave it out for exact weights."
+        )
+
+
+def check_loss(loss: Any, levels: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+    """Cost of missing each class, and the greatest loss of a case."""
+    if loss is None:
+        return None, 1.0
+    if loss != "risk":
+        raise ArgumentError(f'loss must be None or "risk", but {_show(loss)} was given: choose one.')
+    if levels is None:
+        raise ArgumentError('loss="risk" needs the risk of each class, but none were given: add risks=….')
+    if not levels.any():
+        raise ArgumentError('loss="risk" needs a class of risk 1 or 2, but all are 0: leave the loss out.')
+    return levels.astype(float), float(levels.max())
+
+
+def _tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
+    """Warn of groups that are too small."""
+    least = int(np.ceil(bound / alpha - 1 - 1e-9))
+    small = [(group, int(own.min())) for group, own in zip(groups, counts.T, strict=True) if own.min() < least]
+    if small:
+        where = ", ".join(f"{n} in the group {group!r}" if groups != (ALL,) else f"{n}" for group, n in small)
+        warnings.warn(
+            f"alpha = {alpha:g} needs at least {least} calibration cases, but there are {where}: every class is in "
+            "every set there",
+            PlausiblyWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,166 @@
+"""Groups of cases, each with a threshold of its own (Mondrian conformal prediction; Vovk, Gammerman & Shafer 2005).
+
+A new case belongs to a group before anything is known of its truth. So groups are a function of what the classifier
+says, or a column that is known of new cases, too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations._names import _show, some
+from plausibly.conformal._scores import check_probabilities, softmax
+from plausibly.errors import ArgumentError
+
+ALL = "all"
+RISK_NAMES = ("low", "medium", "high")
+EDGES = (0.5, 0.8, 0.95)  #: between the bins of a classifier's certainty
+CERTAINTY_NAMES = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "from 0.95")
+_BY_CLASSIFIER = ("risk", "certainty")
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """How cases fall into groups.
+
+    Attributes
+    ----------
+    kind
+        None, ``"risk"``, ``"certainty"``, ``"function"`` or ``"column"``.
+    names
+        Names of all groups, in order; of a function, those of the calibration cases.
+    risks
+        Risk level of each class.
+    function
+        From the scores of a classifier (case, class) to a group of each case.
+    logits
+        Whether predictions are logits.
+    """
+
+    kind: str | None
+    names: tuple[str, ...]
+    risks: Int[np.ndarray, " class"] | None = None
+    function: Callable[[Any], Any] | None = None
+    logits: bool = False
+
+    def of(
+        self, values: Float[np.ndarray, "case class"], column: np.ndarray | None = None, *, name: str = ""
+    ) -> Int[np.ndarray, " case"]:
+        """Position of the group of each case.
+
+        Parameters
+        ----------
+        values
+            What the classifier says of the cases.
+        column
+            Groups of the cases, where they are given as a column.
+        name
+            Of the classifier, for errors.
+
+        Raises
+        ------
+        ArgumentError
+            If a group has no calibration case.
+        """
+        if self.kind is None:
+            return np.zeros(len(values), np.int64)
+        if self.kind == "risk":
+            assert self.risks is not None
+            present = sorted(set(self.risks.tolist()))
+            return np.searchsorted(present, self.risks[np.argmax(values, axis=1)])
+        if self.kind == "certainty":
+            values = softmax(np.asarray(values, float)) if self.logits else np.asarray(values, float)
+            check_probabilities(values, 'groups="certainty"')
+            return np.searchsorted(EDGES, values.max(axis=1), side="right")
+        found = column if self.function is None else self._called(values)
+        assert found is not None
+        position = pd.Index(list(self.names), dtype=object).get_indexer(pd.Index(np.asarray(found, object)))
+        for row in np.flatnonzero(position < 0)[:1]:
+            raise ArgumentError(
+                f"row {row + 1} belongs to the group {str(found[row])!r}, of which there was no case to calibrate on "
+                f"(groups are {some(self.names)}): put it into one of these."
+            )
+        return position
+
+    def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
+        assert self.function is not None
+        return as_column(self.function(np.asarray(values)), len(values), "the function of groups must return")
+
+
+def parse_groups(
+    groups: Any,
+    annotations: Annotations,
+    risks: Int[np.ndarray, " class"] | None,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    *,
+    logits: bool,
+) -> tuple[Grouping, np.ndarray | None]:
+    """Check groups; return how cases fall into them, and the column if they were given as one.
+
+    Raises
+    ------
+    ArgumentError
+        If risks are missing, a name is unknown, or a column does not have one group for each case.
+    """
+    if groups is None:
+        return Grouping(None, (ALL,)), None
+    if isinstance(groups, str):
+        if groups not in _BY_CLASSIFIER:
+            raise ArgumentError(
+                f'groups must be "risk", "certainty", a column or a function, but {groups!r} was given: choose one.'
+            )
+        if groups == "certainty":
+            return Grouping(groups, CERTAINTY_NAMES, logits=logits), None
+        if risks is None:
+            raise ArgumentError('groups="risk" needs the risk of each class, but none were given: add risks=….')
+        return Grouping(groups, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
+    if callable(groups):
+        found = [
+            as_column(groups(np.asarray(values)), len(values), "the function of groups must return")
+            for values in predictions
+        ]
+        names = sorted({name for column in found for name in column})
+        return Grouping("function", tuple(names), function=groups), None
+    if isinstance(groups, pd.Series) and not isinstance(groups.index, pd.RangeIndex):
+        groups = groups.set_axis(groups.index.map(str))
+        absent = [name for name in annotations.cases.tolist() if name not in groups.index]
+        if absent:
+            raise ArgumentError(f"groups have no row for case {some(absent)}: give a group to every case.")
+        groups = groups.loc[annotations.cases.tolist()]
+    column = as_column(groups, annotations.n_cases, "groups must have")
+    return Grouping("column", tuple(dict.fromkeys(sorted(column)))), column
+
+
+def as_column(groups: Any, n_cases: int, must: str) -> np.ndarray:
+    """Take groups as text, one for each case.
+
+    Raises
+    ------
+    ArgumentError
+        If their number is another, or one is missing.
+
+    Examples
+    --------
+    >>> as_column([1, 2], 2, "groups must have").tolist()
+    ['1', '2']
+    """
+    try:
+        values = np.asarray(groups, object)
+    except (TypeError, ValueError):
+        values = np.zeros((), object)
+    if values.ndim != 1 or len(values) != n_cases:
+        what = f"{len(values)} were given" if values.ndim == 1 else f"{_show(groups)} was given"
+        raise ArgumentError(f"{must} one value for each of the {n_cases} cases, but {what}: give as many as cases.")
+    for row in np.flatnonzero(pd.isna(values))[:1]:
+        raise ArgumentError(f"{must} a value for each case, but row {row + 1} has none: name its group.")
+    return np.array([str(value) for value in values], object)
+
+
+def parse_risks(risks: Any, annotations: Annotations) -> Int[np.ndarray, " class"] | None:
+    """Read the risk of each class, if there is one."""
+    return None if risks is None else np.asarray(read_risks(risks, annotations.classes)).astype(np.int64)

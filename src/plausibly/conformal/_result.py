@@ -1,0 +1,275 @@
+"""What a calibration finds, and the sets that follow from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.bootstrap import CI_PROB, interval
+from plausibly.conformal._calibrate import shares_of
+from plausibly.conformal._curve import Curve
+from plausibly.conformal._groups import ALL, Grouping, as_column
+from plausibly.conformal._new_cases import read_new
+from plausibly.conformal._scores import Score
+from plausibly.errors import ArgumentError
+from plausibly.random_streams import Stream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_WHOM = {
+    "plausibility": "a class drawn from its plausibilities",
+    "annotator": "the first choice of the next annotator",
+    "vote": "the class with the most votes",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Conformal:
+    """Classifiers calibrated to name sets of classes.
+
+    Made by :func:`plausibly.conformal`.
+
+    Attributes
+    ----------
+    alpha
+        Most that a set may miss on average: a probability or, with ``loss="risk"``, an expected risk level.
+    target, loss, samples, random_threshold, seed
+        As they were asked for.
+    classes
+        Names of the classes.
+    n_cases
+        (classifier, group) number of calibration cases.
+    threshold
+        (classifier, group): a class is in the set if its score is at least this. Minus infinity where there are too few
+        cases, so every class is in every set; infinity where even the empty set is safe enough.
+    keep
+        (classifier, group) probability of keeping a class whose score equals the threshold; 1 unless randomised.
+    threshold_by_draw
+        (classifier, group, draw) the threshold if a draw of the plausibilities were known to be right; None for other
+        targets.
+    mean_size
+        (classifier, group) mean size of the sets of the calibration cases.
+    scores
+        Score of each classifier, with its parameters.
+    curves
+        Losses of the calibration cases by classifier and group.
+    grouping
+        How cases fall into groups.
+    """
+
+    alpha: float
+    target: str
+    loss: str | None
+    samples: int | None
+    random_threshold: bool
+    seed: int
+    classes: np.ndarray
+    n_cases: xr.DataArray
+    threshold: xr.DataArray
+    keep: xr.DataArray
+    threshold_by_draw: xr.DataArray | None
+    mean_size: xr.DataArray
+    scores: Mapping[str, Score]
+    curves: Mapping[tuple[str, str], Curve]
+    grouping: Grouping
+
+    @property
+    def classifiers(self) -> list[str]:
+        """Names of the classifiers."""
+        return list(self.scores)
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups; ``["all"]`` without groups."""
+        return list(self.grouping.names)
+
+    def predict(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
+        """Name the set of each new case.
+
+        Parameters
+        ----------
+        new_scores
+            Predictions of the new cases by classifier, in any form that :func:`plausibly.conformal` takes; or those of
+            the only classifier.
+        groups
+            Group of each new case, where groups were given as a column.
+
+        Returns
+        -------
+        xarray.DataArray
+            Boolean (classifier, case, class): whether a class is in the set.
+
+        Raises
+        ------
+        ArgumentError
+            If a classifier was not calibrated, or groups are missing or unknown.
+        PredictionError
+            If predictions do not fit each other or the classes, or are not finite.
+        """
+        sets = []
+        cases, scored, found = self._scored(new_scores, groups)
+        at = {name: position for position, name in enumerate(self.classifiers)}
+        for name, scores in scored.items():
+            threshold = self.threshold.values[at[name]][found[name]][:, None]
+            kept = scores >= threshold
+            keep = self.keep.values[at[name]][found[name]]
+            if (keep < 1).any():
+                shares = shares_of(cases, self.seed, Stream.AT_THRESHOLD)
+                kept &= (scores > threshold) | (shares < keep)[:, None]
+            sets.append(kept)
+        return self._labelled(np.stack(sets), list(scored), cases)
+
+    def p_values(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
+        """How unusual each class would be, as a p-value.
+
+        The set at any ``alpha`` is made of the classes with a p-value above it. For a class drawn from the
+        plausibilities of a new case (or what else the target is), it is at most ``a`` with probability at most ``a``.
+
+        Parameters
+        ----------
+        new_scores, groups
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        xarray.DataArray
+            (classifier, case, class), from 1 / (n + 1) to 1.
+
+        Raises
+        ------
+        ArgumentError
+            As for :meth:`predict`; or if the loss is the risk, which has no p-values.
+        PredictionError
+            As for :meth:`predict`.
+        """
+        if self.loss is not None:
+            raise ArgumentError('loss="risk" bounds an expected risk, which has no p-values: calibrate without loss.')
+        values = []
+        cases, scored, found = self._scored(new_scores, groups)
+        for name, scores in scored.items():
+            own = np.empty(scores.shape)
+            for group, label in enumerate(self.groups):
+                which = found[name] == group
+                own[which] = self.curves[name, label].p_values(scores[which])
+            values.append(own)
+        return self._labelled(np.stack(values), list(scored), cases)
+
+    def table(self, new_scores: Any, groups: Any = None) -> pd.DataFrame:
+        """Tabulate the sets of new cases.
+
+        Parameters
+        ----------
+        new_scores, groups
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes of the set, the
+            best first), ``size`` and, with groups, ``group``.
+        """
+        sets = self.predict(new_scores, groups)
+        cases, scored, found = self._scored(new_scores, groups)
+        rows = []
+        for name, scores in scored.items():
+            inside = sets.sel(classifier=name).values
+            order = np.argsort(-scores, axis=1, kind="stable")
+            for row, case in enumerate(cases):
+                chosen = tuple(str(self.classes[k]) for k in order[row] if inside[row, k])
+                rows.append((str(case), name, chosen, len(chosen), self.groups[found[name][row]]))
+        table = pd.DataFrame(rows, columns=["case", "classifier", "classes", "size", "group"])
+        return table.drop(columns="group") if self.groups == [ALL] else table
+
+    def summary(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
+        """Tabulate classifiers and groups.
+
+        Parameters
+        ----------
+        ci_prob
+            Probability of the interval over draws.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``classifier``, ``group``, ``n`` (calibration cases), ``threshold``, its ``lower`` and ``upper`` end over
+            draws (NaN without them), ``mean_size`` of the sets of the calibration cases, ``guaranteed`` (the coverage
+            or, with ``loss="risk"``, the expected risk), and ``note``, which says if there are too few cases.
+        """
+        table = self.threshold.to_series().rename("threshold").reset_index()
+        table.insert(2, "n", self.n_cases.values.ravel())
+        bounds = np.full((2, len(table)), np.nan)
+        if self.threshold_by_draw is not None:
+            draws = self.threshold_by_draw.values.reshape(len(table), -1).T
+            bounds = np.stack(interval(draws, ci_prob))
+        table["lower"], table["upper"] = bounds
+        table["mean_size"] = self.mean_size.values.ravel()
+        table["guaranteed"] = self.alpha if self.loss else 1 - self.alpha
+        table["note"] = ["every class is in every set" if value == -np.inf else "" for value in table["threshold"]]
+        return table
+
+    def guarantee(self) -> str:
+        """Say in a sentence what is guaranteed, and for whom."""
+        whom = _WHOM[self.target]
+        where = "" if self.groups == [ALL] else ", in each group"
+        if self.loss:
+            return (
+                f"For a new case of the same kind as the {self._n()} calibration cases{where}, what a set misses of "
+                f"{whom} has an expected risk level of at most {self.alpha:g}."
+            )
+        return (
+            f"For a new case of the same kind as the {self._n()} calibration cases{where}, a set contains {whom} with "
+            f"a probability of at least {1 - self.alpha:g}."
+        )
+
+    def verdict(self) -> str:
+        """Say the guarantee, and which sets are useless."""
+        table = self.summary()
+        short = table[table["note"] != ""]
+        told = self.guarantee()
+        if len(short):
+            first = short.iloc[0]
+            named = "" if self.groups == [ALL] else f" in the group {first['group']!r} ({first['n']} cases)"
+            told += f" There are too few cases{named}: every class is in every set."
+        return told
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the guaranteed coverage against the threshold, with the thresholds chosen."""
+        from plausibly.conformal._plots import plot_thresholds
+
+        return plot_thresholds(self, ax)
+
+    def _n(self) -> str:
+        return f"{int(self.n_cases.values[0].sum()):,}"
+
+    def _scored(self, new_scores, groups):
+        cases, read = read_new(new_scores, self.classifiers, self.classes)
+        if groups is not None and self.grouping.kind != "column":
+            raise ArgumentError(
+                "groups of new cases are asked for only where calibration cases had a column of groups: leave them out."
+            )
+        column = None
+        if self.grouping.kind == "column":
+            if groups is None:
+                raise ArgumentError(
+                    "calibration cases had groups given as a column, so new cases need theirs: pass groups=…."
+                )
+            column = as_column(groups, len(cases), "groups must have")
+        scored, found = {}, {}
+        for name, values in read.items():
+            score = self.scores[name]
+            shares = shares_of(cases, self.seed, Stream.NEW_SHARES) if score.randomised else None
+            scored[name] = score.of(values, shares)
+            found[name] = self.grouping.of(values, column)
+        return cases, scored, found
+
+    def _labelled(self, values: np.ndarray, names: list[str], cases: np.ndarray) -> xr.DataArray:
+        coords = {"classifier": names, "case": cases, "class": self.classes}
+        return xr.DataArray(values, dims=("classifier", "case", "class"), coords=coords)
+
+    def __repr__(self) -> str:
+        shown = self.summary().drop(columns=["note", "guaranteed"]).to_string(index=False, float_format="%.4g")
+        return f"{shown}\n{self.verdict()}"

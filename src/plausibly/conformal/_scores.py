@@ -1,0 +1,191 @@
+"""Scores of how well a class conforms to what a classifier says of a case; greater is more plausible.
+
+With probabilities ``p`` in falling order, and a class in place ``r`` (from 1):
+
+* LAC: ``p`` itself (Sadinle, Lei & Wasserman 2019);
+* APS: minus the sum of the probabilities down to and including the class (Romano, Sesia & Candès 2020);
+* RAPS: the same less ``penalty · max(0, r − free_ranks)`` (Angelopoulos, Bates, Malik & Jordan 2021);
+* top-k: ``−r``, by which all sets of a group have the same size.
+
+Equal probabilities are ordered by class. Randomised, the class itself counts by a uniform share ``u`` of a case.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly.annotations._names import _show
+from plausibly.errors import ArgumentError, PredictionError
+
+NAMES = ("lac", "aps", "raps", "top-k")
+PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given or tuned
+_OF_PROBABILITIES = ("aps", "raps")
+_SUM = 0.01  # by which probabilities of a case may miss one
+
+Function = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score and its parameters.
+
+    Attributes
+    ----------
+    name
+        One of :data:`NAMES`, or ``"function"``.
+    function
+        A user's own: from (case, class) to (case, class).
+    penalty, free_ranks
+        Parameters of RAPS.
+    randomised
+        Whether a uniform share of the class itself counts.
+    logits
+        Whether a softmax comes first.
+
+    Examples
+    --------
+    >>> p = np.array([[0.5, 0.3, 0.2]])
+    >>> Score("aps").of(p).round(3).tolist(), Score("top-k").of(p).tolist()
+    ([[-0.5, -0.8, -1.0]], [[-1.0, -2.0, -3.0]])
+    """
+
+    name: str
+    function: Function | None = None
+    penalty: float = PENALTY
+    free_ranks: int = FREE_RANKS
+    randomised: bool = False
+    logits: bool = False
+
+    def of(
+        self, values: Float[np.ndarray, "case class"], shares: Float[np.ndarray, " case"] | None = None
+    ) -> Float[np.ndarray, "case class"]:
+        """Score every class of some cases.
+
+        Parameters
+        ----------
+        values
+            What the classifier says.
+        shares
+            Uniform random numbers, one for each case, if randomised.
+
+        Raises
+        ------
+        PredictionError
+            If probabilities are needed and these are none.
+        ArgumentError
+            If a user's function returns something else than finite numbers of the same shape.
+        """
+        values = np.asarray(values, np.float64)
+        if self.logits:
+            values = softmax(values)
+        if self.function is not None:
+            return _checked(self.function(values), values.shape)
+        if self.name == "lac":
+            return values
+        if self.name in _OF_PROBABILITIES:
+            check_probabilities(values, f"score={self.name!r}")
+        order = np.argsort(-values, axis=1, kind="stable")
+        ranks = np.empty(values.shape)
+        np.put_along_axis(ranks, order, np.arange(1.0, values.shape[1] + 1)[None], axis=1)
+        less = 0.0 if shares is None or not self.randomised else 1 - shares[:, None]
+        if self.name == "top-k":
+            return less - ranks
+        upto = np.cumsum(np.take_along_axis(values, order, 1), axis=1)
+        down = np.empty(values.shape)
+        np.put_along_axis(down, order, upto / upto[:, -1:], axis=1)  # the last one is exactly 1 in every case
+        scores = less * values - down
+        if self.name == "raps":
+            scores -= self.penalty * np.maximum(0, ranks - self.free_ranks)
+        return scores
+
+
+def parse_score(score: Any, *, penalty: float | None, free_ranks: int | None, randomised: bool, logits: bool) -> Score:
+    """Check a score and its parameters.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such score, or it does not accept a parameter, or one is out of range.
+
+    Examples
+    --------
+    >>> parse_score("raps", penalty=0.1, free_ranks=None, randomised=False, logits=False).free_ranks
+    5
+    """
+    own = callable(score)
+    if not own and score not in NAMES:
+        raise ArgumentError(
+            f"score must be one of {', '.join(NAMES)}, or a function, but {_show(score)} was given: choose one."
+        )
+    for what, given in {"penalty": penalty, "free_ranks": free_ranks}.items():
+        if given is not None and (own or score != "raps"):
+            raise ArgumentError(
+                f'{what} is a parameter of score="raps" alone, but {what}={given!r} was given with '
+                f"{'a function' if own else repr(score)}: leave it out."
+            )
+    if randomised and (own or score == "lac"):
+        raise ArgumentError(
+            f"{'a function' if own else repr(score)} has no randomised form: leave randomise_scores out, or choose "
+            "aps, raps or top-k."
+        )
+    if penalty is not None and not (np.isscalar(penalty) and np.isfinite(penalty) and penalty >= 0):
+        raise ArgumentError(f"penalty must be a number of at least 0, but {penalty!r} was given: write 0.01.")
+    whole = isinstance(free_ranks, int | np.integer) and not isinstance(free_ranks, bool)
+    if free_ranks is not None and not (whole and free_ranks >= 0):
+        raise ArgumentError(f"free_ranks must be a whole number of at least 0, but {free_ranks!r} was given: write 5.")
+    return Score(
+        "function" if own else score,
+        score if own else None,
+        PENALTY if penalty is None else float(penalty),
+        FREE_RANKS if free_ranks is None else int(free_ranks),
+        bool(randomised),
+        bool(logits),
+    )
+
+
+def softmax(values: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
+    """Turn logits into probabilities.
+
+    Examples
+    --------
+    >>> softmax(np.log([[0.25, 0.75]])).round(3).tolist()
+    [[0.25, 0.75]]
+    """
+    odds = np.exp(values - values.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def check_probabilities(values: Float[np.ndarray, "case class"], what: str) -> None:
+    """Refuse rows that are no probabilities; `what` needs them.
+
+    Raises
+    ------
+    PredictionError
+        Naming the first such row.
+    """
+    bad = (values < 0).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > _SUM)
+    for row in np.flatnonzero(bad)[:1]:
+        found = f"the lowest is {values[row].min():.3g}, their sum {values[row].sum():.3g}"
+        raise PredictionError(
+            f"{what} needs probabilities, but row {row + 1} has none ({found}); give numbers of at least 0 that sum to "
+            '1 in each row, pass logits=True if they are logits, or use score="lac" or "top-k"'
+        )
+
+
+def _checked(found: Any, shape: tuple[int, ...]) -> Float[np.ndarray, "case class"]:
+    try:
+        scores = np.asarray(found, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"a score function must return numbers (case, class), but returned {_show(found)}: return an array."
+        ) from error
+    if scores.shape != shape or not np.isfinite(scores).all():
+        what = f"the shape {scores.shape}" if scores.shape != shape else "numbers that are not finite"
+        raise ArgumentError(
+            f"a score function must return finite numbers of the shape (case, class), here {shape}, but returned "
+            f"{what}: return a score for each class of each case."
+        )
+    return scores

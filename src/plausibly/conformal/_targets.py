@@ -1,0 +1,213 @@
+"""What a set is to contain: the weight that each calibration case gives to each of its classes.
+
+Weights are by slot, as plausibilities are: a case has one for each named class, and one for all unnamed classes
+together, which share it equally. They sum to one in every case.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import ArgumentError
+from plausibly.evaluation._ranges import Ranges
+
+TARGETS = ("plausibility", "annotator", "vote")
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of the slots of all cases; they sum to one in every case."""
+
+    slots: Slots
+    weight: Float[np.ndarray, " slot"]
+
+    @property
+    def n_cases(self) -> int:
+        """Number of cases."""
+        return len(self.slots.start) - 1
+
+    def range(self, cases: slice) -> "Weights":
+        """Weights of neighbouring cases, which count from 0."""
+        own = slice(int(self.slots.start[cases.start]), int(self.slots.start[cases.stop]))
+        return Weights(self.slots.range(cases), self.weight[own])
+
+    def atoms(
+        self, scores: Float[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None = None
+    ) -> tuple[Int[np.ndarray, " atom"], Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
+        """Case, score and weight of every class with a weight; unnamed classes share that of the remainder.
+
+        Parameters
+        ----------
+        scores
+            Of all classes of these cases.
+        cost
+            By which the weight of each class is multiplied.
+
+        Examples
+        --------
+        >>> slots = Slots.of(Annotations.from_rankings([[[[0]]]], classes="abc"))
+        >>> case, score, weight = Weights(slots, np.array([0.8, 0.2])).atoms(np.array([[0.5, 0.3, 0.2]]))
+        >>> score.tolist(), weight.tolist()
+        ([0.5, 0.3, 0.2], [0.8, 0.1, 0.1])
+        """
+        named = ~self.slots.is_remainder & (self.weight > 0)
+        case, at = self.slots.case[named].astype(np.int64), self.slots.class_index[named]
+        weight = self.weight[named] if cost is None else self.weight[named] * cost[at]
+        rest = self.slots.is_remainder & (self.weight > 0)
+        if not rest.any():
+            return case, scores[case, at], weight
+        rows = self.slots.case[rest].astype(np.int64)
+        row_of = np.full(len(scores), -1)
+        row_of[rows] = np.arange(len(rows))
+        unnamed = np.ones((len(rows), scores.shape[1]), bool)
+        inside = ~self.slots.is_remainder & (row_of[self.slots.case] >= 0)
+        unnamed[row_of[self.slots.case[inside]], self.slots.class_index[inside]] = False
+        row, of_class = np.nonzero(unnamed)
+        each = (self.weight[rest] / self.slots.n_classes[rest])[row]
+        each = each if cost is None else each * cost[of_class]
+        return (
+            np.concatenate([case, rows[row]]),
+            np.concatenate([scores[case, at], scores[rows[row], of_class]]),
+            np.concatenate([weight, each]),
+        )
+
+
+def weights_of(target: str, source: Posterior | Annotations, annotations: Annotations) -> Weights:
+    """Weights of a target, one of :data:`TARGETS`."""
+    if target == "plausibility":
+        return of_plausibility(source)
+    return of_annotators(annotations) if target == "annotator" else of_vote(annotations)
+
+
+def of_plausibility(posterior: Posterior) -> Weights:
+    """Posterior mean of the plausibilities, all draws of some cases at a time."""
+    ranges = Ranges(posterior, 0)
+    slots, means = [], []
+    for cases in ranges:
+        slots.append(cases.slots)
+        means.append(cases.draws.mean(axis=1, dtype=np.float64))
+        _check(means[-1], cases.names[cases.slots.case])
+    weight = np.concatenate(means)
+    joined = _joined(slots)
+    return Weights(joined, weight / np.add.reduceat(weight, joined.start[:-1])[joined.case])
+
+
+def of_annotators(annotations: Annotations) -> Weights:
+    """First blocks of the annotations: annotators of a case weigh the same, and so do the classes tied in a block.
+
+    Examples
+    --------
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]], [["a", "c"]]]])
+    >>> of_annotators(annotations).weight.tolist()
+    [0.75, 0.0, 0.25]
+    """
+    slots = Slots.of(annotations, remainder=False)
+    first = annotations.entry_block == 0
+    annotation = annotations.entry_annotation[first]
+    tied = np.bincount(annotation, minlength=annotations.n_annotations)
+    case = annotations.annotation_case[annotation]
+    per_case = np.diff(annotations.case_start)
+    share = 1 / (tied[annotation] * per_case[case])
+    at = slots.find(case, annotations.entry_class[first])
+    return Weights(slots, np.bincount(at, share, minlength=len(slots)))
+
+
+def of_vote(annotations: Annotations) -> Weights:
+    """Majority vote over first blocks; classes that tie share it.
+
+    Examples
+    --------
+    >>> of_vote(Annotations.from_labels([["a", "b", "a"], ["a", "b"]])).weight.tolist()
+    [1.0, 0.0, 0.5, 0.5]
+    """
+    votes = of_annotators(annotations)
+    start = votes.slots.start[:-1]
+    won = votes.weight >= np.maximum.reduceat(votes.weight, start)[votes.slots.case] - _TIE
+    return Weights(votes.slots, won / np.add.reduceat(won, start, dtype=float)[votes.slots.case])
+
+
+def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weights:
+    """Replace weights by the shares of classes among `samples` labels drawn for each case.
+
+    References
+    ----------
+    Stutz, Roy, Matejovicova, Strachan, Cemgil & Doucet (2023), Conformal prediction under ambiguous ground truth,
+    algorithm 1.
+
+    Examples
+    --------
+    >>> weights = of_annotators(Annotations.from_labels([["a", "b", "a", "a"]]))
+    >>> sampled(weights, 1000, 2, seed=0).weight.round(1).tolist()
+    [0.7, 0.3]
+    """
+    random = np.random.default_rng([seed, 0x636F6E66])
+    slots = weights.slots
+    upto = np.cumsum(weights.weight)
+    before = np.concatenate([[0.0], upto])[slots.start]
+    case = np.repeat(np.arange(weights.n_cases), samples)
+    place = before[case] + random.random(len(case)) * (before[case + 1] - before[case])
+    at = np.clip(np.searchsorted(upto, place, side="right"), slots.start[case], slots.start[case + 1] - 1)
+    label = slots.class_index[at].astype(np.int64)
+    rest = label < 0  # a class of the remainder, all alike: its rank among the unnamed ones, then past the named ones
+    first, n_named = slots.start[case[rest]], (slots.start[case[rest] + 1] - slots.start[case[rest]]) - 1
+    unnamed = random.integers(n_classes - n_named)
+    for place in range(int(n_named.max(initial=0))):
+        has = place < n_named
+        unnamed += has & (slots.class_index[np.where(has, first + place, 0)] <= unnamed)
+    label[rest] = unnamed
+    pairs, counts = np.unique(case * n_classes + label, return_counts=True)
+    of_case, of_class = np.divmod(pairs, n_classes)
+    chosen = Slots(
+        case=of_case.astype(np.int32),
+        class_index=of_class.astype(np.int32),
+        n_classes=np.ones(len(pairs), np.int32),
+        start=np.searchsorted(of_case, np.arange(weights.n_cases + 1)).astype(np.int64),
+    )
+    return Weights(chosen, counts / samples)
+
+
+def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice]:
+    """Cut cases into runs of at most so many scores."""
+    size = max(1, most // n_classes)
+    for first in range(0, n_cases, size):
+        yield slice(first, min(first + size, n_cases))
+
+
+def check_case_by_case(posterior: Posterior) -> None:
+    """Refuse a posterior in which the plausibilities of one case depend on the annotations of the others.
+
+    Raises
+    ------
+    ArgumentError
+        With the reason.
+    """
+    if posterior.attrs.get("class_prior") == "population":
+        raise ArgumentError(
+            'this posterior was fitted under class_prior="population", so the plausibilities of each calibration case '
+            "depend on the annotations of the others, and the guarantee for a new case fails: aggregate by "
+            'class_prior="uniform", or calibrate by target="annotator", which needs no model.'
+        )
+
+
+def _joined(parts: list[Slots]) -> Slots:
+    """Undo the cut into ranges."""
+    n_cases = np.cumsum([0, *(len(part.start) - 1 for part in parts)])
+    n_slots = np.cumsum([0, *(len(part) for part in parts)])
+    return Slots(
+        case=np.concatenate([part.case + n for part, n in zip(parts, n_cases, strict=False)]).astype(np.int32),
+        class_index=np.concatenate([part.class_index for part in parts]),
+        n_classes=np.concatenate([part.n_classes for part in parts]),
+        start=np.concatenate([[0], *(part.start[1:] + n for part, n in zip(parts, n_slots, strict=False))]),
+    )
+
+
+def _check(means: Float[np.ndarray, " slot"], names: np.ndarray) -> None:
+    for at in np.flatnonzero(~np.isfinite(means))[:1]:
+        raise ArgumentError(
+            f"the plausibilities of case {str(names[at])!r} are not all numbers: aggregate again, or take the case out."
+        )

@@ -1,0 +1,307 @@
+"""The front door: every score, target and group against loops; new cases; bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.conformal import _calibrate, _targets
+from plausibly.conformal._targets import of_plausibility, sampled
+
+from .conftest import dense_weights, make
+
+
+def literal_scores(p, score):
+    """By loops over sorted classes."""
+    out = np.zeros(p.shape)
+    for i, row in enumerate(p):
+        order = sorted(range(len(row)), key=lambda k: -row[k])
+        total = 0.0
+        whole = np.cumsum(row[order])[-1]
+        for rank, k in enumerate(order, 1):
+            total += row[k]
+            down = total / whole
+            own = {"lac": row[k], "aps": -down, "raps": -down - 0.01 * max(0, rank - 5), "top-k": -rank}
+            out[i, k] = own[score]
+    return out
+
+
+def literal_threshold(scores, weights, alpha, bound=1.0):
+    candidates = [-np.inf, *sorted(set(scores[weights > 0])), np.inf]
+    losses = [(weights * (scores < tau)).sum() for tau in candidates]
+    holds = [t for t, loss in zip(candidates, losses, strict=True) if loss + bound <= alpha * (len(scores) + 1) + 1e-7]
+    return max(holds) if holds else -np.inf
+
+
+@pytest.mark.parametrize("target", ["plausibility", "annotator", "vote"])
+@pytest.mark.parametrize("score", ["lac", "aps", "raps", "top-k"])
+def test_thresholds_equal_a_literal_loop(small, score, target):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score=score, target=target)
+    for name, p in small.predictions.items():
+        scores = literal_scores(p, score)
+        expected = literal_threshold(scores, dense_weights(small, target), 0.2)
+        assert float(found.threshold.sel(classifier=name).item()) == pytest.approx(expected, abs=1e-12)
+        assert float(found.mean_size.sel(classifier=name).item()) == (scores >= expected - 1e-12).sum(1).mean()
+        sets = found.predict({name: p}).values[0]
+        np.testing.assert_array_equal(sets, scores >= expected - 1e-12)
+
+
+def test_targets_without_a_model_take_annotations(small):
+    for target in ("annotator", "vote"):
+        one = pb.conformal(small.annotations, small.predictions, target=target)
+        other = pb.conformal(small.posterior, small.predictions, target=target)
+        np.testing.assert_array_equal(one.threshold, other.threshold)
+        assert one.threshold_by_draw is None
+    with pytest.raises(pb.ArgumentError, match='"plausibility" needs a posterior'):
+        pb.conformal(small.annotations, small.predictions)
+
+
+def test_thresholds_by_draw_are_those_of_posteriors_of_one_draw(small):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="lac")
+    assert found.threshold_by_draw.sizes == {"classifier": 2, "group": 1, "draw": 6}
+    for draw in range(6):
+        data = make(n_draws=6)
+        data.draws = small.draws[draw : draw + 1]
+        weights = dense_weights(data, "plausibility")
+        for name, p in small.predictions.items():
+            # Candidates are the scores of all classes with a mean plausibility above zero, so the threshold may lie
+            # below that of a loop over the draw's own classes, but sets of the calibration cases are the same.
+            threshold = found.threshold_by_draw.sel(classifier=name).values[0, draw]
+            assert (weights * (p < threshold)).sum() + 1 <= 0.3 * 41 + 1e-4
+            nearest = p[(p > threshold) & (weights > 0)].min()
+            assert (weights * (p < nearest)).sum() + 1 > 0.3 * 41 - 1e-4
+
+
+def test_groups_calibrate_apart(small):
+    column = np.where(np.arange(small.n) % 3 == 0, "x", "y")
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.25, score="lac", groups=column)
+    weights = dense_weights(small, "plausibility")
+    for name, p in small.predictions.items():
+        for group in "xy":
+            own = column == group
+            expected = literal_threshold(p[own], weights[own], 0.25)
+            assert found.threshold.sel(classifier=name, group=group).item() == pytest.approx(expected)
+            assert found.n_cases.sel(classifier=name, group=group).item() == own.sum()
+    sets = found.predict({"A": small.predictions["A"]}, groups=column).sel(classifier="A").values
+    limits = np.where(column == "x", *found.threshold.sel(classifier="A").values)
+    np.testing.assert_array_equal(sets, small.predictions["A"] >= limits[:, None])
+    with pytest.raises(pb.ArgumentError, match="new cases need theirs"):
+        found.predict({"A": small.predictions["A"]})
+    with pytest.raises(pb.ArgumentError, match="row 1 belongs to the group 'z'"):
+        found.predict({"A": small.predictions["A"][:1]}, groups=["z"])
+
+
+def test_groups_by_what_a_classifier_says(small):
+    risks = np.array([0, 0, 1, 2, 2])
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", groups="risk", risks=risks)
+    assert found.groups == ["low", "medium", "high"]
+    best = small.predictions["A"].argmax(1)
+    assert found.n_cases.sel(classifier="A").values.tolist() == [(risks[best] == level).sum() for level in range(3)]
+    own = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", groups=lambda p: risks[p.argmax(1)])
+    np.testing.assert_array_equal(own.threshold, found.threshold)
+    with pytest.warns(pb.PlausiblyWarning, match="in the group 'from 0.95'"):
+        sure = pb.conformal(small.posterior, small.predictions, alpha=0.1, score="lac", groups="certainty")
+    most = small.predictions["A"].max(1)
+    counts = np.histogram(most, [0, 0.5, 0.8, 0.95, 1.01])[0]
+    assert sure.n_cases.sel(classifier="A").values.tolist() == counts.tolist()
+
+
+def test_risk_of_what_is_missed(small):
+    risks = np.array([0, 1, 2, 0, 1])
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.5, score="lac", loss="risk", risks=risks)
+    weights = dense_weights(small, "plausibility") * risks
+    for name, p in small.predictions.items():
+        expected = literal_threshold(p, weights, 0.5, bound=2.0)
+        assert found.threshold.sel(classifier=name).item() == pytest.approx(expected)
+    assert "expected risk level of at most 0.5" in found.guarantee()
+    with pytest.raises(pb.ArgumentError, match="no p-values"):
+        found.p_values({"A": small.predictions["A"]})
+
+
+def test_sampled_labels_converge_to_exact_weights(small):
+    exact = of_plausibility(small.posterior)
+    dense = np.zeros((small.n, 5))
+    many = sampled(exact, 100_000, 5, seed=1)
+    np.add.at(dense, (many.slots.case, many.slots.class_index), many.weight)
+    np.testing.assert_allclose(dense, dense_weights(small, "plausibility"), atol=0.009)  # five standard errors
+    thresholds = [
+        pb.conformal(small.posterior, small.predictions, score="lac", samples=m, seed=2).threshold.values
+        for m in (50_000, None)
+    ]
+    np.testing.assert_allclose(*thresholds, atol=0.01)
+
+
+def test_one_sampled_label_is_split_conformal_prediction(small):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac", samples=1, seed=3)
+    labels = sampled(of_plausibility(small.posterior), 1, 5, seed=3).slots.class_index
+    for name, p in small.predictions.items():
+        nonconformity = np.sort(1 - p[np.arange(small.n), labels])
+        rank = int(np.ceil((small.n + 1) * 0.8))
+        assert 1 - found.threshold.sel(classifier=name).item() == pytest.approx(nonconformity[rank - 1])
+
+
+def test_cases_may_come_in_any_number_of_pieces(small, monkeypatch):
+    whole = pb.conformal(small.posterior, small.predictions, randomise_scores=True, seed=4)
+    ranges = _targets.ranges_of
+    monkeypatch.setattr(_calibrate, "ranges_of", lambda n, k: ranges(n, k, 35))
+    parts = pb.conformal(small.posterior, small.predictions, randomise_scores=True, seed=4)
+    np.testing.assert_array_equal(whole.threshold, parts.threshold)
+    np.testing.assert_array_equal(whole.threshold_by_draw, parts.threshold_by_draw)
+    np.testing.assert_array_equal(whole.mean_size, parts.mean_size)
+
+
+def test_random_numbers_belong_to_cases_by_name(small):
+    found = pb.conformal(
+        small.posterior, small.predictions, score="top-k", randomise_scores=True, randomise_threshold=True, seed=5
+    )
+    new = pd.DataFrame(small.predictions["A"][:6], columns=small.annotations.classes)
+    new.insert(0, "case", [f"new {i}" for i in range(6)])
+    sets = found.predict({"A": new})
+    again = found.predict({"A": new.iloc[[4, 2]]})
+    np.testing.assert_array_equal(sets.sel(case=["new 4", "new 2"]), again)
+
+
+def test_raps_is_tuned_on_cases_that_do_not_calibrate(small):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="raps", tuning=0.25, seed=6)
+    assert found.n_cases.values.tolist() == [[30], [30]]
+    assert all(
+        score.name == "raps" and score.penalty in (0.001, 0.01, 0.1, 0.2, 0.5) for score in found.scores.values()
+    )
+    fixed = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="raps", penalty=10.0, free_ranks=2)
+    assert fixed.predict({"A": small.predictions["A"]}).sum("class").max() <= 5
+    assert fixed.scores["A"].free_ranks == 2
+
+
+def test_a_softmax_comes_first_for_logits(small):
+    logits = {name: np.log(p) + 3 for name, p in small.predictions.items()}
+    one = pb.conformal(small.posterior, logits, logits=True)
+    other = pb.conformal(small.posterior, small.predictions)
+    np.testing.assert_allclose(one.threshold, other.threshold)
+    with pytest.raises(pb.PredictionError, match="needs probabilities, but row 1 has none"):
+        pb.conformal(small.posterior, logits)
+
+
+def test_tables_name_the_classes(small):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.2, score="lac")
+    table = found.table({name: p[:3] for name, p in small.predictions.items()})
+    assert list(table.columns) == ["case", "classifier", "classes", "size"]
+    assert len(table) == 6
+    sets = found.predict({name: p[:3] for name, p in small.predictions.items()})
+    for row in table.itertuples():
+        inside = sets.sel(classifier=row.classifier, case=row.case)
+        assert set(row.classes) == set(inside["class"].values[inside.values])
+        assert row.size == len(row.classes)
+    first = table.iloc[0].classes
+    p = dict(zip(small.annotations.classes, small.predictions["A"][0], strict=True))
+    assert list(first) == sorted(first, key=lambda name: -p[name])
+    summary = found.summary()
+    assert summary["n"].tolist() == [40, 40]
+    assert (summary["lower"] <= summary["upper"]).all()
+    assert "at least 0.8" in found.verdict()
+
+
+def test_too_few_cases_are_said():
+    few = make(n=5)
+    with pytest.warns(pb.PlausiblyWarning, match="needs at least 9 calibration cases, but there are 5"):
+        found = pb.conformal(few.posterior, few.predictions, alpha=0.1)
+    assert found.predict({"A": few.predictions["A"]}).values.all()
+    assert "too few cases" in found.verdict()
+    assert found.threshold_by_draw.values.max() == -np.inf
+
+
+def test_a_population_prior_is_refused():
+    shared = make(class_prior="population")
+    with pytest.raises(pb.ArgumentError, match="depend on the annotations of the others"):
+        pb.conformal(shared.posterior, shared.predictions)
+    assert pb.conformal(shared.posterior, shared.predictions, target="annotator").n_cases.values.min() == 40
+
+
+BAD = [
+    ({"alpha": 0}, "alpha must lie between 0 and 1"),
+    ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
+    ({"alpha": -0.1}, "alpha must lie"),
+    ({"alpha": float("nan")}, "alpha must lie"),
+    ({"alpha": "0.1"}, "alpha must lie"),
+    ({"alpha": True}, "alpha must lie"),
+    ({"score": "softmax"}, "score must be one of lac, aps, raps, top-k"),
+    ({"score": lambda p: p[:, :2]}, "score function must return finite numbers of the shape"),
+    ({"score": lambda p: p * np.nan}, "not finite"),
+    ({"score": lambda p: "x"}, "must return numbers"),
+    ({"penalty": 0.1}, 'parameter of score="raps" alone'),
+    ({"score": "raps", "penalty": -1}, "penalty must be"),
+    ({"score": "raps", "free_ranks": 1.5}, "free_ranks must be"),
+    ({"tuning": 0.2}, "tuning chooses the parameters"),
+    ({"score": "raps", "tuning": 1}, "tuning must be a share"),
+    ({"score": "raps", "tuning": 0.001}, "takes 0 of 40 cases"),
+    ({"score": "lac", "randomise_scores": True}, "no randomised form"),
+    ({"target": "truth"}, "target must be one of"),
+    ({"samples": 0}, "samples must be"),
+    ({"samples": 2.5}, "samples must be"),
+    ({"groups": "age"}, 'groups must be "risk", "certainty"'),
+    ({"groups": "risk"}, "needs the risk of each class"),
+    ({"groups": ["x"]}, "groups must have one value for each of the 40 cases, but 1 were given"),
+    ({"groups": [None] * 40}, "row 1 has none"),
+    ({"groups": lambda p: 3}, "function of groups must return one value"),
+    ({"loss": "cost"}, 'loss must be None or "risk"'),
+    ({"loss": "risk"}, "needs the risk of each class"),
+    ({"loss": "risk", "risks": [0] * 5}, "needs a class of risk 1 or 2"),
+    ({"loss": "risk", "risks": [0, 1, 0, 0, 1], "alpha": 1.2}, "between 0 and 1"),
+    ({"seed": -1}, "seed must be"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "match"), BAD)
+def test_bad_arguments(small, arguments, match):
+    with pytest.raises(pb.PlausiblyError, match=match):
+        pb.conformal(small.posterior, small.predictions, **arguments)
+
+
+def test_bad_data(small):
+    p = small.predictions["A"]
+    with pytest.raises(pb.PredictionError, match="the score is nan"):
+        pb.conformal(small.posterior, {"A": np.where(p == p.max(), np.nan, p)})
+    with pytest.raises(pb.PredictionError, match="39 rows for 40 cases"):
+        pb.conformal(small.posterior, {"A": p[1:]})
+    with pytest.raises(pb.PredictionError, match="4 columns for 5 classes"):
+        pb.conformal(small.posterior, {"A": p[:, 1:]})
+    with pytest.raises(pb.ArgumentError, match="at least one classifier"):
+        pb.conformal(small.posterior, {})
+    with pytest.raises(pb.ArgumentError, match="a posterior of plausibly"):
+        pb.conformal(3, {"A": p})
+    lost = make()
+    lost.posterior["posterior"]["plausibility"].values[..., 3] = np.nan
+    with pytest.raises(pb.ArgumentError, match="not all numbers"):
+        pb.conformal(lost.posterior, lost.predictions)
+
+
+def test_bad_new_cases(small):
+    found = pb.conformal(small.posterior, small.predictions)
+    p = small.predictions["A"][:3]
+    cases = [
+        ({"C": p}, "classifiers must be among those calibrated"),
+        ({}, "none at all"),
+        (p, "must be a mapping from classifiers"),
+        ({"A": p, "B": p[:2]}, "predict different cases"),
+        ({"A": p[:, :3]}, "3 columns for 5 classes"),
+        ({"A": p * np.nan}, "the score is nan"),
+        ({"A": p * 2}, "needs probabilities"),
+        ({"A": p[:0]}, "no rows"),
+        ({"A": pd.DataFrame(p, columns=list("vwxyz"))}, "header is wrong"),
+    ]
+    for new, match in cases:
+        with pytest.raises(pb.PlausiblyError, match=match):
+            found.predict(new)
+    with pytest.raises(pb.ArgumentError, match="leave them out"):
+        found.predict({"A": p}, groups=["x"] * 3)
+    twice = pd.DataFrame(p, columns=small.annotations.classes, index=["q", "q", "r"])
+    with pytest.raises(pb.PredictionError, match="case 'q' has two rows"):
+        found.predict({"A": twice})
+
+
+def test_one_class_and_equal_scores():
+    annotations = pb.Annotations.from_labels([["a"]] * 12, classes=["a"])
+    found = pb.conformal(annotations, {"A": np.ones((12, 1))}, target="annotator")
+    assert found.predict(np.ones((2, 1))).values.all()
+    equal = pb.Annotations.from_labels([["a"], ["b"]] * 10, classes=["a", "b"])
+    tied = pb.conformal(equal, {"A": np.full((20, 2), 0.5)}, score="lac", target="annotator")
+    assert tied.predict(np.full((3, 2), 0.5)).values.all()
