@@ -15,6 +15,7 @@ At the top level are the containers, readers and writers, the errors, and one ve
 :func:`diagnose`           Did the chains converge?
 :func:`evaluate`           How well do classifiers do? (:func:`summary` prints it as a table)
 :func:`sweep`              Does the answer depend on the model or the reliability?
+:func:`conformal`          How large must a set of answers be?
 :func:`compare`            Which aggregation model predicts annotations best?
 :func:`predictive_check`   Does the model reproduce the annotations?
 :func:`prior_sensitivity`  Does the prior matter?
