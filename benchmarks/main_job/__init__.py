@@ -1,9 +1,9 @@
 """The main job, from command to report, beside the version that it started from.
 
-``python -m benchmarks.main_job`` installs two versions of the package, the commit ``24dfe9e`` and the working tree, each
-into an environment of its own, and runs the same jobs in both of them in turn: old, new, old, new. Every job runs cold,
-with an empty folder of caches, and then warm, in a new process with the caches that the first one left. What the
-package does beside a library (NumPyro, ArviZ, nltk, an import) runs in the environment of the working tree.
+``python -m benchmarks.main_job`` installs two versions of the package, the commit ``24dfe9e`` and the working tree,
+each into an environment of its own, and runs the same jobs in both of them in turn: old, new, old, new. Every job runs
+cold, with an empty folder of caches, and then warm, in a new process with the caches that the first one left. What is
+compared with a library (NumPyro, ArviZ, nltk, an import) runs in the environment of the working tree.
 
 * ``_jobs``: what is measured, and against what;
 * ``_work``: the script that runs in an environment and does one piece of it;

@@ -22,9 +22,7 @@ def main() -> int:
     )
     parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS), metavar="JOB", help=", ".join(JOBS))
     parser.add_argument("--repeat", type=int, default=3, help="repetitions of every job (3)")
-    parser.add_argument(
-        "--folder", type=Path, help="where environments are made, and found again; temporary by default"
-    )
+    parser.add_argument("--folder", type=Path, help="folder to make environments in, or find them again")
     parser.add_argument("--baseline-env", type=Path, metavar="ENV", help="environment that has the baseline already")
     parser.add_argument("--working-env", type=Path, metavar="ENV", help="environment that has this version already")
     given = parser.parse_args()

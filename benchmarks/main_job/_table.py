@@ -6,8 +6,8 @@ from statistics import median
 from benchmarks.main_job._measure import Sample
 
 HEADING = (
-    "Ratio: theirs / ours, of medians [least to greatest of the repetitions]; above 1 we are better. Time is that of the "
-    "clock;\nCPU is the ratio of seconds of all cores. An aim that is missed is marked.\n\n"
+    "Ratio: theirs / ours, of medians [least to greatest of the repetitions]; above 1 we are better. Time is that of\n"
+    "the clock; CPU is the ratio of seconds of all cores. An aim that is missed is marked.\n\n"
     f"{'':52}{'':6}{'ours':>18} {'theirs':>18}  {'ratio':>20} {'CPU':>6} {'peak memory, MiB':>18}  {'aim':>5}"
 )
 
