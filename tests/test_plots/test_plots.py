@@ -136,17 +136,19 @@ def posterior():
 def test_plausibilities_are_the_draws_in_order_of_their_means(ax, posterior):
     plots.plausibilities(posterior, "7", draws=50, ax=ax)
     draws = posterior["posterior"]["plausibility"].values.reshape(50, 5)
-    rows = [line for line in ax.lines if line.get_marker() == "o"]
-    for row, slot in zip(rows, [1, 0, 2], strict=True):
-        np.testing.assert_array_equal(row.get_xdata(), draws[:, slot])
-    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "D"]
-    np.testing.assert_allclose(points, [0.7, 0.2, 0.1], rtol=1e-6)
-    means = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "None"]
-    np.testing.assert_allclose(means, draws[:, [1, 0, 2]].mean(0), rtol=1e-6)
+    named, rest = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_array_equal(named.get_xdata(), draws[:, [1, 0]].T.ravel())
+    np.testing.assert_array_equal(rest.get_xdata(), draws[:, 2])
+    (points,) = [line for line in ax.lines if line.get_marker() == "D"]
+    np.testing.assert_allclose(points.get_xdata(), [0.7, 0.2, 0.1], rtol=1e-6)
+    (bars,) = [segments[:, 0, 0] for segments in (np.array(bars.get_segments()) for bars in ax.collections)]
+    np.testing.assert_allclose(bars, draws[:, [1, 0, 2]].mean(0), rtol=1e-6)
     # Rows stand in the order of the labels, and only the remainder is grey.
     assert [label.get_text() for label in ax.get_yticklabels()] == ["(2 others)", "(x)", "b"]
-    assert [round(row.get_ydata().mean(), 1) for row in rows] == [2, 1, 0]
-    assert [row.get_color() for row in rows] == [COLOURS[0], COLOURS[0], "#777777"]
+    heights = [*np.split(named.get_ydata(), 2), rest.get_ydata()]
+    assert [round(height.mean(), 1) for height in heights] == [2, 1, 0]
+    assert points.get_ydata().tolist() == [2, 1, 0]
+    assert [line.get_color() for line in (named, rest)] == [COLOURS[0], "#777777"]
     assert ax.get_title() == "case 7"
     assert ax.get_xlabel() == "plausibility\n(| mean, ◇ point estimate)"
 
@@ -162,7 +164,7 @@ def test_one_other_class_is_one_other(ax):
 def test_plausibilities_leave_out_the_least_plausible_classes_and_some_draws(ax, posterior):
     plots.plausibilities(posterior, "7", draws=10, classes=2, ax=ax)
     rows = [line for line in ax.lines if line.get_marker() == "o"]
-    assert [len(row.get_xdata()) for row in rows] == [10, 10]
+    assert [len(row.get_xdata()) for row in rows] == [20]
 
 
 def test_names_are_no_mathematics(ax, results):

@@ -44,12 +44,14 @@ def plausibilities(
     ]
     ax = new_axes(ax, height=1.2 + 0.45 * len(order))
     jitter = (np.arange(1, len(shown) + 1) * _GOLDEN % 1 - 0.5) * 0.6
-    for row, at in enumerate(order):
-        base = len(order) - 1 - row
-        dots = {"marker": "o", "ls": "", "ms": 3, "mew": 0, "alpha": 0.35, "clip_on": False}
-        ax.plot(shown[:, at], base + jitter, color=GREY if slots.is_remainder[own[at]] else COLOURS[0], **dots)
-        ax.plot([values[:, at].mean()] * 2, [base - 0.38, base + 0.38], color="black", lw=2)
-        point_estimates(ax, [point[at]], [base], COLOURS[1])
+    base = np.arange(len(order))[::-1]
+    rest = slots.is_remainder[own[order]]
+    dots = {"marker": "o", "ls": "", "ms": 3, "mew": 0, "alpha": 0.35, "clip_on": False}
+    for which, shade in ((~rest, COLOURS[0]), (rest, GREY)):
+        if which.any():
+            ax.plot(shown[:, order[which]].T.ravel(), np.add.outer(base[which], jitter).ravel(), color=shade, **dots)
+    ax.vlines(values[:, order].mean(axis=0), base - 0.38, base + 0.38, color="black", lw=2, zorder=2)
+    point_estimates(ax, point[order], base, COLOURS[1])
     name_rows(ax, range(len(order)), names[::-1])
     ax.tick_params(axis="y", pad=9)
     ax.set(

@@ -13,7 +13,7 @@ from plausibly import plots
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._style import metric_name
 from plausibly.posterior import case_names
-from plausibly.report._svg import SVG, to_uri
+from plausibly.report._svg import PANEL, fill, to_uri
 from plausibly.report._tables import distinct_metrics, headline_metrics, representative, sampled, sizes
 from plausibly.sweeps import Sweep
 
@@ -61,17 +61,18 @@ def _picture(
 ) -> Picture:
     """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
     drawn = []
-    with matplotlib.rc_context(SVG), warnings.catch_warnings():
+    with matplotlib.rc_context(PANEL), warnings.catch_warnings():
         # Letters that the font lacks become boxes, which readers see without a warning for each.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         for title, draw in panels:
-            figure = Figure(figsize=(2 * _PANEL if wide else _PANEL, height), layout="constrained")
+            figure = Figure(figsize=(2 * _PANEL if wide else _PANEL, height))
             ax = figure.subplots()
             if limits is not None:
                 ax.set_ylim(limits)
             draw(ax=ax)
             if title:
                 ax.set_title(title)
+            fill(figure, ax)
             drawn.append(to_uri(figure))
     return Picture(section, alt, caption, tuple(drawn), folded, wide)
 

@@ -23,7 +23,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     >>> predictions = {"A": [[0.9, 0.1]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
     >>> list(sentences(swept))[0]
-    'The annotations settle the most plausible class in 4 of 4 cases (100 %). In 0 cases (0 %) no class is the most \
+    'The annotations settle the most plausible class in 4 of 4 cases (100 %). In every case some class is the most \
 plausible one with a probability of 1/2 or more.'
     """
     run = lead(swept)
@@ -52,11 +52,17 @@ def _certainty(run: Run) -> str:
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
         return f"{run.label} is a point estimate: it takes one truth for granted and ignores annotation uncertainty."
+    told = f"The annotations settle the most plausible class in {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %). "
+    if not undecided:
+        return f"{told}In every case some class is the most plausible one with a probability of 1/2 or more."
     return (
-        f"The annotations settle the most plausible class in {settled:,} of {n:,} cases ({100 * settled / n:.0f} %). "
-        f"In {undecided:,} cases ({100 * undecided / n:.0f} %) no class is the most plausible one with a probability "
-        "of 1/2 or more."
+        f"{told}In {_cases(undecided)} ({100 * undecided / n:.0f} %) no class is the most plausible one with a "
+        "probability of 1/2 or more."
     )
+
+
+def _cases(n: int) -> str:
+    return f"{n:,} case{'' if n == 1 else 's'}"
 
 
 def _accuracy(best: dict, metric: str, several: bool) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,10 @@ class Run:
 
     def metrics(self) -> pd.DataFrame:
         """Tabulate :func:`plausibly.summary` with the model and the reliability."""
+        return self._metrics.copy()
+
+    @cached_property
+    def _metrics(self) -> pd.DataFrame:
         table = summary(self.results)
         table.insert(1, "model", self.model)
         table.insert(2, "reliability", self.reliability)
