@@ -52,7 +52,8 @@ def _certainty(run: Run) -> str:
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
         return f"{run.label} is a point estimate: it takes one truth for granted and ignores annotation uncertainty."
-    told = f"The annotations settle the most plausible class in {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %). "
+    share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
+    told = f"The annotations settle the most plausible class in {share}. "
     if not undecided:
         return f"{told}In every case some class is the most plausible one with a probability of 1/2 or more."
     return (
