@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 import plausibly as pb
-from plausibly._arviz import az
 from plausibly._progress import Progress
+from plausibly.diagnostics import r_hat_and_ess
 from validation._joint import Blocks, Layout, Pairs, draw_pairs, probability
 from validation._ranks import places
 from validation._result import Result, Settings
@@ -213,7 +212,7 @@ def effective(draws: np.ndarray) -> float:
     if len(draws) == 1:
         return 1.0
     some = draws[..., :: max(draws.shape[-1] // 100, 1)]
-    sizes = az.ess(xr.Dataset({"x": (("chain", "draw", "case"), some)}))["x"].values
+    sizes = r_hat_and_ess(some).ess_bulk
     return float(np.median(sizes)) / (draws.shape[0] * draws.shape[1])
 
 

@@ -21,6 +21,9 @@ E-BFMI (Betancourt 2016) compares how far the energy moves from one kept draw to
 draws that were kept, as ``az.bfmi`` computes it. Draws from a known posterior, which some cases of a data set may have
 beside others that were sampled, have no trajectories and no energies: nothing is asked of these.
 
+R-hat and effective sample sizes are those of ArviZ, computed for thousands of quantities at once
+(:func:`r_hat_and_ess`, :func:`ess_of_mean`, :func:`mcse_of_mean`).
+
 How often trajectories were cut off at the greatest tree depth is reported too. It makes a sampler slow, not wrong, and
 has no part in the verdict.
 """
@@ -35,4 +38,7 @@ from plausibly.diagnostics._convergence import enough_energy as enough_energy
 from plausibly.diagnostics._convergence import judge as judge
 from plausibly.diagnostics._convergence import r_hat_bound as r_hat_bound
 from plausibly.diagnostics._convergence import trajectories as trajectories
+from plausibly.diagnostics._many import ess_of_mean as ess_of_mean
+from plausibly.diagnostics._many import mcse_of_mean as mcse_of_mean
+from plausibly.diagnostics._many import r_hat_and_ess as r_hat_and_ess
 from plausibly.diagnostics._verdict import verdict as verdict

@@ -8,9 +8,10 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from scipy.stats import chi2
 
-from plausibly._arviz import Posterior, az, to_groups
+from plausibly._arviz import Posterior, to_groups
 from plausibly._progress import Progress
 from plausibly.annotations import Slots
+from plausibly.diagnostics._many import r_hat_and_ess
 from plausibly.inference import MAX_TREE_DEPTH
 from plausibly.posterior import check_posterior, opened, reading, slots_of
 
@@ -210,12 +211,10 @@ def judge(
         advance(values.shape[-1])
         if not len(moving):
             continue
-        some = xr.Dataset({"p": (("chain", "draw", "slot"), values[..., moving])})
-        # Chains that stand still divide by zero, and infinity and NaN say what there is to say of them.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r_hat[first + moving] = az.rhat(some if chains > 1 else _halves(some))["p"].values
-            bulk[first + moving] = az.ess(some, method="bulk")["p"].values
-            tail[first + moving] = az.ess(some, method="tail")["p"].values
+        at, some = first + moving, values[..., moving]
+        r_hat[at], bulk[at], tail[at] = r_hat_and_ess(some)
+        if chains == 1:
+            r_hat[at] = r_hat_and_ess(_two_chains(some)).r_hat
     bound = r_hat_bound(bulk, max(chains, 2), max(quantities or int(moves.sum()), 1))
     least = ESS_PER_CHAIN * chains
     # Written so that NaN fails; ranks do not notice infinity.
@@ -223,11 +222,10 @@ def judge(
     return r_hat, bulk, tail, good
 
 
-def _halves(draws: xr.Dataset) -> xr.Dataset:
-    """Make two chains of a single one, since ArviZ gives no R-hat for fewer."""
-    values = draws["p"].values
-    n = values.shape[1] // 2
-    return xr.Dataset({"p": (("chain", "draw", "slot"), values[0, : 2 * n].reshape(2, n, -1))})
+def _two_chains(draws: Float[np.ndarray, "1 draw quantity"]) -> Float[np.ndarray, "2 half quantity"]:
+    """Make two chains of a single one, since there is no R-hat of fewer."""
+    n = draws.shape[1] // 2
+    return draws[0, : 2 * n].reshape(2, n, -1)
 
 
 def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -> xr.Dataset:

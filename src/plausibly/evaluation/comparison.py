@@ -20,9 +20,9 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly._arviz import az
 from plausibly._seed import check_seed
 from plausibly.bootstrap import CI_PROB, check_replicates, interval, resampled_means
+from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
@@ -289,7 +289,7 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
         return np.nan
     if np.ptp(draws) <= _ROUNDING or counts.min() != counts.max() or counts.min() < 4:
         return float(len(draws))
-    return float(min(az.ess(draws.reshape(len(counts), -1), method="mean"), len(draws)))
+    return float(min(ess_of_mean(draws.reshape(len(counts), -1, 1))[0], len(draws)))
 
 
 def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
