@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case, Entries
-from plausibly.model import STUTZ, Model
+from plausibly.model import BORROWING, STUTZ, Model
 from plausibly.models.majority_vote import vote
 
 
@@ -55,6 +55,7 @@ model = Model(
     takes="labels",
     reliability=1.0,
     concentration=1.0,
+    options=BORROWING,
     reliabilities=(1, 2, 3, 5, 10),
     exact=posterior_concentration,
     point_estimate=label_shares,

@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.case import Case, Entries
-from plausibly.model import STUTZ, Model
+from plausibly.model import BORROWING, STUTZ, Model
 from plausibly.models.irn import inverse_rank, inverse_ranks
 
 
@@ -54,7 +54,7 @@ model = Model(
     program=prirn,
     reliability=30.0,
     concentration=0.01,
-    options={"ties": ("split", "full")},
+    options={"ties": ("split", "full"), **BORROWING},
     reliabilities=(10, 20, 30, 50, 100),
     exact=posterior_concentration,
     zero_concentration=True,

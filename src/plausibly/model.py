@@ -21,6 +21,12 @@ CARON = (
 )
 
 
+LAYOUT = ("unranked", "class_prior", "shared")  #: options that decide on slots and their prior, not on the program
+
+#: options of models whose prior over classes may be learnt from other cases
+BORROWING = {"class_prior": ("uniform", "population"), "shared": ("estimated", "sampled")}
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     r"""An aggregation model.
@@ -44,8 +50,8 @@ class Model:
         Default prior shape :math:`\alpha` of each class, which reaches the program as ``case.concentration``; None for
         a model without one.
     options
-        Allowed values of each further argument by its name, the default first. ``unranked`` does not reach the program:
-        it decides which slots a case has and what their concentrations are.
+        Allowed values of each further argument by its name, the default first. Some do not reach the program, since
+        they decide which slots a case has and what their prior is: ``unranked``, ``class_prior`` and ``shared``.
     reliabilities
         Reliabilities of a sweep in which none are named.
     deterministic
@@ -92,7 +98,7 @@ class Model:
     >>> [model.name for model in pb.models.MODELS.values() if model.exact]
     ['dirichlet-categorical', 'normal-scores', 'prirn']
     >>> pb.models.MODELS["prirn"].arguments
-    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split'}
+    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split', 'class_prior': 'uniform', 'shared': 'estimated'}
     """
 
     name: str
@@ -152,7 +158,7 @@ class Model:
 
     def static(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Options among the arguments that the program takes."""
-        return {name: arguments[name] for name in self.options if name != "unranked"}
+        return {name: arguments[name] for name in self.options if name not in LAYOUT}
 
     def numeric(self, arguments: Mapping[str, Any]) -> dict[str, float]:
         """Numbers among the arguments that the program takes."""

@@ -107,6 +107,7 @@ class Stream(IntEnum):
     CALIBRATED_SHARES = 0x706C0040
     NEW_SHARES = 0x706C0041
     AT_THRESHOLD = 0x706C0042
+    POPULATION = 0x706C000B
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]

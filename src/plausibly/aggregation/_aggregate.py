@@ -11,11 +11,13 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
-from plausibly.aggregation._layout import lay_out
+from plausibly.aggregation._layout import slots_of_cases
 from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
+from plausibly.aggregation._with_population import borrow
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
+from plausibly.population import Population
 from plausibly.posterior import check_path, load
 
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
@@ -30,6 +32,8 @@ def aggregate(
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
     concentration: float | None = None,
+    class_prior: Literal["uniform", "population"] | Population | None = None,
+    shared: Literal["estimated", "sampled"] | None = None,
     threshold: float | None = None,
     prior: Sequence[float] | None = None,
     draws: int | None = None,
@@ -72,6 +76,15 @@ def aggregate(
         (``"full"``).
     concentration
         Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
+    class_prior
+        Prior of the plausibilities over classes: all classes alike (``"uniform"``, the default), or how common they are
+        and which are named together in all cases (``"population"``), or in others (a
+        :class:`plausibly.population.Population`). A population prior infers the concentration; unnamed classes that it
+        makes likely get slots of their own. It pulls rare classes towards common ones: see
+        :func:`plausibly.population.shifts` before a rare class matters. Of Plackett-Luce it needs the Gibbs sampler.
+    shared
+        Shared parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from their
+        posterior (``"sampled"``), so that plausibilities know how uncertain they are.
     threshold
         Threshold between the two classes of scores: scores up to it, and scores above it. There is no default.
     prior
@@ -147,7 +160,8 @@ def aggregate(
     [0.6, 0.4, 0.8, 0.2]
     """
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
-    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
+    given |= {"class_prior": class_prior, "shared": shared, "threshold": threshold, "prior": prior}
+    given |= {"draws": draws, "chains": chains, "warmup": warmup} | options
     if isinstance(reliability, str) and reliability == "infer":
         check_inferable(model, mode)
         given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
@@ -162,7 +176,8 @@ def aggregate(
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
-    slots, _ = lay_out(annotations, settled.arguments)
+    asked, settled = settled, borrow(settled, annotations, seed=seed, progress=progress)
+    slots = slots_of_cases(annotations, settled)
     common = {"settled": settled, "seed": seed, "quantities": len(slots)}
     shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
     shards = partial(shards, progress=progress, scheduler=scheduler)
@@ -182,7 +197,7 @@ def aggregate(
     if out is None:
         return infer()
     check_path(out)
-    fingerprint = fingerprint_of(annotations, settled, seed, model, version)
+    fingerprint = fingerprint_of(annotations, asked, seed, model, version)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
     if isinstance(annotations, Scores):
@@ -202,5 +217,6 @@ def refit(
     These take as long as sampling, and are not needed where thousands of copies of cases are sampled.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    quantities = len(lay_out(annotations, settled.arguments)[0])
+    settled = borrow(settled, annotations, seed=seed, progress=progress)
+    quantities = len(slots_of_cases(annotations, settled))
     return infer_cases(annotations, settled, seed=seed, quantities=quantities, progress=progress, draws_alone=True)

@@ -19,6 +19,7 @@ from plausibly.fingerprint import versions_text
 from plausibly.inference import check_repeats
 from plausibly.model import Model
 from plausibly.models import MODELS
+from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
 
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
@@ -32,6 +33,12 @@ class Settled:
     engine: str
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
+    population: Population | None = None  #: what cases have in common, if it is given or estimated
+
+    @property
+    def borrows(self) -> bool:
+        """Whether cases learn from each other, through a population prior."""
+        return self.arguments.get("class_prior", "uniform") != "uniform"
 
     @property
     def has_draws(self) -> bool:
@@ -67,7 +74,12 @@ def settle(
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
+    population = given.get("class_prior")
+    if isinstance(population, Population):
+        given["class_prior"] = "population"
     arguments = _arguments(known, used, given)
+    if isinstance(population, Population):
+        arguments["class_prior"] = f"population {population.digest()}"
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
             f"{known.name} needs a threshold, which divides scores into two classes, but none was given: write for "
@@ -84,11 +96,60 @@ def settle(
             )
         check_repeats(count)
     check_seed(seed)
+    if arguments.get("class_prior", "uniform") != "uniform":
+        _check_borrowing(known, used, arguments, given, power, annotations)
+    elif arguments.get("shared") == "sampled":
+        raise ArgumentError(
+            "shared='sampled' is for parameters that cases share, but class_prior='uniform' has none: add "
+            "class_prior='population', or leave it out."
+        )
     if isinstance(annotations, Annotations):
         _check_annotations(known, annotations)
         if used in ("nuts", "gibbs", "ml"):
             _check_sizes(known.name, annotations)
-    return Settled(known, used, engine == "auto", arguments)
+    return Settled(known, used, engine == "auto", arguments, population if isinstance(population, Population) else None)
+
+
+def _check_borrowing(
+    model: Model,
+    engine: str,
+    arguments: dict[str, Any],
+    given: Mapping[str, Any],
+    power: float | None,
+    annotations: Annotations | Scores,
+) -> None:
+    """Refuse what does not go with a population prior; take the concentration out, which is the population's."""
+    if given.get("concentration") is not None:
+        raise ArgumentError(
+            "class_prior='population' infers the concentration from all cases, but "
+            f"concentration={given['concentration']!r} was given: leave one of them out."
+        )
+    if given.get("unranked") not in (None, "exact"):
+        raise ArgumentError(
+            "a population prior has a share for every unnamed class, but "
+            f"unranked={given['unranked']!r} was given: leave it out, or write 'exact'."
+        )
+    if engine == "nuts":
+        why = f"annotators choose by the power {power:g} of the plausibilities" if power is not None else (
+            "the reliability is not a whole number that the Gibbs sampler takes" if model.gibbs else "NUTS was asked for"
+        )
+        raise ArgumentError(
+            f"a population prior of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: choose a "
+            f"whole reliability of at most {GIBBS_UP_TO}, and leave mode and engine out."
+        )
+    if given.get("class_prior") == "population" and annotations.n_cases < 2 and "population " not in arguments["class_prior"]:
+        raise AnnotationError(
+            "class_prior='population' learns from other cases, but there is one case alone: leave it out, or give the "
+            "population of other cases, see plausibly.population.estimate."
+        )
+    if arguments["shared"] == "sampled" and "population " in arguments["class_prior"]:
+        raise ArgumentError(
+            "shared='sampled' samples the shared parameters from the annotations, but a population was given: leave "
+            "one of them out."
+        )
+    arguments.pop("concentration")
+    if "unranked" in arguments:
+        arguments["unranked"] = "exact"
 
 
 def _arguments(model: Model, engine: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
+from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
@@ -20,6 +21,7 @@ from plausibly.errors import ArgumentError
 from plausibly.inference import (
     MAX_TREE_DEPTH,
     THINNING,
+    Heads,
     Program,
     bucket_scores,
     dirichlet,
@@ -53,6 +55,7 @@ class _Work:
     automatic: bool
     keys: Key[Array, " case"]
     bars: Progress
+    mixture: Mixture | None = None  # instead of the prior
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -102,10 +105,14 @@ def infer_cases(
         if engine in ("point", "ml"):
             point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars))
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
-        work = _Work(known, program, observed, labels, slots, prior, arguments, settled.automatic, keys, bars)
+        mixture = Mixture.of(settled, observed) if settled.borrows else None
+        work = _Work(known, program, observed, labels, slots, prior, arguments, settled.automatic, keys, bars, mixture)
         drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
+        if mixture is not None:
+            slots, prior, alpha = mixture.priors.slots, np.ones(len(mixture.priors.slots)), mixture.concentration
+            described |= mixture.describe()
         described |= drawn.attrs
         if statistics is not None:
             diagnosed = convergence(
@@ -150,6 +157,8 @@ def _exact(work: _Work) -> _Drawn:
     """Independent draws from the posterior that the model declares."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
     numbers = work.settings("chains", "draws")
+    if work.mixture is not None:
+        return _Drawn(draw_exactly(work.mixture, found, work.keys, **numbers))
     if not work.model.of_scores:
         return _Drawn(dirichlet(found, work.slots, work.keys, **numbers))
     threshold = work.arguments["threshold"]
@@ -160,6 +169,15 @@ def _exact(work: _Work) -> _Drawn:
 
 def _gibbs(work: _Work) -> _Drawn:
     count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
+    if work.mixture is not None:
+        core = work.mixture.priors.core_shape[0]
+
+        def by_head(heads: Heads, draws: int):
+            how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
+            return gibbs(work.labels, work.slots, count, core, work.keys, **how)
+
+        drawn = sample_by_head(work.mixture, by_head, work.keys, settings["draws"])
+        return _Drawn(*drawn, {"thinning": sweeps_per_draw(count)})
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
         return gibbs(part, own, count, shape, work.keys[which], **settings, progress=work.bars)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
+from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.inference import maximum_likelihood
@@ -24,10 +25,20 @@ def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tup
         n = observed.n_cases
         case, class_index = np.divmod(np.arange(2 * n, dtype=np.int32), np.int32(2))
         return Slots(case, class_index, np.ones(2 * n, np.int32), 2 * np.arange(n + 1)), np.ones(2 * n)
+    if arguments.get("class_prior", "uniform") != "uniform":  # the core slots; their prior is a mixture
+        slots = Slots.of(observed)
+        return slots, np.zeros(len(slots))
     alpha = arguments.get("concentration", 0.0)
     slots = Slots.of(observed, remainder=alpha > 0 and arguments.get("unranked") != "ignore")
     lumped = arguments.get("unranked") == "lumped"
     return slots, np.where(slots.is_remainder & (not lumped), slots.n_classes, 1) * alpha
+
+
+def slots_of_cases(observed: Annotations | Scores, settled: Settled) -> Slots:
+    """Slots of a posterior."""
+    if settled.borrows:
+        return Mixture.of(settled, observed).priors.slots
+    return lay_out(observed, settled.arguments)[0]
 
 
 def exact_posterior(
@@ -71,6 +82,10 @@ def expected_plausibility(
     """Plausibilities that need no draws: the mean of a Dirichlet posterior, or a point estimate."""
     model, arguments = settled.model, settled.arguments
     slots, prior = lay_out(annotations, arguments)
+    if settled.borrows:
+        mixture = Mixture.of(settled, annotations)
+        counts = exact_posterior(model, annotations, slots, prior, arguments)
+        return mixture.priors.slots, expected(mixture, counts)
     if settled.engine == "exact":
         shape = exact_posterior(model, annotations, slots, prior, arguments)
         return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]

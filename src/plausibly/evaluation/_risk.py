@@ -20,13 +20,18 @@ def level_plausibility(cases: Range, risks: Int[np.ndarray, " class"]) -> Float[
     of_slot = np.where(slots.is_remainder, -1, risks[slots.class_index])
     member = of_slot == np.arange(N_LEVELS)[:, None]
     n_of_level = np.bincount(risks, minlength=N_LEVELS) - np.add.reduceat(member, start, axis=1, dtype=int).T
+    if np.ndim(cases.concentration):
+        by_class = np.asarray(cases.concentration)
+        of_named = member * np.where(slots.is_remainder, 0, by_class[slots.class_index])
+        of_level = np.bincount(risks, by_class, N_LEVELS) - np.add.reduceat(of_named, start, axis=1).T
+        shape = np.where(n_of_level > 0, np.maximum(of_level, 1e-9), 0)
+    else:
+        shape = cases.concentration * n_of_level
     out = np.stack([np.add.reduceat(cases.draws * row[:, None], start, axis=0) for row in member])
     for case in np.flatnonzero(slots.is_remainder[end - 1]):
         rest = cases.draws[end[case] - 1]
         if rest.any():
-            shares = dirichlet(
-                generator(cases.words[Stream.RISK][case]), cases.concentration * n_of_level[case], len(rest)
-            )
+            shares = dirichlet(generator(cases.words[Stream.RISK][case]), shape[case], len(rest))
             out[:, case] += rest * shares.T
     return out
 

@@ -97,7 +97,7 @@ def sum_coverage(
     is_named = named_key[at] == listed
     others = np.unique(listed[~is_named])
     other_start = np.searchsorted(others, np.append(key, len(cases) * cases.n_classes))
-    table = np.concatenate([cases.draws, _shares(cases, other_start, split)])
+    table = np.concatenate([cases.draws, _shares(cases, other_start, others % cases.n_classes, split)])
     row = np.where(is_named, named[at], start[-1] + np.searchsorted(others, listed))
     found = []
     for own in row:
@@ -111,7 +111,9 @@ def sum_coverage(
     return found
 
 
-def _shares(cases: Range, starts: Int[np.ndarray, " case+1"], split: bool) -> Float[np.ndarray, "other draw"]:
+def _shares(
+    cases: Range, starts: Int[np.ndarray, " case+1"], others: Int[np.ndarray, " other"], split: bool
+) -> Float[np.ndarray, "other draw"]:
     """Plausibilities of the listed classes that are not named, one case after the other."""
     slots = cases.slots
     out = np.zeros((starts[-1], cases.n_draws), np.float32)
@@ -122,12 +124,18 @@ def _shares(cases: Range, starts: Int[np.ndarray, " case+1"], split: bool) -> Fl
             continue
         own = slice(*starts[case : case + 2])
         n = own.stop - own.start
-        if split:
+        if np.ndim(cases.concentration):
+            shape = np.array(cases.concentration)
+            shape[slots.class_index[slots.start[case] : end]] = 0
+            concentration = np.append(shape[others[own]], 0)
+            concentration[-1] = max(shape.sum() - concentration.sum(), 0)
+        else:
             concentration = cases.concentration * np.append(np.ones(n), members - n)
+        if split:
             random = generator(cases.words[Stream.COVERAGE][case])
             out[own] = rest * dirichlet(random, concentration, cases.n_draws)[:, :n].T
         else:
-            out[own] = rest / members
+            out[own] = rest * (concentration[:n] / concentration.sum())[:, None]
     return out
 
 

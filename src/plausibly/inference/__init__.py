@@ -37,6 +37,7 @@ from plausibly.inference.exact._scores import estimate_prior as estimate_prior
 from plausibly.inference.exact._scores import normal_log_likelihood as normal_log_likelihood
 from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
+from plausibly.inference.gibbs._heads import Heads as Heads
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
 from plausibly.inference.joint._density import Prior as Prior

@@ -53,8 +53,9 @@ def compare(
         whose labels are whole rankings.
     folds
         Number K ≥ 2 of folds to which the annotations of every case are dealt, and which are left out one at a time;
-        None to leave out one annotation at a time. Each annotation is predicted from the other folds. Cases are
-        independent, so whole cases are never left out: nothing is learnt of a case from others.
+        None to leave out one annotation at a time. Each annotation is predicted from the other folds of its case. Of
+        models that learn from other cases (``class_prior="population"``), cases are dealt to five folds, too: the
+        shared parameters that predict an annotation have seen neither it nor its case.
     method
         Method where a posterior is known by draws alone, as that of Plackett-Luce: ``"auto"`` reweights the draws given
         all annotations by Pareto-smoothed importance sampling, and samples again, all such cases side by side, wherever
@@ -166,6 +167,11 @@ class ComparisonPlan:
             )
         runs = plan_runs(annotations, models, given, seed=seed)
         for run in runs:
+            if observation == "ranking" and run.settled.borrows:
+                raise ArgumentError(
+                    f"{run.label} has a population prior, under which first choices are compared, but "
+                    "observation='ranking' was given: leave it out."
+                )
             if observation == "ranking" and run.settled.model.replicate != "rankings":
                 able = ", ".join(name for name, model in MODELS.items() if model.replicate == "rankings")
                 raise ArgumentError(
@@ -201,4 +207,6 @@ class ComparisonPlan:
             )
             release_memory()
         attrs = {"observation": self.observation, "folds": self.n_folds or "one annotation", "seed": self.seed}
+        if borrowing := [run.label for run in self.runs if run.settled.borrows]:
+            attrs["left_out_cases"] = ", ".join(borrowing)
         return Comparison.of(self.folds.annotations, found, **attrs)

@@ -27,6 +27,7 @@ class Folds:
     like: Int[np.ndarray, " annotation"]
     copy_case: Int[np.ndarray, " copy"]  #: case of each copy
     copy_fold: Int[np.ndarray, " copy"]  #: fold that is not in it
+    n_folds: int | None = None  #: number of folds that was asked for, None for one annotation at a time
 
     @classmethod
     def of(cls, annotations: Annotations, folds: int | None, seed: int) -> "Folds":
@@ -49,7 +50,7 @@ class Folds:
         # What is left out may be all there is.
         left = np.diff(annotations.case_start)[keys // width] > np.bincount(case * width + fold)[keys]
         number = np.where(left, np.cumsum(left) - 1, -1)
-        return cls(annotations, fold, number[copy], like, (keys // width)[left], (keys % width)[left])
+        return cls(annotations, fold, number[copy], like, (keys // width)[left], (keys % width)[left], folds)
 
     def __len__(self) -> int:
         return len(self.copy_case)
@@ -109,8 +110,11 @@ def first_block_shares(
     slots: Slots,
     weight: Float[np.ndarray, "*draw slot"],
     chosen: Int[np.ndarray, " chosen"] | None = None,
+    shape: Float[np.ndarray, " class"] | None = None,
 ) -> Float[np.ndarray, "*draw chosen"]:
     """Weight of the first block of each annotation, the weight of a remainder falling on its classes alike.
+
+    With a ``shape``, it falls on them in proportion to it.
 
     ``case`` is that of each annotation in ``slots``, −1 where there is none: then all classes weigh the same. Weights
     sum to one within a case. ``chosen`` are the numbers of the annotations wanted, by default all.
@@ -122,7 +126,13 @@ def first_block_shares(
     row, entry = row[first], entry[first]
     of = case[chosen[row]]
     slot = slots_or_remainder(slots, of, annotations.entry_class[entry], annotations.n_classes)
-    per_class = np.where(slot < 0, 0, weight[..., slot] / slots.n_classes[slot])
+    share = 1 / slots.n_classes[slot]
+    if shape is not None:
+        named = ~slots.is_remainder
+        left = shape.sum() - np.bincount(slots.case[named], shape[slots.class_index[named]], len(slots.start) - 1)
+        own = shape[annotations.entry_class[entry]] / np.maximum(left[np.maximum(of, 0)], 1e-300)
+        share = np.where(slots.is_remainder[slot], np.minimum(own, 1), 1)
+    per_class = np.where(slot < 0, 0, weight[..., slot] * share)
     per_class = np.where(of < 0, 1 / annotations.n_classes, per_class)
     # Every annotation has a first block, and entries are in the order of annotations.
     return np.add.reduceat(per_class, np.searchsorted(row, np.arange(len(chosen))), axis=-1)

@@ -13,12 +13,14 @@ from scipy.special import gammaln, logsumexp
 from plausibly._arviz import Posterior, pareto_smoothed, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, aggregate, expected_plausibility, refit
+from plausibly.aggregation import PlannedRun, aggregate, expected_plausibility, refit, settle
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
+from plausibly.errors import AnnotationError
 from plausibly.inference import Program, log_likelihood
 from plausibly.model_comparison._folds import Folds, first_block_shares, slots_or_remainder
+from plausibly.population import Population, estimate
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
@@ -26,6 +28,8 @@ K_HAT = 0.7  #: above it, importance sampling should not be trusted (Vehtari et 
 
 LONGER = {"draws": 4, "warmup": 2}  #: by what factors, if chains of a refit did not converge
 FEW = 0.1  #: share of refits; if more of them did not converge, all chains are too short, and the user's to lengthen
+
+CASE_FOLDS = 5  #: folds of cases, for models that learn from other cases
 
 _COPIES = 4000  # fitted at a time
 
@@ -66,10 +70,12 @@ def leave_out(
 
     With ``importance``, draws of the full posterior are reweighted where these can be trusted, not sampled again.
     """
+    if run.settled.borrows and run.settled.population is None:
+        return leave_out_cases(run, folds, of_rankings=of_rankings, importance=importance, seed=seed, progress=progress)
     n = folds.annotations.n_annotations
     unknown = [np.full(n, np.nan) for _ in range(3)]
     out = LeftOut(*unknown[:2], np.zeros(n), unknown[2], np.zeros(n, bool), np.ones(n, bool))
-    out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings)[folds.copy < 0]
+    out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.population)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
     if run.settled.has_draws:
@@ -79,15 +85,67 @@ def leave_out(
     return out
 
 
-def _without_others(annotations: Annotations, of_rankings: bool) -> Float[np.ndarray, " annotation"]:
-    """Log probability given no other annotation, where no model prefers one class to another."""
+def _without_others(
+    annotations: Annotations, of_rankings: bool, population: Population | None
+) -> Float[np.ndarray, " annotation"]:
+    """Log probability given no other annotation, where only a population prior prefers one class to another."""
     k = annotations.n_classes
+    if population is not None:
+        first = annotations.entry_block == 0
+        shares = population.expected[annotations.entry_class[first]]
+        return np.log(np.bincount(annotations.entry_annotation[first], shares))
     if not of_rankings:
         first = np.bincount(annotations.entry_annotation[annotations.entry_block == 0])
         return np.log(first / k)
     ways = np.bincount(annotations.block_annotation, gammaln(annotations.block_sizes + 1))
     last = k - np.diff(annotations.annotation_start)
     return ways + gammaln(last + 1) - gammaln(k + 1)
+
+
+def leave_out_cases(
+    run: PlannedRun, folds: Folds, *, of_rankings: bool, importance: bool, seed: int, progress: bool
+) -> LeftOut:
+    """Predict every annotation with shared parameters that have not seen its case: cases are left out in folds.
+
+    The other annotations of its case count as always, through the prior of the case; the population is that of the
+    cases in the other folds.
+    """
+    annotations = folds.annotations
+    n_folds = min(CASE_FOLDS, annotations.n_cases // 2)
+    if n_folds < 2:
+        raise AnnotationError(
+            f"{run.label} learns from other cases, and is compared with some of them left out, which needs at least 4 "
+            f"cases, but there are {annotations.n_cases}: compare models with class_prior='uniform'."
+        )
+    order = np.argsort([int(words[0]) << 32 | int(words[1]) for words in _fold_words(annotations, seed)], kind="stable")
+    group = np.empty(annotations.n_cases, np.int64)
+    group[order] = np.arange(annotations.n_cases) % n_folds
+    columns: dict[str, np.ndarray] = {}
+    for number in range(n_folds):
+        inside = group == number
+        population = estimate(annotations.select(np.flatnonzero(~inside)), seed=seed, progress=progress)
+        part = annotations.select(np.flatnonzero(inside))
+        arguments = {name: value for name, value in run.arguments.items() if name != "shared"}
+        arguments["class_prior"] = population
+        settled = settle(part, run.model, seed=seed, **arguments)
+        own = Folds.of(part, folds.n_folds, seed)
+        found = leave_out(
+            replace(run, arguments=arguments, settled=settled),
+            own,
+            of_rankings=of_rankings,
+            importance=importance,
+            seed=seed,
+            progress=progress,
+        )
+        at = inside[annotations.annotation_case]
+        for name in LeftOut.__dataclass_fields__:
+            values = getattr(found, name)
+            columns.setdefault(name, np.empty(annotations.n_annotations, values.dtype))[at] = values
+    return LeftOut(**columns)
+
+
+def _fold_words(annotations: Annotations, seed: int):
+    return stream_words(case_keys(seed, annotations.cases))[Stream.POPULATION]
 
 
 def _without_draws(task: _Task, out: LeftOut) -> None:
@@ -105,7 +163,7 @@ def _without_draws(task: _Task, out: LeftOut) -> None:
             elif task.of_rankings:
                 to[:] = _log_likelihood(annotations, slots, weight[None, None], bars)[0, 0]
             else:
-                to[scored] = _log(first_block_shares(folds.annotations, case, slots, weight))[scored]
+                to[scored] = _log(first_block_shares(folds.annotations, case, slots, weight, shape=_class_shape(run)))[scored]
 
 
 def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
@@ -129,7 +187,7 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
         if of_rankings:
             log_value = likelihood[:, part].astype(float)
         else:
-            log_value = _log(first_block_shares(annotations, annotations.annotation_case, slots, weight, part))
+            log_value = _log(first_block_shares(annotations, annotations.annotation_case, slots, weight, part, _class_shape(run)))
         out.in_sample[part] = logsumexp(log_value, axis=0) - np.log(len(log_value))
         mine = tried[part]
         if not mine.any():
@@ -177,7 +235,7 @@ def _refit(task: _Task, copies: Int[np.ndarray, " copy"], at: Int[np.ndarray, " 
             value = _ranking(task, copies, slots, by_chain, bars)
         log_value = value.reshape(len(weight), -1)[:, at].astype(float)
     else:
-        log_value = _log(first_block_shares(folds.annotations, case, slots, weight, at))
+        log_value = _log(first_block_shares(folds.annotations, case, slots, weight, at, _class_shape(run)))
     total = logsumexp(log_value, axis=0) - np.log(len(log_value))
     out.elpd[at] = total
     with np.errstate(invalid="ignore"):
@@ -273,6 +331,11 @@ def _chains(posterior: Posterior) -> tuple[Float[np.ndarray, " case"], Bool[np.n
     found = groups["convergence"]["ess_bulk"].values / total
     effective = np.where(np.isfinite(found), np.clip(found, 1 / total, 1), 1)
     return effective, groups["convergence"]["converged"].values
+
+
+def _class_shape(run: PlannedRun) -> Float[np.ndarray, " class"] | None:
+    """By what a remainder is split, None for all classes alike."""
+    return None if run.settled.population is None else run.settled.population.expected
 
 
 def _log(x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -23,7 +23,7 @@ from plausibly.model_comparison._statistics import (
     Said,
     statistics,
 )
-from plausibly.posterior import annotations_of, check_posterior, dense_slots, slots_of
+from plausibly.posterior import annotations_of, check_posterior, dense_slots, remainder_concentration, slots_of
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 
 INTERVAL = 0.94
@@ -159,7 +159,7 @@ def predictive_check(
     shape = (len(names), annotations.n_cases)
     observed, expected, probability = (np.full(shape, np.nan) for _ in range(3))
     totals, numbers = (np.zeros((len(names), replicates)) for _ in range(2))
-    n_classes, concentration = annotations.n_classes, float(posterior.attrs["concentration"])
+    n_classes, concentration = annotations.n_classes, remainder_concentration(posterior)
     ones = np.ones_like(weights)
     with Progress(progress) as bars:
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")

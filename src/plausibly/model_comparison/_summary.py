@@ -77,7 +77,10 @@ dirichlet-categorical@0.1 (by 2.1 ± 2.0).
             parts.append(f"better than {worse}")
         if unknown := list(others.index[others["verdict"] == UNKNOWN]):
             parts.append(f"nothing can be said of {', '.join(unknown)}")
-        return "; ".join(parts) + "."
+        said = "; ".join(parts) + "."
+        if borrowing := self.pointwise.attrs.get("left_out_cases"):
+            said += f" Shared parameters of {borrowing} were estimated without the cases that they predict (5 folds)."
+        return said
 
 
 def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:

@@ -169,6 +169,16 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
         )
 
 
+def remainder_concentration(posterior: Posterior) -> float | Float[np.ndarray, " class"]:
+    """Return what splits a remainder among its classes: the shapes of a Dirichlet, one for all or one for each class.
+
+    Under a population prior classes are not equally likely; their shapes are those of a case of which nothing is known.
+    """
+    if "class_prior_shape" in posterior.attrs:
+        return np.array(json.loads(str(posterior.attrs["class_prior_shape"])))
+    return float(posterior.attrs["concentration"])
+
+
 def slots_of(posterior: Posterior) -> Slots:
     """Recover the slots over which the plausibilities of a posterior run.
 

@@ -20,10 +20,12 @@ from jaxtyping import Float, Int
 
 from plausibly.annotations import Slots
 from plausibly.posterior._split_remainder import largest_share, pieces_above
+from plausibly.posterior._unequal_split import sticks
 from plausibly.random_streams import Stream, Words, as_key, select
 
 _PAIRS = 2**16  # Pairs of a case and a draw at a time, so that the processor's cache holds them.
 _CASES = 64  # Cases whose random bits one call makes: one compilation.
+_NOTHING = 1e-12  # what is left of a remainder
 _NOBODY = np.iinfo(np.int32).max // 2  # Pads sorted lists of classes.
 
 
@@ -35,7 +37,7 @@ def rank_slots(
     depth: int,
     *,
     n_classes: int,
-    concentration: float,
+    concentration: float | Float[np.ndarray, " class"],
     break_ties: str = "order",
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
@@ -55,7 +57,7 @@ def rank_slots(
     n_classes
         Number of all classes.
     concentration
-        Of the Dirichlet that splits the remainder, for each class.
+        Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
     break_ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
     """
@@ -72,7 +74,10 @@ def rank_slots(
             rest = np.where(has_remainder[part, None], by_slot[end[part] - 1], 0)
             bucket = _Bucket(slots.class_index[index], select(words, part), n_classes, rest)
             values, classes = bucket.top_named(by_slot, index, depth, break_ties)
-            bucket.merge_pieces(values, classes, concentration)
+            if np.ndim(concentration):
+                bucket.merge_unequal(values, classes, concentration)
+            else:
+                bucket.merge_pieces(values, classes, concentration)
             bucket.fill(values, classes, break_ties)
             lists[:, part] = classes
     return lists.transpose(2, 1, 0)
@@ -131,6 +136,22 @@ class _Bucket:
             own_values, own_classes = values[at], classes[at]
             _insert(own_values, own_classes, piece[now], name[now])
             values[at], classes[at] = own_values, own_classes
+
+    def merge_unequal(self, values, classes, shape):
+        """The same where classes are not equally likely; the largest pieces come first, also into empty places."""
+        for case in np.flatnonzero(self.rest.any(axis=1)) if self.n_unnamed else ():
+            unnamed = np.setdiff1d(np.arange(self.n_classes), self.named[case])
+            rest = self.rest[case]
+            own_values, own_classes = values[:, case], classes[:, case]
+            for chosen, piece, left in sticks(shape[unnamed], self.words[Stream.SPLIT][case], len(rest)):
+                mass = (piece * rest).astype(np.float32)
+                better = np.flatnonzero(mass > own_values[-1])
+                at_values, at_classes = own_values[:, better], own_classes[:, better]
+                _insert(at_values, at_classes, mass[better], unnamed[chosen[better]].astype(np.int32))
+                own_values[:, better], own_classes[:, better] = at_values, at_classes
+                if not (left * rest > own_values[-1] + _NOTHING).any():
+                    break
+            values[:, case], classes[:, case] = own_values, own_classes
 
     def fill(self, values, classes, break_ties):
         """Fill the empty places with unnamed classes at random, then with those of plausibility zero."""

@@ -10,7 +10,12 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.posterior._container import case_names, check_posterior, slots_of
+from plausibly.posterior._container import (
+    case_names,
+    check_posterior,
+    remainder_concentration,
+    slots_of,
+)
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._split_remainder import dirichlet
@@ -83,7 +88,7 @@ def top_classes(
         stream_words(case_keys(seed, names)),
         k,
         n_classes=n_classes,
-        concentration=float(posterior.attrs["concentration"]),
+        concentration=remainder_concentration(posterior),
         break_ties=break_ties,
     )
 
@@ -131,7 +136,7 @@ def dense(
         positions,
         stream_words(case_keys(seed, names)),
         int(posterior.attrs["n_classes"]),
-        float(posterior.attrs["concentration"]),
+        remainder_concentration(posterior),
     )
 
 
@@ -141,7 +146,7 @@ def dense_slots(
     cases: Int[np.ndarray, " chosen"],
     words: Words,
     n_classes: int,
-    concentration: float,
+    concentration: float | Float[np.ndarray, " class"],
 ) -> Float[np.ndarray, "draw chosen class"]:
     """Split the remainders of the cases at these positions; ``words`` are their random keys."""
     out = np.zeros((len(draws), len(cases), n_classes), np.float32)
@@ -151,7 +156,8 @@ def dense_slots(
         out[:, row, named] = draws[:, own][:, : len(named)]
         if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
             unnamed = np.setdiff1d(np.arange(n_classes), named)
-            shares = dirichlet(generator(words[Stream.DENSE][row]), np.full(len(unnamed), concentration), len(draws))
+            shape = np.broadcast_to(concentration, n_classes)[unnamed]
+            shares = dirichlet(generator(words[Stream.DENSE][row]), shape, len(draws))
             out[:, row, unnamed] = draws[:, own.stop - 1, None] * shares
     return out
 

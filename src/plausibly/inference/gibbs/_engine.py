@@ -1,6 +1,7 @@
 """The Gibbs sampler over all cases of a data set."""
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
+from plausibly.inference.gibbs._heads import Heads, choose_head, with_heads
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import State, log_density, start, sweep, tally
 
@@ -37,6 +39,7 @@ def gibbs(
     chains: int,
     warmup: int,
     draws: int,
+    heads: Heads | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior under Plackett-Luce with the Gibbs sampler.
@@ -53,28 +56,37 @@ def gibbs(
         One key per case.
     chains, warmup, draws
         Chains per case, sweeps of each to forget its start, and draws to keep; see :func:`sweeps_per_draw`.
+    heads
+        Instead of one Dirichlet prior for each case, a mixture of several; ``concentration`` is then that of any of
+        them, since all of a case have the same sum.
     progress
         Where to report.
 
     Returns
     -------
     tuple
-        Plausibilities, and by (chain, draw, case) their log posterior density ``lp`` in log-ratio coordinates.
+        Plausibilities, and by (chain, draw, case) their log posterior density ``lp`` in log-ratio coordinates; of a
+        mixture also the number of the ``head`` whose prior it is.
     """
 
     def build(data: CaseData) -> Callable:
         def run(data: CaseData, keys: Key[Array, "case chain"]) -> tuple[Array, Array]:
-            tallies = tally(data.case, data.arguments["reliability"])
+            plain = tally(data.case, data.arguments["reliability"])
+            choose = partial(choose_head, tallies=plain, case=data.case, arguments=data.arguments)
             # Numbers, so that another reliability needs no other program.
             first, thinning = (data.arguments[name].max().astype(jnp.int32) for name in ("warmup", "thinning"))
 
             def draw(state: State, i: Array) -> tuple[State, tuple[Array, Array]]:
                 n = thinning + jnp.where(i == 0, first, 0)
-                state = jax.lax.fori_loop(0, n, lambda _, s: jax.vmap(lambda s: sweep(s, tallies))(s), state)
-                lp = jax.vmap(log_density, (0, None))(state.plausibility, tallies)
-                return state, (state.plausibility, lp)
+                state = jax.lax.fori_loop(0, n, lambda _, s: jax.vmap(lambda s: sweep(s, choose(s)[0]))(s), state)
 
-            state = jax.vmap(lambda words: start(tallies, words))(jax.vmap(lane_words, in_axes=1)(keys))
+                def described(s: State) -> tuple[Array, Array]:
+                    tallies, head = choose(s)
+                    return log_density(s.plausibility, tallies), head
+
+                return state, (state.plausibility, *jax.vmap(described)(state))
+
+            state = jax.vmap(lambda words: start(plain, words))(jax.vmap(lane_words, in_axes=1)(keys))
             return jax.lax.scan(draw, state, jnp.arange(draws))[1]
 
         return run
@@ -82,17 +94,20 @@ def gibbs(
     thinning = sweeps_per_draw(reliability)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     lp = np.empty((chains, draws, annotations.n_cases), np.float32)
+    head = np.zeros((chains, draws, annotations.n_cases), np.int16)
+    by_case = case_inputs({"reliability": reliability, "warmup": warmup, "thinning": thinning})
     chunks = run_chunks(
         build,
-        case_inputs({"reliability": reliability, "warmup": warmup, "thinning": thinning}),
+        by_case if heads is None else partial(with_heads, by_case, heads),
         bucket_cases(annotations, slots, concentration, pooled=True, fit="merged"),
         jax.vmap(lambda key: jax.random.split(key, chains))(keys),
-        name=("gibbs", chains, draws),
+        name=("gibbs", chains, draws, heads is not None),
         progress=progress,
         doing="Sampling by Gibbs",
     )
-    for bucket, at, (values, density) in chunks:
+    for bucket, at, (values, density, which) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)
         plausibility[:, :, bucket.slots[at][case, slot]] = values[:, :, slot, case].swapaxes(0, 1)
         lp[:, :, bucket.cases[at]] = density.swapaxes(0, 1)
-    return plausibility, {"lp": lp}
+        head[:, :, bucket.cases[at]] = which.swapaxes(0, 1)
+    return plausibility, {"lp": lp} | ({} if heads is None else {"head": head})

@@ -1,0 +1,158 @@
+"""Cases under a population prior: shared parameters first, then cases independently, given these."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+from scipy.special import gammaln
+
+from plausibly.aggregation._arguments import Settled
+from plausibly.annotations import Annotations
+from plausibly.inference import Heads
+from plausibly.population import CasePriors, Population, case_priors, estimate
+from plausibly.random_streams import Stream, generator, stream_words
+
+SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
+
+_LEAST = 1e-9
+
+
+def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
+    """Estimate the population, if the class prior asks for one and none was given."""
+    if settled.arguments.get("class_prior") != "population" or settled.population is not None:
+        return settled
+    sampled = settled.arguments["shared"] == "sampled"
+    return replace(settled, population=estimate(annotations, seed=seed, samples=sampled, progress=progress))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Priors of some cases, given an estimate of the shared parameters or each of some draws of them."""
+
+    priors: CasePriors
+    populations: tuple[Population, ...]
+    whole: Population  #: the estimate
+
+    @classmethod
+    def of(cls, settled: Settled, annotations: Annotations) -> "Mixture":
+        """Lay out the cases of annotations."""
+        population = settled.population
+        assert population is not None
+        wanted = settled.arguments.get("shared") == "sampled"
+        return cls(case_priors(population, annotations), population.samples if wanted else (population,), population)
+
+    @property
+    def concentration(self) -> float:
+        """Mean prior shape of a class."""
+        population = self.populations[0]
+        return population.concentration / len(population.classes)
+
+    def describe(self) -> dict[str, Any]:
+        """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
+        found = self.whole
+        shape = found.concentration * found.expected
+        return {"population": json.dumps(found.describe()), "class_prior_shape": json.dumps([float(f"{x:.4g}") for x in shape])}
+
+    def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
+        """Priors given each of the populations, or of ``most`` of them, with the number of draws it is for."""
+        count = min(len(self.populations), draws, most or draws)
+        chosen = np.linspace(0, len(self.populations) - 1, count).round().astype(int)
+        for number, part in zip(chosen, np.array_split(np.arange(draws), count), strict=True):
+            yield self.priors.given(self.populations[number]), len(part)
+
+
+def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
+    """Mean of the exact posterior: a mixture of Dirichlet distributions given label counts of the core slots."""
+    parts = [_expected(priors, counts) for priors, _ in mixture.parts(len(mixture.populations))]
+    return np.mean(parts, axis=0)
+
+
+def _expected(priors: CasePriors, counts: np.ndarray) -> np.ndarray:
+    weight = posterior_weights(priors, counts)
+    shape = priors.shape + priors.on_slots(counts)
+    total = np.add.reduceat(shape, priors.slots.start[:-1], axis=1)[:, priors.slots.case]
+    return (weight.T[:, priors.slots.case] * shape / total).sum(0)
+
+
+def posterior_weights(priors: CasePriors, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, "case head"]:
+    """Posterior probabilities of the heads of every case, exact given label counts."""
+    shape = np.maximum(priors.core_shape, _LEAST)
+    terms = np.where(counts > 0, gammaln(shape + counts) - gammaln(shape), 0)
+    logs = priors.log_weight + np.add.reduceat(terms, priors.core.start[:-1], axis=1).T
+    weight = np.exp(logs - logs.max(1, keepdims=True))
+    return weight / weight.sum(1, keepdims=True)
+
+
+def draw_exactly(
+    mixture: Mixture, counts: Float[np.ndarray, " core"], keys: Key[Array, " case"], *, chains: int, draws: int
+) -> Float[np.ndarray, "chain draw slot"]:
+    """Independent draws from the mixture of Dirichlet distributions that is the posterior given label counts."""
+    words = stream_words(keys)[Stream.POPULATION]
+    slots = mixture.priors.slots
+    out = np.empty((chains, draws, len(slots)), np.float32)
+    first = 0
+    for number, (priors, n) in enumerate(mixture.parts(draws)):
+        weight, added = posterior_weights(priors, counts), priors.on_slots(counts)
+        below = np.cumsum(weight, axis=1)
+        for case in range(len(words)):
+            own = slice(*slots.start[case : case + 2])
+            random = generator(words[case], number)
+            head = np.searchsorted(below[case], random.random(chains * n) * below[case, -1])
+            shape = (priors.shape[:, own] + added[own])[np.minimum(head, below.shape[1] - 1)]
+            out[:, first : first + n, own] = _dirichlet(random, shape).reshape(chains, n, -1)
+        first += n
+    return out
+
+
+def sample_by_head(
+    mixture: Mixture,
+    sample: Callable[[Heads, int], tuple[np.ndarray, dict[str, np.ndarray]]],
+    keys: Key[Array, " case"],
+    draws: int,
+) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
+    """Sample plausibilities of the core slots with their heads, and give likely classes their shares.
+
+    ``sample`` is given the priors and a number of draws, and returns plausibilities and statistics, ``head`` among
+    them. The result has plausibilities of all slots and the other statistics.
+    """
+    words = stream_words(keys)[Stream.POPULATION]
+    found, statistics = [], []
+    for number, (priors, n) in enumerate(mixture.parts(draws, SAMPLED)):
+        core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n)
+        found.append(_split(priors, core, more.pop("head"), words, number))
+        statistics.append(more)
+    joined = {name: np.concatenate([more[name] for more in statistics], axis=1) for name in statistics[0]}
+    return np.concatenate(found, axis=1), joined
+
+
+def _split(
+    priors: CasePriors,
+    core: Float[np.ndarray, "chain draw core"],
+    head: Int[np.ndarray, "chain draw case"],
+    words: np.ndarray,
+    number: int,
+) -> Float[np.ndarray, "chain draw slot"]:
+    """Split the remainder among likely classes and what is left of it, given the head of every draw."""
+    slots, parent = priors.slots, priors.core_of()
+    out = core[..., parent]
+    unnamed = priors.core.is_remainder[parent]
+    for case in range(len(words)):
+        own = np.arange(*slots.start[case : case + 2])
+        own = own[unnamed[own]]
+        if len(own) > 1:
+            shape = priors.shape[:, own][head[..., case].ravel()]
+            shares = _dirichlet(generator(words[case], number), shape)
+            out[..., own] *= shares.reshape(*head.shape[:2], -1)
+    return out
+
+
+def _dirichlet(random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]) -> Float[np.ndarray, "draw slot"]:
+    """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
+    shape = np.maximum(shape, _LEAST)
+    logs = np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape
+    values = np.exp(logs - logs.max(1, keepdims=True))
+    return values / values.sum(1, keepdims=True)
+

@@ -1,0 +1,45 @@
+r"""What cases have in common: how common classes are, and which of them are named together.
+
+Every case has a *head*, the class that it is most likely about, and every head a *profile*, the plausibilities that
+its cases have on average:
+
+.. math::
+   \pi \sim \mathrm{Dirichlet}(a / K), \quad
+   C_z \sim \mathrm{Dirichlet}\big(\kappa (s e_z + (1 - s) \pi)\big), \quad
+   z_i \sim \mathrm{Categorical}(\pi), \quad
+   \lambda_i \sim \mathrm{Dirichlet}(A\, C_{z_i}),
+
+with the *prevalence* :math:`\pi`, the *concentration* :math:`A` (how many annotations the prior of a case is worth),
+the *strength* :math:`\kappa` (how many cases a profile is worth before its own are seen), and the *self share*
+:math:`s` (how much of a profile falls on its head, before its own cases are seen).
+
+The shared parameters are sampled from all cases together (``_sampler``). Given them, cases are independent again, and
+the prior of each is a mixture over heads of Dirichlet distributions (``_case_priors``), so that any engine that knows
+what to do with a Dirichlet prior can sample them in shards. Unnamed classes that the profiles make likely get slots of
+their own; the others remain in the remainder, which is split in proportion to the prevalence.
+
+What the shared parameters are learnt from
+------------------------------------------
+For them an annotation is a few labels: its first choice, and every later rank with a probability that halves from rank
+to rank, beginning at 1/4, anew in every sweep. Later ranks say which classes go together, but they are no independent
+votes. Tied classes are equally likely to be the one that counts. Every annotation counts once, whatever the
+reliability at which cases are aggregated afterwards. Of single labels, all of this is the posterior of the model above.
+
+Interpretation
+--------------
+A population prior pulls rare classes towards common ones. That is what the best prediction of the next annotation
+asks for; it is not always what a patient with a rare disease deserves. :func:`shifts` has the classes that are moved
+most, and by how much.
+
+References
+----------
+Teh, Jordan, Beal & Blei (2006), Hierarchical Dirichlet processes, Journal of the American Statistical Association 101,
+for the counts of tables by which profiles are conjugate; Escobar & West (1995), Bayesian density estimation and
+inference using mixtures, ibid. 90, for concentrations.
+"""
+
+from plausibly.population._case_priors import CasePriors as CasePriors
+from plausibly.population._case_priors import case_priors as case_priors
+from plausibly.population._estimate import estimate as estimate
+from plausibly.population._population import Population as Population
+from plausibly.population._shifts import shifts as shifts

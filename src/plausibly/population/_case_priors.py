@@ -1,0 +1,176 @@
+r"""The prior of every case given the shared parameters: a mixture over heads of Dirichlet distributions.
+
+A case is laid out over the classes that it names, over further ones that its head makes likely, and over the remainder.
+Given its head, the plausibilities of all classes that nobody named are, relative to each other, independent of the
+annotations, so an engine samples named classes and one remainder with the shape of all others together; it is split
+into slots of its own afterwards.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln, logsumexp
+
+from plausibly.annotations import REMAINDER, Annotations, Slots
+from plausibly.errors import AnnotationError
+from plausibly.population._estimate import rank_weight
+from plausibly.population._population import Population
+
+HEADS = 32  #: heads of a case that are told apart; all of them where there are no more classes
+LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot of its own
+LIKELIEST = 8  #: and how many of them at most
+
+_CASES = 500  # looked at together
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class CasePriors:
+    """Heads and prior shapes of some cases."""
+
+    slots: Slots  #: named classes, likely ones, and the remainder
+    core: Slots  #: named classes and the remainder of all others, over which engines sample
+    heads: Int[np.ndarray, "case head"]
+    log_weight: Float[np.ndarray, "case head"]  #: log prior probabilities of these heads
+    shape: Float[np.ndarray, "head slot"]  #: prior shapes over ``slots``, by the number of the head
+    core_shape: Float[np.ndarray, "head core"]  #: the same over ``core``
+
+    def given(self, population: Population) -> "CasePriors":
+        """Return the same layout with the shapes and weights of another population, such as a draw of this one."""
+        shares, log_prevalence = prior_shares(population), _log(population.prevalence)[self.heads]
+        return replace(
+            self,
+            log_weight=log_prevalence - logsumexp(log_prevalence, axis=1, keepdims=True),
+            shape=_shapes(shares, self.slots, self.heads).T,
+            core_shape=_shapes(shares, self.core, self.heads).T,
+        )
+
+    def core_of(self) -> Int[np.ndarray, " slot"]:
+        """Slot of ``core`` to which each of ``slots`` belongs."""
+        named = self._is_named()
+        out = np.empty(len(self.slots), np.int64)
+        out[named] = np.flatnonzero(~self.core.is_remainder)
+        out[~named] = self.core.start[1:][self.slots.case[~named]] - 1
+        return out
+
+    def on_slots(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
+        """Label counts of the core slots, over all slots; those of a remainder are 0."""
+        return np.where(self._is_named(), counts[self.core_of()], 0)
+
+    def _is_named(self) -> np.ndarray:
+        width = int(self.slots.class_index.max(initial=0)) + 2
+        named = ~self.core.is_remainder
+        key = self.slots.case.astype(np.int64) * width + self.slots.class_index
+        return ~self.slots.is_remainder & np.isin(
+            key, self.core.case[named].astype(np.int64) * width + self.core.class_index[named]
+        )
+
+
+def case_priors(population: Population, annotations: Annotations) -> CasePriors:
+    """Lay out the cases of annotations under a population.
+
+    Examples
+    --------
+    >>> population = Population.of(["a", "b", "c"], [0.6, 0.3, 0.1], concentration=2.0)
+    >>> annotations = pb.Annotations.from_labels([["a", "a"]], classes=["a", "b", "c"])
+    >>> case_priors(population, annotations).slots.class_index.tolist()
+    [0, 1, 2]
+    """
+    core = Slots.of(annotations)
+    n, k = annotations.n_cases, annotations.n_classes
+    n_heads = min(k, HEADS)
+    heads, likely = np.empty((n, n_heads), np.int64), []
+    for part, log_p, expected, named in expected_labels(population, annotations):
+        # Ordered by class, so that equal weights do not depend on the sort.
+        heads[part] = np.sort(np.argpartition(-log_p, n_heads - 1, axis=1)[:, :n_heads], axis=1)
+        expected[named] = 0
+        likeliest = np.argsort(-expected, axis=1, kind="stable")[:, :LIKELIEST]
+        at, column = np.nonzero(np.take_along_axis(expected, likeliest, 1) >= LIKELY)
+        likely.append(np.stack([at + part.start, likeliest[at, column]]))
+    slots = _with_likely(core, np.concatenate(likely, axis=1), k)
+    nothing = np.empty((0, 0))
+    return CasePriors(slots, core, heads, nothing, nothing, nothing).given(population)
+
+
+def prior_shares(population: Population) -> Float[np.ndarray, "head class"]:
+    """Prior shapes of all classes by head."""
+    return np.maximum(population.concentration * population.profiles, _LEAST)
+
+
+def expected_labels(
+    population: Population, annotations: Annotations
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+    """What the labels of cases say under a population, some hundred cases at a time.
+
+    Yields
+    ------
+    The cases, the log posterior probabilities (case, head) of their heads, their expected plausibilities (case, class),
+    and the pairs of case and class that are named.
+    """
+    if not np.array_equal(np.asarray(annotations.classes, str), np.asarray(population.classes, str)):
+        raise AnnotationError(
+            f"the population has {len(population.classes)} classes, which are not the {annotations.n_classes} of the "
+            "annotations: estimate it from annotations of the same classes, in the same order."
+        )
+    n = annotations.n_cases
+    of_case, label, count = _label_counts(annotations)
+    start = np.searchsorted(of_case, np.arange(n + 1))
+    total = np.bincount(of_case, count, n)
+    shares, log_prevalence = prior_shares(population), _log(population.prevalence)
+    for first in range(0, n, _CASES):
+        part = slice(first, min(first + _CASES, n))
+        own = slice(start[part.start], start[part.stop])
+        a = shares.T[label[own]]
+        terms = gammaln(a + count[own, None]) - gammaln(a)
+        log_p = np.add.reduceat(terms, start[part.start : part.stop] - own.start, axis=0) + log_prevalence
+        log_p -= logsumexp(log_p, axis=1, keepdims=True)
+        named = of_case[own] - part.start, label[own]
+        expected = np.exp(log_p) @ shares
+        expected[named] += count[own]
+        yield part, log_p, expected / (population.concentration + total[part, None]), named
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _label_counts(annotations: Annotations):
+    """Weighted labels by case and class."""
+    weight = rank_weight(annotations.entry_block) / np.repeat(annotations.block_sizes, annotations.block_sizes)
+    keys, inverse = np.unique(
+        annotations.entry_case * np.int64(annotations.n_classes) + annotations.entry_class, return_inverse=True
+    )
+    return keys // annotations.n_classes, keys % annotations.n_classes, np.bincount(inverse, weight)
+
+
+def _with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:
+    """Give likely classes slots of their own."""
+    last = core.start[1:] - 1
+    left = np.where(core.is_remainder[last], core.n_classes[last], 0)
+    left = left - np.bincount(likely[0], minlength=len(left))
+    named = ~core.is_remainder
+    rest = np.flatnonzero(left)
+    case = np.concatenate([core.case[named], likely[0], rest])
+    class_index = np.concatenate([core.class_index[named], likely[1], np.full(len(rest), REMAINDER)])
+    size = np.concatenate([core.n_classes[named], np.ones(likely.shape[1], np.int32), left[rest]])
+    order = np.lexsort((np.where(class_index == REMAINDER, n_classes, class_index), case))
+    case = case[order].astype(np.int32)
+    return Slots(
+        case=case,
+        class_index=class_index[order].astype(np.int32),
+        n_classes=size[order].astype(np.int32),
+        start=np.searchsorted(case, np.arange(len(left) + 1)).astype(np.int64),
+    )
+
+
+def _shapes(shares: np.ndarray, slots: Slots, heads: np.ndarray) -> Float[np.ndarray, "slot head"]:
+    of_slot = heads[slots.case]
+    out = shares[of_slot, np.maximum(slots.class_index, 0)[:, None]]
+    rest = slots.is_remainder
+    out[rest] = 0
+    own = np.add.reduceat(out, slots.start[:-1], axis=0)
+    out[rest] = np.maximum(shares.sum(1)[of_slot[rest]] - own[slots.case[rest]], 1e-6)
+    return out

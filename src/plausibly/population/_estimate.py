@@ -1,0 +1,204 @@
+"""From annotations to their population."""
+
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations
+from plausibly.diagnostics import judge, r_hat_bound
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.population._population import Population
+from plausibly.population._sampler import Labels, State, start, sweep
+from plausibly.random_streams import check_seed
+
+LARGEST = 3000  #: classes; profiles have as many rows as columns
+ENOUGH = 100  #: effective draws, over all chains, for a posterior mean; its error is then a tenth of the posterior's sd
+SAMPLES = 40  #: draws that are kept for full Bayesian inference
+
+_kept: OrderedDict[tuple, Population] = OrderedDict()  # of the last few data sets, since sweeps ask again and again
+_KEPT = 8
+
+
+def rank_weight(block: Float[np.ndarray, "*entry"]) -> Float[np.ndarray, "*entry"]:
+    """Probability that a block counts as a label: 1 for the first, then 1/4, 1/8, and so on.
+
+    Examples
+    --------
+    >>> rank_weight(np.arange(4)).tolist()
+    [1.0, 0.25, 0.125, 0.0625]
+    """
+    return np.where(block == 0, 1.0, 0.5 ** (np.asarray(block, float) + 1))
+
+
+def estimate(
+    annotations: Annotations,
+    *,
+    draws: int = 100,
+    chains: int = 2,
+    warmup: int = 100,
+    seed: int = 0,
+    samples: bool = False,
+    progress: bool = False,
+) -> Population:
+    """Infer what the cases of a data set have in common.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes, at least two cases. Annotators need no ids.
+    draws, chains, warmup
+        Kept sweeps of each chain, chains, and sweeps of each before the first.
+    seed
+        Random seed.
+    samples
+        Whether to keep draws of the shared parameters, too, for full Bayesian inference.
+    progress
+        Whether to show a bar.
+
+    Returns
+    -------
+    Population
+        Posterior means; of concentration and strength geometric ones.
+
+    Raises
+    ------
+    AnnotationError
+        If there are fewer than two cases, or more than 3,000 classes.
+    ArgumentError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a"], ["a", "b"], ["b", "b"], ["a", "a"]])
+    >>> population = estimate(annotations, draws=50, seed=0)
+    >>> bool(population.prevalence[0] > population.prevalence[1])
+    True
+    """
+    if annotations.n_cases < 2:
+        raise AnnotationError(
+            f"a population needs at least 2 cases, but there is {annotations.n_cases}: aggregate it with "
+            "class_prior='uniform', or give the population of other cases."
+        )
+    if annotations.n_classes > LARGEST:
+        raise AnnotationError(
+            f"a population is for up to {LARGEST:,} classes, but there are {annotations.n_classes:,}: merge classes, or "
+            "aggregate with class_prior='uniform'."
+        )
+    for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
+    key = (annotations.digest(), draws, chains, warmup, check_seed(seed), samples)
+    if key in _kept:
+        return _kept[key]
+    order = _order(annotations)
+    labels = _labels(annotations, order)
+    with Progress(progress) as bars:
+        advance = bars.task("Learning what cases have in common", chains * (warmup + draws), "sweeps")
+
+        def run(chain: int) -> list[State]:
+            random = np.random.default_rng([int(seed), chain])
+            state, found = start(labels, random), []
+            for number in range(warmup + draws):
+                state = sweep(state, labels, random)
+                if number >= warmup:
+                    found.append(_thinned(state, number, samples))
+                advance(1)
+            return found
+
+        with ThreadPoolExecutor(2) as pool:
+            by_chain = list(pool.map(run, range(chains)))
+        diagnosis = _judge(by_chain, annotations.classes[order], bars)
+    made = _population(by_chain, annotations, order, diagnosis, samples)
+    _kept[key] = made
+    while len(_kept) > _KEPT:
+        _kept.popitem(last=False)
+    return made
+
+
+def _order(annotations: Annotations) -> np.ndarray:
+    """Classes in the order in which annotations name them, so that relabelling them changes nothing but labels."""
+    named, first = np.unique(annotations.entry_class, return_index=True)
+    never = np.setdiff1d(np.arange(annotations.n_classes), named)
+    return np.concatenate([named[np.argsort(first)], never])
+
+
+def _labels(annotations: Annotations, order: np.ndarray) -> Labels:
+    number = np.empty(annotations.n_classes, np.int64)
+    number[order] = np.arange(len(order))
+    sizes = annotations.block_sizes
+    first = np.cumsum(sizes) - sizes
+    return Labels(
+        annotations.annotation_case[annotations.block_annotation].astype(np.int64),
+        rank_weight(annotations.entry_block[first]),
+        first,
+        sizes,
+        number[annotations.entry_class],
+        annotations.n_cases,
+        annotations.n_classes,
+    )
+
+
+def _thinned(state: State, number: int, samples: bool) -> State:
+    """Profiles in single precision, and drawn ones only if they are wanted."""
+    return State(
+        state.concentration,
+        state.strength,
+        state.self_share,
+        state.prevalence,
+        state.expected,
+        state.profiles.astype(np.float32) if samples and number % 8 == 0 else np.empty((0, 0)),
+        state.mean_profiles.astype(np.float32) if number % 4 == 0 else np.empty((0, 0)),
+    )
+
+
+def _judge(by_chain: list[list[State]], names: np.ndarray, progress: Progress) -> xr.Dataset:
+    """Convergence of the shared parameters: the three numbers, and expected plausibilities of the commonest classes."""
+    expected = np.array([[state.expected for state in found] for found in by_chain])
+    most = np.argsort(-expected.mean((0, 1)), kind="stable")[:10]
+    three = [[[np.log(s.concentration), np.log(s.strength), s.self_share] for s in found] for found in by_chain]
+    numbers = np.concatenate([np.array(three), np.log(expected[..., most])], axis=-1)
+    r_hat, bulk, tail, _ = judge(numbers, progress=progress, what="shared parameters")
+    good = (r_hat <= r_hat_bound(bulk, max(len(by_chain), 2), len(r_hat))) & (np.minimum(bulk, tail) >= ENOUGH)
+    quantities = ["concentration", "strength", "self_share", *(f"expected {names[k]}" for k in most)]
+    columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
+    return xr.Dataset(
+        {name: ("quantity", column) for name, column in columns.items()},
+        {"quantity": np.array(quantities, str)},
+        {"chains": len(by_chain), "quantities": len(quantities)},
+    )
+
+
+def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
+    states = [state for found in by_chain for state in found]
+    back = np.argsort(order)
+    unnamed = np.isin(order, np.unique(annotations.entry_class), invert=True)
+
+    def make(concentration, strength, self_share, prevalence, profiles, **more) -> Population:
+        prevalence, profiles = np.array(prevalence, float), np.array(profiles, float)
+        if unnamed.any():  # nothing tells them apart
+            prevalence[unnamed] = prevalence[unnamed].mean()
+            inner = profiles[~unnamed][:, unnamed].mean(1)
+            profiles[np.ix_(~unnamed, unnamed)] = inner[:, None]
+        prevalence, profiles = prevalence[back], profiles[np.ix_(back, back)]
+        prevalence /= prevalence.sum()
+        profiles /= profiles.sum(1, keepdims=True)
+        names = annotations.classes
+        return Population(names, prevalence, profiles, float(concentration), float(strength), float(self_share), **more)
+
+    drawn = [s for s in states if s.profiles.size]
+    drawn = [drawn[i] for i in np.unique(np.linspace(0, len(drawn) - 1, SAMPLES).astype(int))] if drawn else []
+    kept = tuple(make(s.concentration, s.strength, s.self_share, s.prevalence, s.profiles) for s in drawn)
+    profiles = np.mean([s.mean_profiles for s in states if s.mean_profiles.size], axis=0)
+    return make(
+        np.exp(np.mean([np.log(s.concentration) for s in states])),
+        np.exp(np.mean([np.log(s.strength) for s in states])),
+        np.mean([s.self_share for s in states]),
+        np.mean([s.prevalence for s in states], axis=0),
+        profiles,
+        samples=kept if samples else (),
+        convergence=diagnosis,
+    )

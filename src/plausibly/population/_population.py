@@ -1,0 +1,130 @@
+"""The shared parameters of all cases."""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Prevalence and profiles of classes, and how strongly they bind a case; see :mod:`plausibly.population`.
+
+    Parameters
+    ----------
+    classes
+        (K,) class names.
+    prevalence
+        (K,) share of the cases with each head, summing to one.
+    profiles
+        (K, K) mean plausibilities of cases by head (rows), each summing to one.
+    concentration
+        Number of annotations that the prior of a case is worth, positive.
+    strength
+        Number of cases that a profile is worth before its own are seen, positive or infinite.
+    self_share
+        Share of a profile on its head before its own cases are seen, 0 to 1.
+    samples
+        Draws of the same, each a Population, for full Bayesian inference; none if only an estimate is wanted.
+    convergence
+        Diagnostics of the shared parameters by ``quantity``: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``converged``.
+
+    Examples
+    --------
+    >>> population = Population.of(["a", "b"], [0.8, 0.2], concentration=2.0, self_share=0.5)
+    >>> population.profiles.round(2).tolist()
+    [[0.9, 0.1], [0.4, 0.6]]
+    """
+
+    classes: np.ndarray
+    prevalence: Float[np.ndarray, " class"]
+    profiles: Float[np.ndarray, "class class"]
+    concentration: float
+    strength: float = np.inf
+    self_share: float = 0.0
+    samples: tuple["Population", ...] = ()
+    convergence: xr.Dataset | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        k = len(self.classes)
+        if np.shape(self.prevalence) != (k,) or np.shape(self.profiles) != (k, k):
+            raise ArgumentError(
+                f"a population of {k} classes needs as many prevalences, and as many profiles of as many classes, but "
+                f"they have the shapes {np.shape(self.prevalence)} and {np.shape(self.profiles)}."
+            )
+        for name, values in (("prevalence", self.prevalence), ("profiles", self.profiles)):
+            if not (np.min(values) >= 0 and np.allclose(np.sum(values, axis=-1), 1, atol=1e-4)):
+                raise ArgumentError(f"the {name} of a population must be shares that sum to 1, none of them negative.")
+        if not 0 < self.concentration < np.inf:
+            raise ArgumentError(
+                f"the concentration of a population must be positive, but {self.concentration!r} was given: write 5."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        classes: object,
+        prevalence: object,
+        *,
+        concentration: float,
+        strength: float = np.inf,
+        self_share: float = 0.0,
+    ) -> "Population":
+        """Make a population in which no profile has learnt from cases.
+
+        With a uniform prevalence and no self share, it is the uniform prior of concentration A / K for each class.
+        """
+        names, pi = np.asarray(classes, dtype=str), np.asarray(prevalence, float)
+        profiles = self_share * np.eye(len(names)) + (1 - self_share) * pi
+        return cls(names, pi, profiles, float(concentration), float(strength), float(self_share))
+
+    def digest(self) -> str:
+        """Hash of everything that a posterior depends on."""
+        found = blake2b("\0".join(map(str, self.classes)).encode(), digest_size=8)
+        for one in (self, *self.samples):
+            for values in (one.prevalence, one.profiles, np.array([one.concentration])):
+                found.update(np.ascontiguousarray(values, np.float64).tobytes())
+        return found.hexdigest()
+
+    @property
+    def expected(self) -> Float[np.ndarray, " class"]:
+        """Expected plausibilities of a case of which nothing is known."""
+        return self.prevalence @ self.profiles
+
+    def describe(self) -> dict[str, object]:
+        """Return the shared parameters that are single numbers, and their convergence, as plain data."""
+        found: dict[str, object] = {
+            "concentration": self.concentration,
+            "strength": self.strength if np.isfinite(self.strength) else None,
+            "self_share": self.self_share,
+        }
+        if self.convergence is not None:
+            columns = {str(name): values.values.tolist() for name, values in self.convergence.data_vars.items()}
+            found["convergence"] = {"quantity": self.convergence["quantity"].values.tolist()} | columns
+        return found
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Classes by falling prevalence, with the classes that are named together with them most.
+
+        ``class_name``, ``prevalence``, ``self`` (the share of its profile on itself), and ``together``, the three other
+        classes of the largest shares, as text.
+        """
+        others = self.profiles.copy()
+        np.fill_diagonal(others, -1)
+        most = np.argsort(-others, axis=1, kind="stable")[:, :3]
+        rows = [
+            {
+                "class_name": str(self.classes[k]),
+                "prevalence": float(self.prevalence[k]),
+                "self": float(self.profiles[k, k]),
+                "together": ", ".join(f"{self.classes[j]} {others[k, j]:.2f}" for j in most[k] if j != k),
+            }
+            for k in np.argsort(-self.prevalence, kind="stable")
+        ]
+        return pd.DataFrame(rows)

@@ -1,0 +1,148 @@
+r"""Sampling the shared parameters of all cases, the plausibilities summed out.
+
+Given profiles, the labels of a case have a Dirichlet-multinomial probability under every head, so heads are drawn from
+their exact conditionals, all cases at once. The rest is conjugate with the number of *tables* at which the labels of a
+case sit in the Chinese restaurant of its profile: :math:`t_{ik}` of them have the class :math:`k`, each an
+independent draw from the profile. Profiles are Dirichlet given these; tables of tables do the same for prevalence,
+strength and self share, which are drawn with the profiles summed out.
+
+Priors: :math:`a = 1`, :math:`A \sim \mathrm{Exponential}(1/10)`, :math:`\kappa \sim \mathrm{Exponential}(1/100)`,
+:math:`s \sim \mathrm{Uniform}(0, 1)`.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
+PRIOR_STRENGTH = 0.01  #: rate of the exponential prior of κ
+PREVALENCE = 1.0  #: a, the concentration of the prior of the prevalence
+
+_LEAST = 1e-12  # keeps products of shares within double precision
+
+
+class Labels(NamedTuple):
+    """Annotations as labels: each may count or not, by its weight, in every sweep."""
+
+    case: Int[np.ndarray, " block"]  #: ascending
+    weight: Float[np.ndarray, " block"]  #: probability that the block counts as a label
+    first: Int[np.ndarray, " block"]  #: place of its first class in ``members``
+    size: Int[np.ndarray, " block"]  #: number of classes that are tied in it
+    members: Int[np.ndarray, " entry"]
+    n_cases: int
+    n_classes: int
+
+
+@dataclass
+class State:
+    """A chain."""
+
+    concentration: float
+    strength: float
+    self_share: float
+    prevalence: Float[np.ndarray, " class"]
+    expected: Float[np.ndarray, " class"]  #: expected plausibilities of a case of which nothing is known
+    profiles: Float[np.ndarray, "head class"]
+    mean_profiles: Float[np.ndarray, "head class"]  #: expectation of the profiles given all else
+
+
+def start(labels: Labels, random: np.random.Generator) -> State:
+    """Begin where every case has its commonest class as head, and at concentrations that differ between chains.
+
+    Which of two classes that go together is the head of their cases is a question with several good answers, between
+    which chains hardly move: all begin at the same one.
+    """
+    k = labels.n_classes
+    case = np.repeat(labels.case, labels.size)
+    weight = np.repeat(labels.weight / labels.size, labels.size)
+    keys, inverse = np.unique(case * np.int64(k) + labels.members, return_inverse=True)
+    count = np.bincount(inverse, weight)
+    of_case, label = np.divmod(keys, k)
+    order = np.lexsort((-count, of_case))
+    head = np.zeros(labels.n_cases, np.int64)
+    found, first = np.unique(of_case[order], return_index=True)
+    head[found] = label[order][first]
+    pi = np.bincount(head, minlength=k) + 0.5
+    pi = pi / pi.sum()
+    concentration, strength = np.exp(random.uniform(np.log([3.0, 5.0]), np.log([8.0, 20.0])))
+    own = random.uniform(0.2, 0.5)
+    shape = np.bincount(head[of_case] * np.int64(k) + label, count, k * k).reshape(k, k)
+    shape += strength * (own * np.eye(k) + (1 - own) * pi)
+    profiles = shape / shape.sum(1, keepdims=True)
+    return State(concentration, strength, own, pi, pi @ profiles, profiles, profiles)
+
+
+def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
+    """Update everything once."""
+    k, n = labels.n_classes, labels.n_cases
+    case, label, count = _counted(labels, random)
+    total = np.bincount(case, count, n)
+    head = _heads(state, case, label, count, n, random)
+
+    tables = _tables(count, state.concentration * state.profiles[head[case], label], random)
+    seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
+    log_x = np.log(random.beta(state.concentration, np.maximum(total, 1)))[total > 0].sum()
+    concentration = random.gamma(1 + tables.sum()) / (PRIOR_CONCENTRATION - log_x)
+
+    rows, columns = np.nonzero(seated)
+    of_self = np.where(rows == columns, state.strength * state.self_share, 0)
+    base = of_self + state.strength * (1 - state.self_share) * state.prevalence[columns]
+    above = _tables(seated[rows, columns].astype(np.int64), base, random)
+    own = random.binomial(above, np.clip(of_self / base, 0, 1))
+    used = seated.sum(1)
+    log_x = np.log(random.beta(state.strength, used[used > 0])).sum()
+    strength = random.gamma(1 + above.sum()) / (PRIOR_STRENGTH - log_x)
+    self_share = random.beta(1 + own.sum(), 1 + (above - own).sum())
+    shape = PREVALENCE / k + np.bincount(columns, above - own, k) + np.bincount(head, minlength=k)
+    prevalence = _dirichlet(shape, random)
+
+    shape = seated + strength * (1 - self_share) * prevalence
+    shape[np.arange(k), np.arange(k)] += strength * self_share
+    profiles = _dirichlet(shape, random)
+    mean = shape / shape.sum(1, keepdims=True)
+    return State(concentration, strength, self_share, prevalence, prevalence @ profiles, profiles, mean)
+
+
+def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose the labels of this sweep, and count them by case and class."""
+    counts = random.random(len(labels.case)) < labels.weight
+    place = labels.first + (random.random(len(labels.case)) * labels.size).astype(np.int64)
+    key, count = np.unique(
+        labels.case[counts] * np.int64(labels.n_classes) + labels.members[place[counts]], return_counts=True
+    )
+    case, label = np.divmod(key, labels.n_classes)
+    return case, label, count
+
+
+def _heads(state, case, label, count, n, random):
+    """Draw the head of every case."""
+    shares = np.ascontiguousarray(np.maximum(state.concentration * state.profiles.T, _LEAST))  # by class and head
+    rising = shares[label]
+    for seated in range(1, count.max(initial=1)):
+        more = np.flatnonzero(count > seated)
+        rising[more] *= shares[label[more]] + seated
+    labelled, first = np.unique(case, return_index=True)
+    with np.errstate(under="ignore"):
+        weight = np.multiply.reduceat(rising, first, axis=0) * state.prevalence
+    whole = np.tile(state.prevalence, (n, 1))
+    whole[labelled] = weight
+    below = np.cumsum(whole, axis=1)
+    return np.minimum((below < random.random((n, 1)) * below[:, -1:]).sum(1), weight.shape[1] - 1)
+
+
+def _tables(
+    count: Int[np.ndarray, " entry"], concentration: Float[np.ndarray, " entry"], random: np.random.Generator
+) -> Int[np.ndarray, " entry"]:
+    """Number of tables that so many customers take in a Chinese restaurant of this concentration."""
+    out = np.minimum(count, 1).astype(np.int64)
+    for seated in range(1, int(count.max(initial=0))):
+        more = np.flatnonzero(count > seated)
+        out[more] += random.random(len(more)) * (concentration[more] + seated) < concentration[more]
+    return out
+
+
+def _dirichlet(shape: Float[np.ndarray, "*row class"], random: np.random.Generator) -> Float[np.ndarray, "*row class"]:
+    gammas = np.maximum(random.standard_gamma(shape), _LEAST)
+    return gammas / gammas.sum(-1, keepdims=True)
