@@ -54,7 +54,10 @@ class Mixture:
         """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
         found = self.whole
         shape = found.concentration * found.expected
-        return {"population": json.dumps(found.describe()), "class_prior_shape": json.dumps([float(f"{x:.4g}") for x in shape])}
+        return {
+            "population": json.dumps(found.describe()),
+            "class_prior_shape": json.dumps([float(f"{x:.4g}") for x in shape]),
+        }
 
     def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
         """Priors given each of the populations, or of ``most`` of them, with the number of draws it is for."""
@@ -155,4 +158,3 @@ def _dirichlet(random: np.random.Generator, shape: Float[np.ndarray, "draw slot"
     logs = np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape
     values = np.exp(logs - logs.max(1, keepdims=True))
     return values / values.sum(1, keepdims=True)
-

@@ -85,8 +85,8 @@ def estimate(
         )
     if annotations.n_classes > LARGEST:
         raise AnnotationError(
-            f"a population is for up to {LARGEST:,} classes, but there are {annotations.n_classes:,}: merge classes, or "
-            "aggregate with class_prior='uniform'."
+            f"a population is for up to {LARGEST:,} classes, but there are {annotations.n_classes:,}: merge classes, "
+            "or aggregate with class_prior='uniform'."
         )
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
@@ -142,6 +142,18 @@ def _labels(annotations: Annotations, order: np.ndarray) -> Labels:
     )
 
 
+def _alike(profiles: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Average profiles over all ways to exchange some classes."""
+    out, n = profiles.copy(), which.sum()
+    out[np.ix_(~which, which)] = profiles[~which][:, which].mean(1)[:, None]
+    out[np.ix_(which, ~which)] = profiles[which][:, ~which].mean(0)
+    inner = profiles[np.ix_(which, which)]
+    own = np.trace(inner) / n
+    out[np.ix_(which, which)] = (inner.sum() - n * own) / max(n * (n - 1), 1)
+    out[which, which] = own
+    return out
+
+
 def _thinned(state: State, number: int, samples: bool) -> State:
     """Profiles in single precision, and drawn ones only if they are wanted."""
     return State(
@@ -181,8 +193,7 @@ def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
         prevalence, profiles = np.array(prevalence, float), np.array(profiles, float)
         if unnamed.any():  # nothing tells them apart
             prevalence[unnamed] = prevalence[unnamed].mean()
-            inner = profiles[~unnamed][:, unnamed].mean(1)
-            profiles[np.ix_(~unnamed, unnamed)] = inner[:, None]
+            profiles = _alike(profiles, unnamed)
         prevalence, profiles = prevalence[back], profiles[np.ix_(back, back)]
         prevalence /= prevalence.sum()
         profiles /= profiles.sum(1, keepdims=True)

@@ -1,0 +1,245 @@
+"""Population priors: the shared parameters, the prior of every case, and what of it reaches draws and metrics."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import plausibly as pb
+from plausibly.aggregation import settle
+from plausibly.aggregation._with_population import Mixture, expected
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.population import Population, case_priors, estimate, shifts
+from plausibly.population._sampler import Labels, _tables, start, sweep
+from plausibly.posterior import top_classes
+from plausibly.posterior._unequal_split import sticks
+
+CLASSES = list("abcdefgh")
+RANKED = pb.datasets.simulate_differentials(20, n_classes=8, seed=0).annotations
+FEW = {"draws": 8, "chains": 2, "warmup": 8}
+
+
+def uniform(classes, alpha=1.0):
+    k = len(classes)
+    return Population.of(classes, np.full(k, 1 / k), concentration=alpha * k)
+
+
+def simulated(n=150, seed=0, per_case=4):
+    """Labels of cases of two groups of classes that are named together."""
+    random = np.random.default_rng(seed)
+    groups = [[0.6, 0.3, 0.1, 0, 0, 0], [0, 0, 0, 0.2, 0.7, 0.1]]
+    counts = [random.multinomial(per_case, random.dirichlet(4 * np.array(groups[i % 2]) + 1e-3)) for i in range(n)]
+    return pb.Annotations.from_counts(counts)
+
+
+def test_a_uniform_population_is_the_uniform_prior():
+    """Infinite strength, uniform prevalence, no self share: exact expectations are equal."""
+    settled = settle(RANKED, "prirn", reliability=10, class_prior=uniform(RANKED.classes, 0.3))
+    mixture = Mixture.of(settled, RANKED)
+    core = mixture.priors.core
+    counts = 10 * pb.models.MODELS["irn"].point_estimate(pb.case.Entries.of(RANKED, core), ties="split")
+    means = expected(mixture, counts)
+    own = counts + 0.3 * core.n_classes
+    plain = own / np.add.reduceat(own, core.start[:-1])[core.case]
+    together = np.bincount(mixture.priors.core_of(), means, len(core))
+    np.testing.assert_allclose(together, plain, atol=1e-6)
+
+
+def test_one_case_under_its_own_hyperparameters():
+    """With all weight on one head, the posterior of a case is a Dirichlet with that head's shapes."""
+    annotations = pb.Annotations.from_labels([["a", "a", "b"]], classes=["a", "b", "c"])
+    profiles = np.tile([0.5, 0.3, 0.2], (3, 1))
+    population = Population(np.array(["a", "b", "c"]), np.array([1.0, 0, 0]), profiles, 4.0)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", class_prior=population, progress=False)
+    draws = pb.dense(posterior)[:, 0]
+    shape = np.array([2 + 2.0, 1.2 + 1, 0.8])
+    mean = shape / shape.sum()
+    np.testing.assert_allclose(draws.mean(0), mean, atol=0.025)
+    np.testing.assert_allclose(draws.var(0), mean * (1 - mean) / (shape.sum() + 1), rtol=0.25)
+
+
+def test_expectations_by_enumeration():
+    """Posterior over heads and plausibilities, head by head."""
+    population = Population.of(["a", "b", "c"], [0.5, 0.3, 0.2], concentration=3.0, self_share=0.6)
+    annotations = pb.Annotations.from_labels([["a", "b", "b"], ["c"]], classes=["a", "b", "c"])
+    settled = settle(annotations, "dirichlet-categorical", class_prior=population)
+    mixture = Mixture.of(settled, annotations)
+    core = mixture.priors.core
+    n = np.array([[1, 2, 0], [0, 0, 1]])
+    counts = n[core.case, np.maximum(core.class_index, 0)] * ~core.is_remainder
+    found = expected(mixture, counts)
+    shape = 3.0 * population.profiles
+    for case in range(2):
+        logs = np.log(population.prevalence) + (gammaln(shape + n[case]) - gammaln(shape)).sum(1)
+        weight = np.exp(logs) / np.exp(logs).sum()
+        wanted = weight @ (shape + n[case]) / (3 + n[case].sum())
+        own = mixture.priors.slots.case == case
+        kept = mixture.priors.slots.class_index[own]
+        named = kept >= 0
+        np.testing.assert_allclose(found[own][named], wanted[kept[named]], atol=1e-9)
+        np.testing.assert_allclose(found[own].sum(), 1, atol=1e-9)
+
+
+def test_relabelling_classes_changes_labels_only():
+    annotations = simulated(40)
+    order = np.array([3, 1, 5, 0, 4, 2])
+    counts = np.zeros((40, 6), int)
+    np.add.at(counts, (annotations.entry_case, annotations.entry_class), 1)
+    other = pb.Annotations.from_counts(counts[:, order])
+    first, second = (estimate(a, **FEW) for a in (annotations, other))
+    np.testing.assert_allclose(second.prevalence.sum(), 1)
+    assert abs(np.log(first.concentration / second.concentration)) < 1.5
+    same = pb.Annotations.from_rankings(
+        [[[[RANKED.classes[k]] for k in (0, 1)]], [[[RANKED.classes[2]]]]], classes=list(RANKED.classes)
+    )
+    turned = pb.Annotations.from_rankings(
+        [[[[RANKED.classes[k]] for k in (0, 1)]], [[[RANKED.classes[2]]]]], classes=list(RANKED.classes[::-1])
+    )
+    one, two = estimate(same, **FEW), estimate(turned, **FEW)
+    np.testing.assert_allclose(one.prevalence, two.prevalence[::-1], atol=1e-12)
+    np.testing.assert_allclose(one.profiles, two.profiles[::-1, ::-1], atol=1e-6)
+
+
+def test_profiles_find_what_goes_together():
+    population = estimate(simulated(), draws=40, warmup=60)
+    shares = population.profiles
+    assert shares[:3, 3:].sum(1).max() < 0.15
+    assert shares[3:, :3].sum(1).max() < 0.15
+    assert 0.3 < population.expected[:3].sum() < 0.7
+
+
+def test_tables_of_a_restaurant():
+    """The expected number of tables is a Σ 1 / (a + j)."""
+    found = _tables(np.full(20_000, 5), np.full(20_000, 1.5), np.random.default_rng(0))
+    assert found.mean() == pytest.approx(sum(1.5 / (1.5 + j) for j in range(5)), abs=0.03)
+
+
+@pytest.mark.slow
+def test_shared_parameters_are_calibrated():
+    """Parameters from the prior, labels given these: ranks of the truth among draws are uniform."""
+    random = np.random.default_rng(5)
+    ranks = []
+    for _ in range(60):
+        k, n = 3, 25
+        concentration, strength, own = random.exponential(10), random.exponential(100), random.random()
+        pi = random.dirichlet(np.full(k, 1 / k))
+        base = strength * (own * np.eye(k) + (1 - own) * pi)
+        profiles = np.array([random.dirichlet(np.maximum(row, 1e-9)) for row in base])
+        head = random.choice(k, n, p=pi)
+        shares = [random.dirichlet(np.maximum(concentration * profiles[z], 1e-9)) for z in head]
+        members = np.concatenate([random.choice(k, 3, p=share) for share in shares])
+        case, one = np.repeat(np.arange(n), 3), np.ones(3 * n)
+        labels = Labels(case, one, np.arange(3 * n), one.astype(np.int64), members, n, k)
+        state, found = start(labels, random), []
+        for number in range(400):
+            state = sweep(state, labels, random)
+            if number >= 100 and number % 6 == 0:
+                found.append([state.concentration, state.strength, state.self_share, state.prevalence[0]])
+        ranks.append((np.array(found) < [concentration, strength, own, pi[0]]).mean(0))
+    inside = np.mean((np.array(ranks) > 0.05) & (np.array(ranks) < 0.95), axis=0)
+    assert (inside > 0.76).all(), inside
+    assert (np.abs(np.mean(ranks, axis=0) - 0.5) < 4 * np.sqrt(1 / 12 / 60)).all(), np.mean(ranks, axis=0)
+
+
+def test_unequal_sticks_are_a_dirichlet():
+    shape, n = np.array([0.5, 0.2, 0.05, 1.5]), 20_000
+    out = np.zeros((n, 4))
+    for chosen, piece, _ in sticks(shape, np.array([3, 4], np.uint32), n):
+        out[np.arange(n), chosen] += piece
+    mean = shape / shape.sum()
+    np.testing.assert_allclose(out.mean(0), mean, atol=0.012)
+    np.testing.assert_allclose(out.var(0), mean * (1 - mean) / (shape.sum() + 1), rtol=0.1)
+
+
+def test_metrics_see_the_prior_of_the_remainder():
+    """Lists and dense draws agree, and a common unnamed class comes before a rare one."""
+    k = 12
+    prevalence = np.array([0.5, 0.2, *[0.3 / 10] * 10])
+    classes = [f"c{i}" for i in range(k)]
+    population = Population.of(classes, prevalence, concentration=2.0)
+    annotations = pb.Annotations.from_labels([["c5"], ["c5", "c6"]], classes=classes)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", class_prior=population, draws=1000, progress=False)
+    assert posterior["posterior"].sizes["slot"] > 5, "likely classes have slots of their own"
+    dense = pb.dense(posterior)
+    shares = 2 * prevalence
+    for case, total in ((0, 1), (1, 2)):
+        wanted = (shares + [(annotations.entry_class[annotations.entry_case == case] == c).sum() for c in range(k)]) / (
+            2 + total
+        )
+        np.testing.assert_allclose(dense[:, case].mean(0), wanted, atol=0.02)
+    lists = top_classes(posterior, 3)
+    sorted_lists = np.argsort(-dense, axis=2)[:, :, :3]
+    for place in range(3):
+        one, two = (np.bincount(found[:, 0, place], minlength=k) / 4000 for found in (lists, sorted_lists))
+        np.testing.assert_allclose(one, two, atol=0.04)
+    assert json.loads(posterior.attrs["class_prior_shape"])[0] > 0.5
+
+
+def test_shifts_name_what_is_pulled():
+    table = shifts(simulated(60), estimate(simulated(60), **FEW))
+    assert list(table.columns) == ["class_name", "cases", "prevalence", "uniform", "population", "shift", "lost"]
+    assert (table["shift"].abs().diff().dropna() <= 1e-12).all()
+
+
+def test_sampled_parameters_widen_expectations():
+    annotations = simulated(30)
+    posterior = pb.aggregate(
+        annotations, "dirichlet-categorical", class_prior="population", shared="sampled", progress=False
+    )
+    totals = posterior["posterior"]["plausibility"].groupby("case").sum("slot")
+    np.testing.assert_allclose(totals, 1, atol=1e-5)
+    assert posterior.attrs["shared"] == "sampled"
+
+
+def test_shards_give_the_same_draws(tmp_path):
+    annotations = simulated(12)
+    how = {"class_prior": "population", "draws": 20, "chains": 2, "progress": False}
+    whole = pb.aggregate(annotations, "dirichlet-categorical", **how)
+    parts = pb.aggregate(annotations, "dirichlet-categorical", **how, out=tmp_path / "p.zarr", shard=5)
+    np.testing.assert_array_equal(whole["posterior"]["plausibility"].values, parts["posterior"]["plausibility"].values)
+
+
+def test_left_out_scores_use_other_cases():
+    annotations = simulated(60)
+    plain, borrowing = "plain", "borrowing"
+    models = {
+        plain: {"model": "dirichlet-categorical", "reliability": 1},
+        borrowing: {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "population"},
+    }
+    found = pb.compare(annotations, models, progress=False)
+    assert found.table.loc[borrowing, "elpd"] > found.table.loc[plain, "elpd"] + 5
+    assert "without the cases" in found.verdict()
+
+
+ALONE = pb.Annotations.from_labels([["a", "b"]], classes=["a", "b"])
+REFUSED = [
+    ({"class_prior": "population"}, ALONE, AnnotationError, "one case alone"),
+    ({"class_prior": "population", "concentration": 1.0}, None, ArgumentError, "infers the concentration"),
+    ({"shared": "sampled"}, None, ArgumentError, "has none: add class_prior"),
+    ({"class_prior": "population", "engine": "nuts"}, None, ArgumentError, "exact posterior or the Gibbs sampler"),
+    ({"class_prior": "popular"}, None, ArgumentError, "class_prior must be one of uniform, population"),
+    ({"class_prior": uniform(["x", "y"])}, None, AnnotationError, "classes, which are not"),
+]
+
+
+@pytest.mark.parametrize(("given", "annotations", "kind", "match"), REFUSED)
+def test_refusals(given, annotations, kind, match):
+    with pytest.raises(kind, match=match):
+        pb.aggregate(annotations or simulated(5), "dirichlet-categorical", progress=False, **given)
+
+
+def test_refusals_of_rankings():
+    for given in ({"unranked": "lumped"}, {"mode": "temper"}, {"reliability": 2.5}):
+        with pytest.raises(ArgumentError, match="population prior"):
+            settle(RANKED, "plackett-luce", class_prior="population", **given)
+    with pytest.raises(AnnotationError, match="one label per annotation"):
+        settle(RANKED, "dirichlet-categorical", class_prior="population")
+
+
+def test_a_population_of_one_case_and_of_too_many_classes():
+    with pytest.raises(AnnotationError, match="at least 2 cases"):
+        estimate(ALONE)
+    with pytest.raises(ArgumentError, match="shares that sum to 1"):
+        Population.of(["a", "b"], [0.8, 0.8], concentration=1.0)
+    assert case_priors(uniform(["a", "b"]), ALONE).log_weight.shape == (1, 2)
