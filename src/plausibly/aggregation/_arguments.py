@@ -130,24 +130,14 @@ def _check_borrowing(
             f"unranked={given['unranked']!r} was given: leave it out, or write 'exact'."
         )
     if engine == "nuts":
-        why = (
-            f"annotators choose by the power {power:g} of the plausibilities"
-            if power is not None
-            else (
-                "the reliability is not a whole number that the Gibbs sampler takes"
-                if model.gibbs
-                else "NUTS was asked for"
-            )
-        )
+        why = "the reliability is not a whole number of at most 10, or NUTS was asked for"
+        if power is not None:
+            why = f"here annotators choose by the power {power:g} of the plausibilities"
         raise ArgumentError(
-            f"a population prior of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: choose a "
-            f"whole reliability of at most {GIBBS_UP_TO}, and leave mode and engine out."
+            f"a population prior of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: "
+            "choose a whole reliability, and leave mode and engine out."
         )
-    if (
-        given.get("class_prior") == "population"
-        and annotations.n_cases < 2
-        and "population " not in arguments["class_prior"]
-    ):
+    if annotations.n_cases < 2 and arguments["class_prior"] == "population":
         raise AnnotationError(
             "class_prior='population' learns from other cases, but there is one case alone: leave it out, or give the "
             "population of other cases, see plausibly.population.estimate."

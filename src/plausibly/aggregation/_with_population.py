@@ -54,10 +54,8 @@ class Mixture:
         """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
         found = self.whole
         shape = found.concentration * found.expected
-        return {
-            "population": json.dumps(found.describe()),
-            "class_prior_shape": json.dumps([float(f"{x:.4g}") for x in shape]),
-        }
+        rounded = [float(f"{value:.4g}") for value in shape]
+        return {"population": json.dumps(found.describe()), "class_prior_shape": json.dumps(rounded)}
 
     def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
         """Priors given each of the populations, or of ``most`` of them, with the number of draws it is for."""

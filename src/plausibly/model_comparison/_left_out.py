@@ -163,9 +163,8 @@ def _without_draws(task: _Task, out: LeftOut) -> None:
             elif task.of_rankings:
                 to[:] = _log_likelihood(annotations, slots, weight[None, None], bars)[0, 0]
             else:
-                to[scored] = _log(first_block_shares(folds.annotations, case, slots, weight, shape=_class_shape(run)))[
-                    scored
-                ]
+                share = first_block_shares(folds.annotations, case, slots, weight, shape=_class_shape(run))
+                to[scored] = _log(share)[scored]
 
 
 def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
@@ -189,9 +188,8 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
         if of_rankings:
             log_value = likelihood[:, part].astype(float)
         else:
-            log_value = _log(
-                first_block_shares(annotations, annotations.annotation_case, slots, weight, part, _class_shape(run))
-            )
+            case = annotations.annotation_case
+            log_value = _log(first_block_shares(annotations, case, slots, weight, part, _class_shape(run)))
         out.in_sample[part] = logsumexp(log_value, axis=0) - np.log(len(log_value))
         mine = tried[part]
         if not mine.any():

@@ -1,8 +1,8 @@
-"""Splitting the remainder of a case among classes that are not equally likely, as far as a ranked list needs it.
+r"""Splitting the remainder of a case among classes that are not equally likely, as far as a ranked list needs it.
 
 A Dirichlet distribution with unequal shapes is broken into sticks, too: the next class is one of those left, with a
-probability in proportion to its shape :math:`a_k`, and takes a :math:`\\mathrm{Beta}(a_k + 1, a - a_k)` share of what is
-left, :math:`a` being the sum of the shapes that are left. Large pieces come early, so a list is complete after a few.
+probability in proportion to its shape :math:`a_k`, and takes a :math:`\mathrm{Beta}(a_k + 1, a - a_k)` share of what
+is left, :math:`a` being the sum of the shapes that are left. Large pieces come early, so lists are soon complete.
 """
 
 from collections.abc import Iterator
