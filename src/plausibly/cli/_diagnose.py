@@ -7,12 +7,12 @@ import pandas as pd
 import typer
 
 from plausibly import plots
-from plausibly._arviz import to_groups
 from plausibly.aggregation import run_label
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.diagnostics import diagnose as find
+from plausibly.diagnostics import shared_convergence
 from plausibly.diagnostics._verdict import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior import opened
 
@@ -57,11 +57,11 @@ def diagnose(
                 write_figure(plots.convergence_overview(found), out / OVERVIEW)
                 write_figure(plots.worst_chains(source, named), out / CHAINS)
                 written += [OVERVIEW, CHAINS]
-        shared = to_groups(source).get("reliability_convergence")
+        shared = shared_convergence(source)
         if shared is not None:
             shared = shared.load()
             if not quiet:
-                _print_checks(checks(shared), "Worst value of the reliabilities")
+                _print_checks(checks(shared), "Worst value of what cases share")
             if out is not None:
                 write_table(table(shared), out / RELIABILITIES)
                 written.append(RELIABILITIES)

@@ -1,5 +1,6 @@
 """The rule of :mod:`plausibly.diagnostics`, applied to draws and to trajectories."""
 
+import json
 from collections.abc import Mapping
 from os import PathLike
 
@@ -286,3 +287,22 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
                 progress=bars,
             )
         return found.assign_coords(case=case)
+
+
+def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
+    """Convergence of what cases share, by ``quantity``: reliabilities, or the parameters of a population prior.
+
+    Returns
+    -------
+    xarray.Dataset or None
+        ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``converged``; None of cases that share nothing that was sampled.
+    """
+    groups = to_groups(posterior)
+    if "reliability_convergence" in groups:
+        return groups["reliability_convergence"]
+    found = dict(json.loads(str(posterior.attrs.get("population", "{}"))).get("convergence", {}))
+    if not found:
+        return None
+    names = np.array(found.pop("quantity"), str)
+    columns = {name: ("quantity", np.array(values)) for name, values in found.items()}
+    return xr.Dataset(columns, {"quantity": names}, {"chains": 2, "quantities": len(names)})
