@@ -4,12 +4,13 @@ from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 
 class Progress:
-    """A context in which work reports how far it has come.
+    """A context in which work reports how far it has come: one bar at a time, which disappears when its work is done.
 
     Parameters
     ----------
@@ -30,12 +31,10 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}"),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(),
+            _Times(),
         )
         visible = show and (console.is_terminal or console.is_jupyter)
-        self._bars = Bars(*columns, console=console, disable=not visible)
+        self._bars = Bars(*columns, console=console, disable=not visible, transient=True)
 
     def __enter__(self) -> "Progress":
         self._bars.start()
@@ -49,7 +48,37 @@ class Progress:
         if not total:
             return lambda n: None
         task = self._bars.add_task(description, total=total, unit=unit)
-        return lambda n: self._bars.advance(task, n)
+
+        done = 0.0
+
+        def advance(n: float) -> None:
+            nonlocal done
+            done += n
+            self._bars.update(task, completed=done, visible=done < total)
+
+        return advance
+
+
+class _Times(ProgressColumn):
+    """How long a task has taken and, as soon as that can be told, how long it will still take."""
+
+    def render(self, task: Task) -> Text:
+        told = _clock(task.elapsed or 0)
+        return Text(told if task.time_remaining is None else f"{told}, about {_clock(task.time_remaining)} left")
+
+
+def _clock(seconds: float) -> str:
+    """Put a time into words.
+
+    Examples
+    --------
+    >>> _clock(7.2), _clock(125), _clock(3700)
+    ('7 s', '2:05 min', '1:01 h')
+    """
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60}:{whole % 60:02} min" if whole < 3600 else f"{whole // 3600}:{whole % 3600 // 60:02} h"
 
 
 def tell(text: str) -> None:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
-from plausibly._progress import Progress
+from plausibly._progress import Progress, tell
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
@@ -33,6 +33,7 @@ from plausibly.inference import (
     nested_cases,
     no_trajectories,
     normal_log_likelihood,
+    nothing_kept,
     nuts,
     sweeps_per_draw,
 )
@@ -89,6 +90,8 @@ def infer_cases(
 
     It may do so in another process, so all arguments can be sent there.
     """
+    if progress and nothing_kept():
+        tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
     scores = observed if isinstance(observed, Scores) else None
     known, engine, arguments = settled.model, settled.engine, settled.arguments
     described = settled.describe(seed)

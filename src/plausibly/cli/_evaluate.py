@@ -112,7 +112,8 @@ def run(
         say("Writing the report", stderr=True)
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
-    report(swept, out / REPORT, {what: str(path) for what, path in sources.items() if path is not None}, audit=audited)
+    named = {what: str(path) for what, path in sources.items() if path is not None}
+    report(swept, out / REPORT, named, audit=audited, progress=not quiet)
     return swept
 
 

@@ -117,6 +117,12 @@ def kept_on_disk() -> Iterator[None]:
             jax.config.update(name, value)
 
 
+def nothing_kept() -> bool:
+    """Whether this is a first run: programs would be kept, and there are none."""
+    folder = _folder()
+    return folder is not None and next(folder.iterdir(), None) is None
+
+
 def _folder() -> Path | None:
     """The folder of the caches; None if nothing is kept."""
     configured, enabled = (getattr(jax.config, name) for name in _CACHE_SETTINGS)

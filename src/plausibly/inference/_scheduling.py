@@ -276,7 +276,9 @@ class _Pool:
                 wanted.setdefault(number, []).append(device)
         if wanted:
             options = compiler_options()
-            compiled = progress.task(f"Compiling for {doing}", sum(map(len, wanted.values())), "programs")
+            compiled = progress.task(
+                f"Compiling for {doing[0].lower()}{doing[1:]}", sum(map(len, wanted.values())), "programs"
+            )
             with kept_on_disk():
                 compiling = {}
                 for number, places in wanted.items():

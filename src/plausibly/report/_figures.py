@@ -1,7 +1,7 @@
 """The figures of the report, each with a caption that says how to read it."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from plausibly import plots
+from plausibly._progress import Progress
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._style import metric_name
 from plausibly.posterior import case_names
@@ -37,8 +38,47 @@ class Picture:
     wide: bool  # each panel takes the whole width
 
 
-def pictures(swept: Sweep) -> Iterator[Picture]:
+@dataclass(frozen=True)
+class _Sketch:
+    """A figure that is not drawn yet."""
+
+    section: str
+    panels: Sequence[Panel]
+    height: float  # inches
+    alt: str
+    caption: str
+    limits: tuple[float, float] | None = None
+    folded: bool = False
+    wide: bool = False
+
+    def draw(self, advance: Callable[[int], None]) -> Picture:
+        """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
+        drawn = []
+        with matplotlib.rc_context(PANEL), warnings.catch_warnings():
+            # Letters that the font lacks become boxes, which readers see without a warning for each.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+            for title, draw in self.panels:
+                figure = Figure(figsize=(2 * _PANEL if self.wide else _PANEL, self.height))
+                ax = figure.subplots()
+                if self.limits is not None:
+                    ax.set_ylim(self.limits)
+                draw(ax=ax)
+                if title:
+                    ax.set_title(title)
+                fill(figure, ax)
+                drawn.append(to_uri(figure))
+                advance(1)
+        return Picture(self.section, self.alt, self.caption, tuple(drawn), self.folded, self.wide)
+
+
+def pictures(swept: Sweep, bars: Progress) -> Iterator[Picture]:
     """Draw all figures of a report, in order."""
+    sketches = list(_sketches(swept))
+    advance = bars.task("Drawing", sum(len(sketch.panels) for sketch in sketches), "figures")
+    return (sketch.draw(advance) for sketch in sketches)
+
+
+def _sketches(swept: Sweep) -> Iterator[_Sketch]:
     yield from _certainty(swept)
     if swept.classifiers:
         yield from _by_reliability(swept)
@@ -48,36 +88,7 @@ def pictures(swept: Sweep) -> Iterator[Picture]:
     yield from _chains(swept)
 
 
-def _picture(
-    section: str,
-    panels: Iterable[Panel],
-    height: float,
-    alt: str,
-    caption: str,
-    *,
-    limits: tuple[float, float] | None = None,
-    folded: bool = False,
-    wide: bool = False,
-) -> Picture:
-    """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
-    drawn = []
-    with matplotlib.rc_context(PANEL), warnings.catch_warnings():
-        # Letters that the font lacks become boxes, which readers see without a warning for each.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        for title, draw in panels:
-            figure = Figure(figsize=(2 * _PANEL if wide else _PANEL, height))
-            ax = figure.subplots()
-            if limits is not None:
-                ax.set_ylim(limits)
-            draw(ax=ax)
-            if title:
-                ax.set_title(title)
-            fill(figure, ax)
-            drawn.append(to_uri(figure))
-    return Picture(section, alt, caption, tuple(drawn), folded, wide)
-
-
-def _certainty(swept: Sweep) -> Iterator[Picture]:
+def _certainty(swept: Sweep) -> Iterator[_Sketch]:
     models = sampled(swept)
     sizes_found = [int(str(name)[-1]) for name in swept.runs[0].results if str(name).startswith("annotation_certainty")]
     for size in sizes_found if models else ():
@@ -88,7 +99,7 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
         what = "class" if size == 1 else f"set of the {size} most plausible classes"
-        yield _picture(
+        yield _Sketch(
             "certainty",
             panels,
             3.4,
@@ -100,7 +111,7 @@ def _certainty(swept: Sweep) -> Iterator[Picture]:
         )
 
 
-def _by_reliability(swept: Sweep) -> Iterator[Picture]:
+def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
     models = list(sampled(swept)) or list(swept.models)
     table = swept.metrics
     main = headline_metrics(swept.runs[0])
@@ -109,7 +120,7 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
         low, high = own[["lower", "point"]].min(axis=None), own[["upper", "point"]].max(axis=None)
         margin = 0.08 * (high - low) or 0.01
         words = metric_name(metric).capitalize()
-        yield _picture(
+        yield _Sketch(
             "reliability",
             [("", partial(plots.metric_by_reliability, own, metric, model)) for model in models],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
@@ -123,13 +134,13 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
         )
 
 
-def _rankings(swept: Sweep) -> Iterator[Picture]:
+def _rankings(swept: Sweep) -> Iterator[_Sketch]:
     models = [name for name, runs in sampled(swept).items() if not np.isnan(runs[0].reliability)]
     if not models or len(swept.classifiers) < 2:
         return
     for metric in headline_metrics(swept.runs[0]):
         words = metric_name(metric)
-        yield _picture(
+        yield _Sketch(
             "reliability",
             [("", partial(plots.ranking_by_reliability, swept, metric, model)) for model in models],
             1.4 + _row(swept) * len(swept.classifiers),
@@ -140,14 +151,14 @@ def _rankings(swept: Sweep) -> Iterator[Picture]:
         )
 
 
-def _by_draw(swept: Sweep) -> Iterator[Picture]:
+def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
     """Histograms of the metrics, and which classifier is better."""
     runs = [representative(found) for found in sampled(swept).values()]
     n = len(swept.classifiers)
     overlap = " Rows may overlap although one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(runs[0]) if runs else ():
         words = metric_name(metric)
-        yield _picture(
+        yield _Sketch(
             "noise",
             [(run.label, partial(plots.metric_histogram, run.results, metric)) for run in runs],
             1.2 + 1.1 * _row(swept) * n,
@@ -157,7 +168,7 @@ def _by_draw(swept: Sweep) -> Iterator[Picture]:
         )
         if n < 2:
             continue
-        yield _picture(
+        yield _Sketch(
             "better",
             [(f"{run.label}, {words}", partial(plots.better_matrix, run.results, metric)) for run in runs],
             1.4 + _row(swept) * n,
@@ -169,11 +180,11 @@ def _by_draw(swept: Sweep) -> Iterator[Picture]:
         )
 
 
-def _plausibilities(swept: Sweep) -> Iterator[Picture]:
+def _plausibilities(swept: Sweep) -> Iterator[_Sketch]:
     for found in sampled(swept).values():
         run = representative(found)
         names = case_names(run.excerpt)
-        yield _picture(
+        yield _Sketch(
             "cases",
             [("", partial(plots.plausibilities, run.excerpt, name, draws=60)) for name in names],
             2.7,
@@ -189,12 +200,12 @@ def _row(swept: Sweep) -> float:
     return 0.5 if len(swept.classifiers) <= MANY else 0.32
 
 
-def _chains(swept: Sweep) -> Iterator[Picture]:
+def _chains(swept: Sweep) -> Iterator[_Sketch]:
     """Diagnostics of the runs that did not converge, or else of one run of each model that has chains."""
     failing = [run for run in swept.runs if run.has_chains and run.not_converged()]
     usual = [representative(runs) for runs in swept.models.values()]
     for run in (failing or [run for run in usual if run.has_chains])[:_MOST_RUNS]:
-        yield _picture(
+        yield _Sketch(
             "chains",
             [("", partial(plots.convergence, run.convergence, name)) for name in shown_statistics(run.convergence)],
             2.8,
@@ -208,7 +219,7 @@ def _chains(swept: Sweep) -> Iterator[Picture]:
         if run.worst is None:
             continue
         names = [str(name) for name in case_names(run.worst)]
-        yield _picture(
+        yield _Sketch(
             "chains",
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly import diagnostics
+from plausibly._progress import Progress
 from plausibly.errors import ArgumentError, FileError
 from plausibly.plots._style import metric_name
 from plausibly.report._cases import undecided
@@ -48,6 +49,7 @@ def render(
     checks: Any = None,
     sensitivity: Any = None,
     audit: pd.DataFrame | None = None,
+    progress: bool = False,
 ) -> str:
     """Write a sweep as the text of one self-contained HTML file, the same for the same sweep; see :func:`report`."""
     audited = _audit(audit)
@@ -60,8 +62,9 @@ def render(
     )
     environment.filters |= {"number": _number, "metric": metric_name, "percent": _percent, "case": _case}
     figures: dict[str, list] = {section: [] for section in SECTIONS}
-    for picture in pictures(swept):
-        figures[picture.section].append(picture)
+    with Progress(progress) as bars:
+        for picture in pictures(swept, bars):
+            figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
     others = [
         ("comparison", "Which aggregation model", extras(comparison)),
@@ -107,6 +110,7 @@ def report(
     checks: Any = None,
     sensitivity: Any = None,
     audit: pd.DataFrame | None = None,
+    progress: bool = True,
 ) -> None:
     """Write a sweep as one self-contained HTML file.
 
@@ -125,6 +129,8 @@ def report(
     audit
         Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
         ``meaning``.
+    progress
+        Whether to show a bar while figures are drawn.
 
     Raises
     ------
@@ -139,7 +145,8 @@ def report(
     >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
-    text = render(swept, sources, comparison=comparison, checks=checks, sensitivity=sensitivity, audit=audit)
+    further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "audit": audit}
+    text = render(swept, sources, **further, progress=progress)
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
     except OSError as error:
