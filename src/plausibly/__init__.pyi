@@ -24,6 +24,7 @@ from .annotations import read_risks as read_risks
 from .annotations import write_annotations as write_annotations
 from .audit import audit as audit
 from .conformal import conformal as conformal
+from .conformal import conformal_coverage as conformal_coverage
 from .diagnostics import diagnose as diagnose
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError

@@ -21,4 +21,6 @@ calibrates under every model and reliability.
 """
 
 from plausibly.conformal._conformal import conformal as conformal
+from plausibly.conformal._coverage import conformal_coverage as conformal_coverage
+from plausibly.conformal._coverage_result import Coverage as Coverage
 from plausibly.conformal._result import Conformal as Conformal

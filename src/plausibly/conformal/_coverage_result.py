@@ -1,0 +1,146 @@
+"""What repeated splits find."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.bootstrap import interval, resampled_means
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEASURES = ("vote", "annotator", "plausibility")
+_KEYS = ["alpha", "classifier", "target", "group"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage:
+    """Coverage of sets over repeated splits.
+
+    Made by :func:`plausibly.conformal_coverage`. With ``loss="risk"``, what would be coverage is the expected risk
+    level of what sets miss.
+
+    Attributes
+    ----------
+    splits
+        A row per alpha, classifier, target (that sets are calibrated for), group and split: ``n`` calibration cases,
+        ``n_tested``, what the sets contain of ``vote``, ``annotator`` (the first choice of an annotator of a test case)
+        and ``plausibility``, and their mean ``size``. The group ``"all"`` is all cases.
+    table
+        Means over splits, with ``_lower`` and ``_upper`` ends of the central interval over splits.
+    by_draw
+        (alpha, classifier, target, draw) coverage of a draw of the plausibilities, mean over splits: how uncertain
+        the annotations leave the coverage. None without a posterior.
+    fit
+        By alpha, classifier and target: coverage of the plausibilities less that of the annotators
+        (``difference``), with an interval from a bootstrap over cases. None without a posterior.
+    measures, loss, ci_prob
+        What was measured, and how.
+    """
+
+    splits: pd.DataFrame
+    table: pd.DataFrame
+    by_draw: xr.DataArray | None
+    fit: pd.DataFrame | None
+    measures: tuple[str, ...]
+    loss: str | None
+    ci_prob: float
+
+    @classmethod
+    def of(
+        cls,
+        splits: pd.DataFrame,
+        by_draw: xr.DataArray | None,
+        differences: Mapping[tuple[float, str, str], np.ndarray],
+        *,
+        measures: Sequence[str],
+        loss: str | None,
+        grouped: bool,
+        n_cases: int,
+        ci_prob: float,
+        replicates: int,
+        seed: int,
+    ) -> "Coverage":
+        """Summarise splits."""
+        fit = None
+        if differences:
+            values = np.stack(list(differences.values()))
+            lower, upper = interval(resampled_means(values, np.ones(n_cases), None, replicates, seed).T, ci_prob)
+            fit = pd.DataFrame(list(differences), columns=["alpha", "classifier", "target"])
+            fit = fit.assign(difference=values.mean(axis=1), lower=lower, upper=upper)
+        columns = [*_KEYS, "split", "n", "n_tested", *measures, "size"]
+        splits = splits[columns]
+        rows = []
+        for keys, part in splits.groupby(_KEYS, sort=False):
+            row = dict(zip(_KEYS, keys, strict=True)) | {"n": part["n"].mean()}
+            for name in (*measures, "size"):
+                found = part[name].dropna().to_numpy()
+                row[name] = found.mean() if len(found) else np.nan
+                ends = interval(found, ci_prob) if len(found) else (np.nan, np.nan)
+                row |= {f"{name}_lower": float(ends[0]), f"{name}_upper": float(ends[1])}
+            rows.append(row)
+        table = pd.DataFrame(rows)
+        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob)
+
+    def verdict(self) -> str:
+        """Say in words what the sets contain, at the first level, and whether the model fits the annotators."""
+        table = self.table[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
+        first = table["classifier"].iloc[0]
+        own = table[table["classifier"] == first].set_index("target")
+        alpha = float(self.table["alpha"].iloc[0])
+        if self.loss:
+            told = [
+                f"calibrated for {target}, {row['annotator']:.3f} (sets of {row['size']:.1f})"
+                for target, row in own.iterrows()
+            ]
+            return (
+                f"The first choices of annotators that sets of {first} miss have an expected risk level of "
+                f"{', '.join(told)}; {alpha:g} is allowed."
+            )
+        told = [
+            f"{_percent(row['annotator'])} if calibrated for {_name(str(target))} (mean size {row['size']:.1f})"
+            for target, row in own.iterrows()
+        ]
+        where = f"At {_percent(1 - alpha)}, sets of {first} contain an annotator's first choice in"
+        text = f"{where} {'; '.join(told)}."
+        return text if self.fit is None else f"{text} {self._fit()}"
+
+    def plot(self) -> "Figure":
+        """Draw the coverage by target, and the size of the sets."""
+        from plausibly.conformal._plots import plot_coverage
+
+        return plot_coverage(self)
+
+    def _fit(self) -> str:
+        assert self.fit is not None
+        order = [name for name in ("annotator", "plausibility", "vote") if name in set(self.fit["target"])]
+        row = self.fit[self.fit["target"] == order[0]].iloc[0]
+        points = abs(100 * row["difference"])
+        ends = f"({100 * row['lower']:+.1f} to {100 * row['upper']:+.1f})"
+        if row["lower"] <= 0 <= row["upper"]:
+            return f"The aggregation model agrees with the annotators about what they contain, within {ends} points."
+        much = "more" if row["difference"] > 0 else "less"
+        return f"By the aggregation model they contain {points:.1f} points {much} {ends} than by the annotators."
+
+    def __repr__(self) -> str:
+        shown = ["alpha", "classifier", "target", "group", *self.measures, "size"]
+        return f"{self.table[shown].to_string(index=False, float_format='%.3f')}\n{self.verdict()}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _name(target: str) -> str:
+    """With an article, where it needs one.
+
+    Examples
+    --------
+    >>> _name("vote"), _name("plausibility")
+    ('the vote', 'plausibilities')
+    """
+    return {"vote": "the vote", "annotator": "annotators", "plausibility": "plausibilities"}[target]
