@@ -193,7 +193,7 @@ def conformal(
                 drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha))
     if not randomise_threshold:
         keep[:] = 1
-    _tell(counts, alpha, bound, grouping.names)
+    tell(counts, alpha, bound, grouping.names)
     dims = ("classifier", "group")
     coords = {"classifier": list(named), "group": list(grouping.names)}
 
@@ -278,7 +278,7 @@ def check_loss(loss: Any, levels: np.ndarray | None) -> tuple[np.ndarray | None,
     return levels.astype(float), float(levels.max())
 
 
-def _tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
+def tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]) -> None:
     """Warn of groups that are too small."""
     least = int(np.ceil(bound / alpha - 1 - 1e-9))
     small = [(group, int(own.min())) for group, own in zip(groups, counts.T, strict=True) if own.min() < least]

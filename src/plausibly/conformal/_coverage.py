@@ -275,13 +275,13 @@ def _thresholds(
 def _by_draw(source: Posterior, vectors: dict, bound: float) -> xr.DataArray:
     """Coverage of the plausibilities in every draw, mean over splits."""
     ranges = Ranges(source, 0)
-    stacked = np.stack(list(vectors.values()))
+    axes = [list(dict.fromkeys(key[axis] for key in vectors)) for axis in range(3)]
+    stacked = np.stack([vectors[key] for key in product(*axes)])
     missed = np.zeros((len(stacked), ranges.n_draws))
     start = 0
     for cases in ranges:
         missed += stacked[:, start : start + len(cases.slots)] @ cases.draws
         start += len(cases.slots)
-    axes = [list(dict.fromkeys(key[axis] for key in vectors)) for axis in range(3)]
     values = (1 - missed if bound == 1 else missed).reshape(*(len(axis) for axis in axes), ranges.n_draws)
     dims = ("alpha", "classifier", "target", "draw")
     return xr.DataArray(values, dims=dims, coords=dict(zip(dims[:3], axes, strict=True)))

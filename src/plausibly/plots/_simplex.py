@@ -12,7 +12,7 @@ from plausibly.errors import ArgumentError
 from plausibly.plots._style import GREY, colour, marker, new_axes, plain
 from plausibly.posterior import annotations_of, dense
 
-_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 
 def simplex(
@@ -60,7 +60,7 @@ def simplex(
             "plausibilities of the cases drawn."
         )
     ax = new_axes(ax, 5.4, 4.8)
-    _frame(ax, [plain(name, 20) for name in annotations.classes])
+    draw_frame(ax, [plain(name, 20) for name in annotations.classes])
     for position, name in enumerate(names):
         shade = colour(position)
         dots = {"ls": "", "mew": 0, "ms": 3.5, "alpha": 0.35, "zorder": 2}
@@ -83,18 +83,18 @@ def _place(plausibilities: Float[np.ndarray, "*shape 3"]) -> Float[np.ndarray, "
     >>> _place(np.array([0.5, 0.5, 0.0])).tolist()
     [0.5, 0.0]
     """
-    return plausibilities @ _CORNERS
+    return plausibilities @ CORNERS
 
 
-def _frame(ax: Axes, names: Sequence[str]) -> None:
+def draw_frame(ax: Axes, names: Sequence[str]) -> None:
     """Draw the triangle, names at its corners, and borders between the regions of the most plausible class."""
-    outline = _CORNERS[[0, 1, 2, 0]]
+    outline = CORNERS[[0, 1, 2, 0]]
     ax.plot(*outline.T, color="black", lw=1.2, zorder=3, solid_joinstyle="round")
-    middle = _CORNERS.mean(axis=0)
+    middle = CORNERS.mean(axis=0)
     for a, b in ((0, 1), (1, 2), (0, 2)):
-        half = _CORNERS[[a, b]].mean(axis=0)
+        half = CORNERS[[a, b]].mean(axis=0)
         ax.plot(*np.stack([middle, half]).T, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=1)
-    for corner, name, below in zip(_CORNERS, names, (True, True, False), strict=True):
+    for corner, name, below in zip(CORNERS, names, (True, True, False), strict=True):
         style = {"ha": "center", "va": "top" if below else "bottom", "fontweight": "bold"}
         ax.annotate(name, corner, xytext=(0, -6 if below else 6), textcoords="offset points", **style)
     ax.set(xlim=(-0.08, 1.08), ylim=(-0.09, 0.97), aspect="equal")

@@ -1,0 +1,104 @@
+"""Figures of thresholds, of coverage, and of regions."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly.plots._simplex import CORNERS, draw_frame
+from plausibly.plots._style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
+
+if TYPE_CHECKING:
+    from plausibly.conformal._coverage_result import Coverage
+    from plausibly.conformal._result import Conformal
+
+_POINTS = 2000  # of a curve
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
+_MANY = 5  # curves, from which on their names stand beside the axes
+_WORDS = {"vote": "the vote", "annotator": "the next annotator", "plausibility": "plausibilities"}
+
+
+def plot_thresholds(result: "Conformal", ax: Axes | None = None) -> Axes:
+    """Draw what is guaranteed at every threshold, and the thresholds chosen; a line per classifier and group."""
+    ax = new_axes(ax)
+    grid(ax, "y")
+    wanted = result.alpha if result.loss else 1 - result.alpha
+    ax.axhline(wanted, color=GREY, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    for (name, group), curve in result.curves.items():
+        if not len(curve.scores):
+            continue
+        scores = curve.scores[np.unique(np.linspace(0, len(curve.scores) - 1, _POINTS).astype(int))]
+        risk = curve.risk(scores)
+        label = name if result.groups == ["all"] else f"{name}, {group}"
+        number, of = result.classifiers.index(name), result.groups.index(group)
+        shade = colour(number if len(result.groups) == 1 else of)
+        dashes = "-" if len(result.groups) == 1 else _DASHES[number % len(_DASHES)]
+        ax.step(
+            scores, risk if result.loss else 1 - risk, where="pre", color=shade, lw=2, ls=dashes, label=plain(label, 30)
+        )
+        chosen = float(result.threshold.sel(classifier=name, group=group))
+        if np.isfinite(chosen):
+            found = float(curve.risk(np.array(chosen)))
+            style = {"marker": marker(number), "ms": 8, "mfc": "white", "mec": shade, "mew": 2, "ls": "", "zorder": 4}
+            ax.plot(chosen, found if result.loss else 1 - found, **style)
+    least, most = ("expected risk of what is missed, at most", None) if result.loss else ("coverage, at least", 1.02)
+    ax.set(xlabel=f"threshold of the score ({next(iter(result.scores.values())).name})", ylabel=least)
+    ax.set_ylim(0, most)
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(result.curves) >= _MANY else {"loc": "best"}
+    ax.legend(frameon=False, **beside)
+    return ax
+
+
+def plot_coverage(result: "Coverage") -> Figure:
+    """Draw coverage by what sets were calibrated for and by what is asked of them, and the sizes of the sets.
+
+    Points are means over splits, lines the intervals over splits; filled points are what sets were calibrated for.
+    """
+    table = result.table[result.table["group"] == "all"]
+    alphas, targets, classifiers = (list(dict.fromkeys(table[name])) for name in ("alpha", "target", "classifier"))
+    rows = [(alpha, target, name) for alpha in alphas for target in targets for name in classifiers]
+    found = table.set_index(["alpha", "target", "classifier"]).loc[rows]
+    # A gap between targets, and a larger one between levels.
+    blocks = np.array([alphas.index(a) * len(targets) + targets.index(t) for a, t, _ in rows])
+    places = -(np.arange(len(rows)) + 0.35 * blocks + 0.7 * np.array([alphas.index(a) for a, _, _ in rows]))
+    height = 0.9 + 0.26 * (places.max() - places.min() + 1)
+    panels = [*result.measures, "size"]
+    figure, axes = new_figure(2.4 + 2.5 * len(panels), height, 1, len(panels))
+    for ax, what in zip(axes.flat, panels, strict=True):
+        ax.spines[["top", "right"]].set_visible(False)
+        grid(ax, "x")
+        for at, (_, target, name) in enumerate(rows):
+            number, row = classifiers.index(name), found.iloc[at]
+            shade = colour(number)
+            ax.plot([row[f"{what}_lower"], row[f"{what}_upper"]], [places[at]] * 2, color=shade, lw=2, zorder=2)
+            style = {"mfc": shade if what == target else "white", "mec": shade, "mew": 1.6, "ms": 6, "zorder": 3}
+            ax.plot(row[what], places[at], marker=marker(number), **style)
+        for alpha in alphas if what != "size" else ():
+            own = places[[row[0] == alpha for row in rows]]
+            level = alpha if result.loss else 1 - alpha
+            ax.plot([level] * 2, [own.min() - 0.5, own.max() + 0.5], color="black", lw=1, ls=(0, (4, 3)), zorder=1)
+        words = f"{'risk missed of' if result.loss else 'coverage of'} {_WORDS.get(what, '')}"
+        ax.set_title("mean size of the sets" if what == "size" else words, fontsize="medium", loc="left")
+        ax.set_yticks([])
+        ax.set_ylim(places.min() - 0.7, places.max() + 0.7)
+    axes.flat[-1].set_xlim(left=0)
+    levels = [f"{a:g}" if result.loss else f"{100 * (1 - a):g} %" for a, _, _ in rows]
+    names = [f"{level}, for {_WORDS[t]}: {plain(n, 16)}" for level, (_, t, n) in zip(levels, rows, strict=True)]
+    name_rows(axes.flat[0], places, names)
+    return figure
+
+
+def plot_region(
+    polygons: Mapping[str, Float[np.ndarray, "vertex 3"]], classes: np.ndarray, ax: Axes | None = None
+) -> Axes:
+    """Draw regions of one case in a triangle of three classes; what each classifier allows."""
+    ax = new_axes(ax, 5.4, 4.8)
+    draw_frame(ax, [plain(name, 20) for name in classes])
+    for at, (name, vertices) in enumerate(polygons.items()):
+        label = plain(name, 30) if len(vertices) else f"{plain(name, 30)} (no plausibilities)"
+        ax.fill(*(vertices @ CORNERS).T, facecolor=colour(at), edgecolor=colour(at), alpha=0.35, lw=2, label=label)
+    ax.legend(loc="upper left", frameon=False, bbox_to_anchor=(-0.02, 1.0), handletextpad=0.5)
+    return ax

@@ -1,0 +1,254 @@
+"""``conformal_regions``: plausibilities that a classifier allows for a new case."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from jaxtyping import Float
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations, read_risks
+from plausibly.conformal import _polytope
+from plausibly.conformal._conformal import check_alpha, check_target, source_of, tell
+from plausibly.conformal._groups import ALL, RISK_NAMES
+from plausibly.conformal._new_cases import read_new
+from plausibly.conformal._scores import Function, Score, parse_score
+from plausibly.conformal._targets import Weights, check_case_by_case, ranges_of, weights_of
+from plausibly.conformal._thresholds import Steps, threshold_of
+from plausibly.errors import ArgumentError
+from plausibly.metrics._inputs import check_size
+from plausibly.posterior import annotations_of
+from plausibly.predictions import line_up, named_predictions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def conformal_regions(
+    posterior: Posterior | Annotations | str | PathLike,
+    predictions: Mapping[str, Any],
+    *,
+    alpha: float = 0.1,
+    score: Literal["lac", "aps", "raps", "top-k"] | Function = "lac",
+    target: Literal["plausibility", "annotator", "vote"] = "plausibility",
+    penalty: float | None = None,
+    free_ranks: int | None = None,
+    logits: bool = False,
+) -> "Regions":
+    r"""Calibrate classifiers to name regions of plausibilities.
+
+    Where a set names classes, a region says which distributions over classes are to be expected of a new case, and so
+    which classes may be the most plausible ones, and how plausible each can be.
+
+    Parameters
+    ----------
+    posterior, predictions, alpha, score, penalty, free_ranks, logits
+        As for :func:`plausibly.conformal`.
+    target
+        What a region is to contain: the posterior mean of the plausibilities, the shares of the annotators' first
+        choices, or the vote.
+
+    Returns
+    -------
+    Regions
+        Answers questions about regions of new cases.
+
+    Raises
+    ------
+    ArgumentError, PredictionError, FileError
+        As for :func:`plausibly.conformal`.
+
+    Warns
+    -----
+    PlausiblyWarning
+        If there are fewer than 1/alpha − 1 cases: the region is all distributions.
+
+    Notes
+    -----
+    Case i has :math:`v_i = \sum_k \lambda_{ik} s(x_i, k)`; the threshold is the value of rank
+    :math:`\lfloor \alpha (n + 1) \rfloor` among them, in ascending order, and the region
+    :math:`\{\lambda : \sum_k \lambda_k s(x, k) \ge \tau\}` contains the plausibilities of a new case with a probability
+    of at least :math:`1 - \alpha`. Questions of a region are linear programs over the simplex with one more
+    constraint, whose solutions have closed forms.
+
+    References
+    ----------
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, arXiv 2307.09302, section 4.3, where
+    regions are found on a grid.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]] * 10)
+    >>> predictions = {"A": [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]] * 10}
+    >>> regions = pb.conformal_regions(annotations, predictions, alpha=0.5, target="annotator")
+    >>> regions.bounds({"A": [[0.9, 0.1]]}).values.round(3).tolist()
+    [[[[0.875, 1.0], [0.0, 0.125]]]]
+    """
+    named = named_predictions(predictions)
+    if not named:
+        raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
+    alpha = check_alpha(alpha)
+    parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=False, logits=logits)
+    check_target(target, posterior)
+    with source_of(posterior) as source:
+        annotations = source if isinstance(source, Annotations) else annotations_of(source)
+        if target == "plausibility":
+            check_case_by_case(source)
+        weights = weights_of(target, source, annotations)
+        n = annotations.n_cases
+        thresholds = [
+            float(threshold_of(Steps.of(_means(parsed, line_up(own, annotations), weights), np.ones(n)), alpha, n)[0])
+            for own in named.values()
+        ]
+    tell(np.full((len(named), 1), n), alpha, 1.0, (ALL,))
+    threshold = xr.DataArray(thresholds, dims="classifier", coords={"classifier": list(named)})
+    return Regions(alpha, target, annotations.classes, threshold, parsed, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Regions of plausibilities of new cases.
+
+    Made by :func:`plausibly.conformal_regions`. Methods take ``new_scores`` as :meth:`Conformal.predict` does.
+
+    Attributes
+    ----------
+    alpha, target
+        As they were asked for.
+    classes
+        Names of the classes.
+    threshold
+        (classifier,) least mean score, by the plausibilities, of a distribution in the region.
+    score
+        Score of the classes.
+    n_cases
+        Number of calibration cases.
+    """
+
+    alpha: float
+    target: str
+    classes: np.ndarray
+    threshold: xr.DataArray
+    score: Score
+    n_cases: int
+
+    def contains(self, new_scores: Any, plausibilities: Any) -> xr.DataArray:
+        """Say whether plausibilities (case, class) of the new cases lie in their regions: (classifier, case)."""
+        cases, above = self._above(new_scores)
+        given = np.asarray(plausibilities, float)
+        shape = (len(cases), len(self.classes))
+        if given.shape != shape:
+            raise ArgumentError(
+                f"plausibilities must have the shape (case, class), {shape}, but have {given.shape}: give one for each "
+                "class of each case."
+            )
+        inside = np.stack([(given * d).sum(axis=1) >= -1e-12 for d in above.values()])
+        return self._labelled(inside, above, cases)
+
+    def is_empty(self, new_scores: Any) -> xr.DataArray:
+        """Say whether the region of a case is empty: (classifier, case). It is if no score reaches the threshold."""
+        cases, above = self._above(new_scores)
+        return self._labelled(np.stack([_polytope.is_empty(d) for d in above.values()]), above, cases)
+
+    def possible_first(self, new_scores: Any) -> xr.DataArray:
+        """Say which classes can be the most plausible: boolean (classifier, case, class)."""
+        cases, above = self._above(new_scores)
+        found = np.stack([_polytope.can_be_first(d) for d in above.values()])
+        return self._labelled(found, above, cases, **{"class": self.classes})
+
+    def bounds(self, new_scores: Any) -> xr.DataArray:
+        """Bound the plausibility of each class: (classifier, case, class, bound), NaN where the region is empty."""
+        cases, above = self._above(new_scores)
+        found = np.stack([np.stack(_polytope.class_bounds(d), axis=-1) for d in above.values()])
+        return self._labelled(found, above, cases, **{"class": self.classes, "bound": ["lower", "upper"]})
+
+    def risk_bounds(self, new_scores: Any, risks: Any) -> xr.DataArray:
+        """Bound the plausibility of each risk level: (classifier, case, risk_level, bound).
+
+        Parameters
+        ----------
+        new_scores
+            Predictions of the new cases.
+        risks
+            Risk level of each class, as for :func:`plausibly.read_risks`.
+        """
+        levels = np.asarray(read_risks(risks, self.classes))
+        member = np.stack([levels == level for level in range(len(RISK_NAMES))])
+        cases, above = self._above(new_scores)
+        found = np.stack([np.stack(_polytope.group_bounds(d, member), axis=-1) for d in above.values()])
+        names = {"risk_level": list(RISK_NAMES), "bound": ["lower", "upper"]}
+        return self._labelled(found, above, cases, **names)
+
+    def top_sets(self, new_scores: Any, j: int, most: int = 100) -> pd.DataFrame:
+        """List the sets of j classes that can be the most plausible ones.
+
+        Parameters
+        ----------
+        new_scores
+            Predictions of the new cases.
+        j
+            Number of classes in a set.
+        most
+            Number of sets to list of a case, those with the greatest sum of scores first: there can be very many.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``case``, ``classifier``, ``classes`` (names, in class order), and ``complete``: whether all sets of the
+            case are listed.
+        """
+        j = check_size("j", j, len(self.classes))
+        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
+            raise ArgumentError(f"most must be a whole number of at least 1, but {most!r} was given: write 100.")
+        cases, above = self._above(new_scores)
+        rows = []
+        for name, d in above.items():
+            for case, own in zip(cases, d, strict=True):
+                sets = list(islice(_polytope.top_sets(own, j), int(most) + 1))
+                for chosen in sets[:most]:
+                    named = tuple(str(self.classes[k]) for k in chosen)
+                    rows.append((str(case), name, named, len(sets) <= most))
+        return pd.DataFrame(rows, columns=["case", "classifier", "classes", "complete"])
+
+    def plot(self, new_scores: Any, case: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw the regions of one new case with three classes, in a triangle; by default of the first case."""
+        from plausibly.conformal._plots import plot_region
+
+        if len(self.classes) != 3:
+            raise ArgumentError(f"a triangle shows three classes, but there are {len(self.classes)}: use bounds.")
+        cases, above = self._above(new_scores)
+        row = 0 if case is None else next((at for at, name in enumerate(cases) if str(name) == str(case)), -1)
+        if row < 0:
+            raise ArgumentError(f"there is no case {case!r} among the new ones: choose one, such as {str(cases[0])!r}.")
+        return plot_region({name: _polytope.polygon(d[row]) for name, d in above.items()}, self.classes, ax)
+
+    def _above(self, new_scores: Any) -> tuple[np.ndarray, dict[str, Float[np.ndarray, "case class"]]]:
+        """Scores less the threshold."""
+        names = [str(name) for name in self.threshold["classifier"].values]
+        cases, read = read_new(new_scores, names, self.classes)
+        limits = dict(zip(names, self.threshold.values, strict=True))
+        above = {name: self.score.of(values) for name, values in read.items()}
+        for name, scores in above.items():
+            # Without a threshold every distribution is in the region, as if all scores were above it.
+            above[name] = np.ones(scores.shape) if limits[name] == -np.inf else scores - limits[name]
+        return cases, above
+
+    def _labelled(self, values: np.ndarray, above: dict, cases: np.ndarray, **more: Any) -> xr.DataArray:
+        return xr.DataArray(
+            values, dims=("classifier", "case", *more), coords={"classifier": list(above), "case": cases, **more}
+        )
+
+
+def _means(score: Score, values: Float[np.ndarray, "case class"], weights: Weights) -> Float[np.ndarray, " case"]:
+    """Mean score of each case by its weights."""
+    found = np.empty(len(values))
+    for cases in ranges_of(*values.shape):
+        scores = score.of(np.asarray(values[cases], np.float64))
+        case, atom, weight = weights.range(cases).atoms(scores)
+        found[cases] = np.bincount(case, atom * weight, minlength=len(scores))
+    return found

@@ -1,0 +1,165 @@
+"""``conformal_sweep``: sets that keep their guarantee whatever the model and the reliability."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from plausibly._memory import release_memory
+from plausibly.aggregation import Variants, aggregate, plan_runs
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show
+from plausibly.conformal._conformal import conformal
+from plausibly.conformal._result import Conformal
+from plausibly.errors import AnnotationError, ArgumentError
+
+
+def conformal_sweep(
+    source: Annotations | Mapping[str, Any],
+    predictions: Mapping[str, Any],
+    models: Variants | None = None,
+    *,
+    seed: int = 0,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
+    progress: bool = True,
+    **arguments: Any,
+) -> "ConformalSweep":
+    """Calibrate classifiers under every aggregation model at each of its reliabilities.
+
+    What is guaranteed about plausibilities is guaranteed under one model and one reliability. ``.common`` takes the
+    lowest threshold of all, so its sets have the guarantee under each of them.
+
+    Parameters
+    ----------
+    source
+        Annotations; or posteriors, or the names of their files, by any labels.
+    predictions
+        As for :func:`plausibly.conformal`.
+    models
+        Reliabilities by model, as for :func:`plausibly.sweep`; left out where posteriors are given.
+    seed
+        Random seed, the same for all runs.
+    draws, chains, warmup
+        Arguments of :func:`plausibly.aggregate`, for those of the models that accept them.
+    progress
+        Whether to show bars.
+    arguments
+        Arguments of :func:`plausibly.conformal`.
+
+    Returns
+    -------
+    ConformalSweep
+        ``.runs`` by label, ``.table`` of their thresholds, and ``.common``.
+
+    Raises
+    ------
+    ArgumentError
+        If models are missing, or given with posteriors, or an argument is wrong for :func:`plausibly.conformal`.
+    AnnotationError
+        If scores are given: make labels of them first.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["b", "b"]] * 10)
+    >>> predictions = {"A": [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]] * 10}
+    >>> models = {"prirn": (1, 100), "irn": None}
+    >>> swept = pb.conformal_sweep(annotations, predictions, models, alpha=0.3, score="lac", progress=False)
+    >>> swept.table[["run", "threshold"]].values.tolist()
+    [['prirn@1', 0.6], ['prirn@100', 0.6], ['irn', 0.6]]
+    """
+    runs: dict[str, Conformal] = {}
+    if isinstance(source, Mapping):
+        if models is not None:
+            raise ArgumentError("models are for annotations, but posteriors were given: leave models out.")
+        if not source:
+            raise ArgumentError('a sweep needs a posterior, but none was given: write {"prirn@30": posterior}.')
+        for label, posterior in source.items():
+            runs[str(label)] = conformal(posterior, predictions, seed=seed, **arguments)
+    else:
+        if not isinstance(source, Annotations):
+            raise AnnotationError(
+                f"annotations, or posteriors by label, are needed, but {_show(source)} was given; of scores make "
+                "labels first, by Scores.split(threshold)"
+            )
+        if models is None:
+            raise ArgumentError('a sweep needs models, but none was given: write for example {"prirn": (10, 30, 100)}.')
+        given = {"draws": draws, "chains": chains, "warmup": warmup}
+        for run in plan_runs(source, models, given, seed=seed):
+            posterior = aggregate(source, run.model, **run.arguments, seed=seed, progress=progress)
+            runs[run.label] = conformal(posterior, predictions, seed=seed, **arguments)
+            del posterior
+            release_memory()
+    return ConformalSweep(runs)
+
+
+@dataclass(frozen=True, eq=False)
+class ConformalSweep:
+    """Calibrations under several aggregation models.
+
+    Made by :func:`plausibly.conformal_sweep`.
+
+    Attributes
+    ----------
+    runs
+        Calibrations by the label of the run.
+    """
+
+    runs: Mapping[str, Conformal]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Tabulate :meth:`Conformal.summary` of every run, under ``run``."""
+        tables = []
+        for label, found in self.runs.items():
+            tables.append(found.summary())
+            tables[-1].insert(0, "run", label)
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def common(self) -> Conformal:
+        """The calibration with the lowest threshold of all runs: its sets have the guarantee under each of them.
+
+        Its p-values are the greatest over the runs. Tuned scores differ between runs, so there are no common sets.
+
+        Raises
+        ------
+        ArgumentError
+            If the scores of the runs differ.
+        """
+        found = list(self.runs.values())
+        first = found[0]
+        if any(one.scores[name] != first.scores[name] for one in found for name in first.scores):
+            raise ArgumentError(
+                "the parameters of RAPS were tuned for each run, so thresholds do not compare: give penalty and "
+                "free_ranks instead of tuning."
+            )
+        thresholds = np.stack([one.threshold.values for one in found])
+        # Where thresholds are equal, a class there is kept with the greatest probability.
+        lowest = thresholds.min(axis=0)
+        keep = np.where(thresholds == lowest, np.stack([one.keep.values for one in found]), 0).max(axis=0)
+        curves = {key: _upper([one.curves[key] for one in found]) for key in first.curves}
+        at = thresholds.argmin(axis=0)[None]
+        sizes = np.take_along_axis(np.stack([one.mean_size.values for one in found]), at, 0)[0]
+        return replace(
+            first,
+            threshold=first.threshold.copy(data=lowest),
+            keep=first.keep.copy(data=keep),
+            threshold_by_draw=None,
+            mean_size=first.mean_size.copy(data=sizes),
+            curves=curves,
+        )
+
+
+def _upper(curves: list) -> Any:
+    """Least curve above all: as many losses as under the run that loses most, at every threshold."""
+    scores = np.unique(np.concatenate([curve.scores for curve in curves]))
+    upto: Float[np.ndarray, " step"] = np.zeros(len(scores))
+    for curve in curves:
+        before = np.searchsorted(curve.scores, scores, side="right")
+        upto = np.maximum(upto, np.concatenate([[0.0], np.cumsum(curve.weights)])[before])
+    return replace(curves[0], scores=scores, weights=np.diff(upto, prepend=0.0))

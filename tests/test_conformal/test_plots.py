@@ -1,0 +1,57 @@
+"""Figures draw what the results say."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import plausibly as pb
+
+from .conftest import make
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+def test_thresholds_lie_on_the_guarantee(small):
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.3, score="lac")
+    ax = found.plot()
+    markers = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
+    assert [line.get_xdata()[0] for line in markers] == found.threshold.values.ravel().tolist()
+    assert all(line.get_ydata()[0] >= 0.7 for line in markers)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
+    groups = pb.conformal(
+        small.posterior, small.predictions, alpha=0.4, score="lac", loss="risk", risks=[0, 1, 2, 0, 1],
+        groups=np.arange(small.n) % 2,
+    )  # fmt: skip
+    assert len(groups.plot().get_legend().get_texts()) == 4
+
+
+def test_coverage_has_a_panel_for_each_measure(small):
+    found = pb.conformal_coverage(
+        small.posterior, small.predictions, alpha=(0.2, 0.4), splits=3, score="lac", progress=False
+    )
+    figure = found.plot()
+    assert len(figure.axes) == 4
+    rows = figure.axes[0].get_yticklabels()
+    assert rows[0].get_text() == "80 %, for plausibilities: A"
+    assert len(rows) == len(found.table)
+
+
+def test_a_region_is_a_polygon_in_the_triangle():
+    data = make(n_classes=3)
+    regions = pb.conformal_regions(data.posterior, data.predictions, alpha=0.3)
+    ax = regions.plot({name: p[:4] for name, p in data.predictions.items()}, case="2")
+    assert len(ax.patches) == 2
+    for patch in ax.patches:
+        x, y = patch.get_xy().T
+        assert (x >= -1e-9).all()
+        assert (x <= 1 + 1e-9).all()
+        assert (y <= np.sqrt(3) / 2 + 1e-9).all()
+    with pytest.raises(pb.ArgumentError, match="no case 'z'"):
+        regions.plot({"A": data.predictions["A"][:4]}, case="z")

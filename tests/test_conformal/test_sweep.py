@@ -1,0 +1,56 @@
+"""Calibrations under several models, and sets that hold under all of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+
+from .conftest import make
+
+
+def test_common_sets_hold_what_the_sets_of_every_run_hold(small):
+    swept = pb.conformal_sweep(
+        small.annotations, small.predictions, {"prirn": (5, 50), "irn": None}, alpha=0.3, score="lac", draws=20,
+        progress=False,
+    )  # fmt: skip
+    assert list(swept.runs) == ["prirn@5", "prirn@50", "irn"]
+    posterior = pb.aggregate(small.annotations, "prirn", reliability=5, draws=20, seed=0, progress=False)
+    alone = pb.conformal(posterior, small.predictions, alpha=0.3, score="lac")
+    np.testing.assert_array_equal(swept.runs["prirn@5"].threshold, alone.threshold)
+    np.testing.assert_array_equal(
+        swept.common.threshold, np.min([one.threshold.values for one in swept.runs.values()], axis=0)
+    )
+    sets = swept.common.predict(small.predictions)
+    p_values = swept.common.p_values(small.predictions)
+    for one in swept.runs.values():
+        assert (sets | ~one.predict(small.predictions)).all()
+        assert (p_values >= one.p_values(small.predictions) - 1e-12).all()
+    np.testing.assert_array_equal(sets, p_values > 0.3)
+    assert swept.table["run"].nunique() == 3
+
+
+def test_posteriors_by_label(small):
+    other = make(seed=3)
+    swept = pb.conformal_sweep({"x": small.posterior, "y": other.posterior}, small.predictions, alpha=0.3)
+    assert list(swept.runs) == ["x", "y"]
+
+
+def test_bad_input(small):
+    for call, match in [
+        (lambda: pb.conformal_sweep(small.annotations, small.predictions), "needs models"),
+        (lambda: pb.conformal_sweep({}, small.predictions), "needs a posterior"),
+        (lambda: pb.conformal_sweep({"x": small.posterior}, small.predictions, {"irn": None}), "leave models out"),
+        (lambda: pb.conformal_sweep(3, small.predictions, {"irn": None}), "annotations, or posteriors by label"),
+    ]:
+        with pytest.raises(pb.PlausiblyError, match=match):
+            call()
+
+
+def test_tuned_scores_do_not_compare(small):
+    swept = pb.conformal_sweep({"x": small.posterior, "y": small.posterior}, small.predictions, score="raps")
+    other = {name: replace(score, penalty=0.3) for name, score in swept.runs["y"].scores.items()}
+    runs = {"x": swept.runs["x"], "y": replace(swept.runs["y"], scores=other)}
+    with pytest.raises(pb.ArgumentError, match="tuned for each run"):
+        replace(swept, runs=runs).common.verdict()
