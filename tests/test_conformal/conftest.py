@@ -10,7 +10,7 @@ from plausibly.annotations import Slots
 from plausibly.posterior import build_posterior
 
 
-def make(n=40, n_classes=5, n_draws=6, seed=0, **attrs):
+def make(n=40, n_classes=5, n_draws=6, seed=0, share=None, **attrs):
     """Cases with one to four annotators who name some of the classes, and draws that need not fit them."""
     random = np.random.default_rng(seed)
     rankings = []
@@ -26,10 +26,18 @@ def make(n=40, n_classes=5, n_draws=6, seed=0, **attrs):
     slots = Slots.of(annotations)
     draws = random.gamma(0.7, size=(1, n_draws, len(slots)))
     draws /= np.add.reduceat(draws, slots.start[:-1], axis=2)[..., slots.case]
+    if share is not None:
+        attrs["class_prior_shape"] = share
     posterior = build_posterior(draws, annotations, slots, point=draws[0].mean(axis=0), concentration=1.0, attrs=attrs)
     predictions = {name: random.dirichlet(np.full(n_classes, 0.6), n) for name in "AB"}
     return SimpleNamespace(
-        annotations=annotations, posterior=posterior, predictions=predictions, slots=slots, draws=draws[0], n=n
+        share=np.ones(n_classes) if share is None else np.array(share),
+        annotations=annotations,
+        posterior=posterior,
+        predictions=predictions,
+        slots=slots,
+        draws=draws[0],
+        n=n,
     )
 
 
@@ -39,7 +47,7 @@ def small():
 
 
 def dense_weights(data, target):
-    """(case, class), by loops: posterior mean with the remainder shared equally; first choices; votes."""
+    """(case, class), by loops: posterior mean with the remainder shared; first choices; votes."""
     n_classes = data.annotations.n_classes
     out = np.zeros((data.n, n_classes))
     if target == "plausibility":
@@ -52,7 +60,7 @@ def dense_weights(data, target):
                     out[i, data.slots.class_index[j]] = means[j]
                 else:
                     unnamed = [k for k in range(n_classes) if k not in named]
-                    out[i, unnamed] = means[j] / len(unnamed)
+                    out[i, unnamed] = means[j] * data.share[unnamed] / data.share[unnamed].sum()
         return out / out.sum(axis=1, keepdims=True)
     names = data.annotations.classes.tolist()
     for i in range(data.n):

@@ -46,6 +46,23 @@ def test_thresholds_equal_a_literal_loop(small, score, target):
         np.testing.assert_array_equal(sets, scores >= expected - 1e-12)
 
 
+def test_classes_share_a_remainder_as_a_population_prior_says():
+    data = make(share=[0.1, 0.5, 2.0, 1.0, 0.2])
+    weights = dense_weights(data, "plausibility")
+    exact = of_plausibility(data.posterior)
+    found = pb.conformal(data.posterior, data.predictions, alpha=0.2, score="lac")
+    coverage = pb.conformal_coverage(
+        data.posterior, data.predictions, alpha=0.2, score="lac", splits=1, target="plausibility", progress=False
+    )
+    assert coverage.by_draw.mean("draw").values.ravel() == pytest.approx(coverage.table["plausibility"].values)
+    for name, p in data.predictions.items():
+        assert found.threshold.sel(classifier=name).item() == pytest.approx(literal_threshold(p, weights, 0.2))
+    dense = np.zeros((data.n, 5))
+    many = sampled(exact, 20_000, 5, seed=1)
+    np.add.at(dense, (many.slots.case, many.slots.class_index), many.weight)
+    np.testing.assert_allclose(dense, weights, atol=0.02)
+
+
 def test_targets_without_a_model_take_annotations(small):
     for target in ("annotator", "vote"):
         one = pb.conformal(small.annotations, small.predictions, target=target)
@@ -210,7 +227,7 @@ def test_too_few_cases_are_said():
 
 
 def test_a_population_prior_is_refused():
-    shared = make(class_prior="population")
+    shared = make(arguments={"class_prior": "population"})
     with pytest.raises(pb.ArgumentError, match="depend on the annotations of the others"):
         pb.conformal(shared.posterior, shared.predictions)
     assert pb.conformal(shared.posterior, shared.predictions, target="annotator").n_cases.values.min() == 40

@@ -95,7 +95,7 @@ def test_bad_arguments(small, arguments, match):
 
 
 def test_a_population_prior_is_refused_for_plausibilities_alone():
-    shared = make(class_prior="population")
+    shared = make(arguments={"class_prior": "population"})
     with pytest.raises(pb.ArgumentError, match="class_prior"):
         pb.conformal_coverage(shared.posterior, shared.predictions, progress=False)
     found = pb.conformal_coverage(

@@ -138,7 +138,7 @@ def test_bad_input(small):
     ]:
         with pytest.raises(pb.PlausiblyError, match=match):
             call()
-    shared = make(class_prior="population")
+    shared = make(arguments={"class_prior": "population"})
     with pytest.raises(pb.ArgumentError, match="class_prior"):
         pb.conformal_regions(shared.posterior, shared.predictions)
     few = make(n=4)

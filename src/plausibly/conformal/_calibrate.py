@@ -11,6 +11,7 @@ from plausibly.conformal._curve import Curve, CurveBuilder
 from plausibly.conformal._scores import Score
 from plausibly.conformal._targets import Weights, ranges_of
 from plausibly.evaluation._ranges import Ranges
+from plausibly.posterior import remainder_concentration
 from plausibly.random_streams import Stream, case_keys, stream_words
 
 _BINS = 2048  # candidates for the thresholds by draw
@@ -79,11 +80,13 @@ class Calibrated:
         """
         candidates = [candidate_scores(curve, alpha) for curve in curves]
         ranges = Ranges(posterior, 0)
+        concentration = remainder_concentration(posterior)
+        share = None if np.ndim(concentration) == 0 else np.asarray(concentration, float)
         lost = [np.zeros((len(scores) + 1, ranges.n_draws)) for scores in candidates]
         for cases in ranges:
             slots = cases.slots
             scores = self.scores(cases.cases)
-            of_slot = Weights(slots, np.ones(len(slots)))
+            of_slot = Weights(slots, np.ones(len(slots)), share)
             group = self.group[cases.cases]
             for at, thresholds in enumerate(candidates):
                 if not (group == at).any():

@@ -202,12 +202,12 @@ class _Measured:
             inside = scores >= limits[:, None]
             found.sizes[at, split] = inside.sum(axis=1)
             for name, own in weights.items():
-                kept = _kept(own.slots, inside, cost)
-                lost = np.add.reduceat(own.weight * kept, own.slots.start[:-1])
+                lost_of_slot = _missed(own, inside, cost)
+                lost = np.add.reduceat(own.weight * lost_of_slot, own.slots.start[:-1])
                 found.covered[name][at, split] = 1 - lost if cost is None else lost
                 if name == "plausibility":
                     tested = ~training[split]
-                    found.by_slot[at] += kept * tested[own.slots.case] / (tested.sum() * n_splits)
+                    found.by_slot[at] += lost_of_slot * tested[own.slots.case] / (tested.sum() * n_splits)
             if slots is not None:
                 sums[at] += ~training[split] * (
                     found.covered["plausibility"][at, split] - found.covered["annotator"][at, split]
@@ -232,17 +232,22 @@ class _Measured:
         return rows
 
 
-def _kept(slots, inside: Bool[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None) -> np.ndarray:
+def _missed(
+    weights: Weights, inside: Bool[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None
+) -> Float[np.ndarray, " slot"]:
     """What is missed of each slot: 1 or 0 for a class, a share for the classes of a remainder; times the cost."""
-    missed = ~inside if cost is None else ~inside * cost
-    named = ~slots.is_remainder
+    slots, share = weights.slots, weights.share
+    missed = (~inside).astype(float) if cost is None else ~inside * cost
+    named, rest = ~slots.is_remainder, slots.is_remainder
+    case, at = slots.case[named], slots.class_index[named]
     out = np.zeros(len(slots))
-    out[named] = missed[slots.case[named], slots.class_index[named]]
-    rest = slots.is_remainder
+    out[named] = missed[case, at]
     if rest.any():
-        of_named = np.bincount(slots.case[named], out[named], minlength=len(inside))
-        whole = missed.sum(axis=1)
-        out[rest] = (whole - of_named)[slots.case[rest]] / slots.n_classes[rest]
+        by = np.ones(inside.shape[1]) if share is None else share
+        of_named = np.bincount(case, out[named] * by[at], minlength=len(inside))
+        unnamed = by.sum() - np.bincount(case, by[at], minlength=len(inside))
+        rows = slots.case[rest]
+        out[rest] = (missed @ by - of_named)[rows] / unnamed[rows]
     return out
 
 

@@ -1,9 +1,10 @@
 """What a set is to contain: the weight that each calibration case gives to each of its classes.
 
 Weights are by slot, as plausibilities are: a case has one for each named class, and one for all unnamed classes
-together, which share it equally. They sum to one in every case.
+together, which share it equally or, under a population prior, in proportion to it. They sum to one in every case.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Ranges
+from plausibly.posterior import remainder_concentration
 
 TARGETS = ("plausibility", "annotator", "vote")
 _TIE = 1e-9
@@ -21,10 +23,21 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of the slots of all cases; they sum to one in every case."""
+    """Weights of the slots of all cases; they sum to one in every case.
+
+    Attributes
+    ----------
+    slots
+        Cases and classes.
+    weight
+        Of each slot.
+    share
+        In proportion to which unnamed classes share a remainder; None for equally.
+    """
 
     slots: Slots
     weight: Float[np.ndarray, " slot"]
+    share: Float[np.ndarray, " class"] | None = None
 
     @property
     def n_cases(self) -> int:
@@ -34,7 +47,7 @@ class Weights:
     def range(self, cases: slice) -> "Weights":
         """Weights of neighbouring cases, which count from 0."""
         own = slice(int(self.slots.start[cases.start]), int(self.slots.start[cases.stop]))
-        return Weights(self.slots.range(cases), self.weight[own])
+        return Weights(self.slots.range(cases), self.weight[own], self.share)
 
     def atoms(
         self, scores: Float[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None = None
@@ -69,6 +82,9 @@ class Weights:
         unnamed[row_of[self.slots.case[inside]], self.slots.class_index[inside]] = False
         row, of_class = np.nonzero(unnamed)
         each = (self.weight[rest] / self.slots.n_classes[rest])[row]
+        if self.share is not None:
+            of_unnamed = self.share[of_class]
+            each = self.weight[rest][row] * of_unnamed / np.bincount(row, of_unnamed)[row]
         each = each if cost is None else each * cost[of_class]
         return (
             np.concatenate([case, rows[row]]),
@@ -94,7 +110,12 @@ def of_plausibility(posterior: Posterior) -> Weights:
         _check(means[-1], cases.names[cases.slots.case])
     weight = np.concatenate(means)
     joined = _joined(slots)
-    return Weights(joined, weight / np.add.reduceat(weight, joined.start[:-1])[joined.case])
+    share = remainder_concentration(posterior)
+    return Weights(
+        joined,
+        weight / np.add.reduceat(weight, joined.start[:-1])[joined.case],
+        None if np.ndim(share) == 0 else np.asarray(share, float),
+    )
 
 
 def of_annotators(annotations: Annotations) -> Weights:
@@ -153,13 +174,9 @@ def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weight
     place = before[case] + random.random(len(case)) * (before[case + 1] - before[case])
     at = np.clip(np.searchsorted(upto, place, side="right"), slots.start[case], slots.start[case + 1] - 1)
     label = slots.class_index[at].astype(np.int64)
-    rest = label < 0  # a class of the remainder, all alike: its rank among the unnamed ones, then past the named ones
-    first, n_named = slots.start[case[rest]], (slots.start[case[rest] + 1] - slots.start[case[rest]]) - 1
-    unnamed = random.integers(n_classes - n_named)
-    for place in range(int(n_named.max(initial=0))):
-        has = place < n_named
-        unnamed += has & (slots.class_index[np.where(has, first + place, 0)] <= unnamed)
-    label[rest] = unnamed
+    rest = np.flatnonzero(label < 0)
+    if len(rest):
+        label[rest] = _unnamed_labels(weights, case[rest], n_classes, random)
     pairs, counts = np.unique(case * n_classes + label, return_counts=True)
     of_case, of_class = np.divmod(pairs, n_classes)
     chosen = Slots(
@@ -169,6 +186,24 @@ def sampled(weights: Weights, samples: int, n_classes: int, seed: int) -> Weight
         start=np.searchsorted(of_case, np.arange(weights.n_cases + 1)).astype(np.int64),
     )
     return Weights(chosen, counts / samples)
+
+
+def _unnamed_labels(
+    weights: Weights, case: Int[np.ndarray, " label"], n_classes: int, random: np.random.Generator
+) -> Int[np.ndarray, " label"]:
+    """Draw classes of the remainders of cases, some thousand labels at a time."""
+    slots, out = weights.slots, np.empty(len(case), np.int64)
+    share = np.ones(n_classes) if weights.share is None else weights.share
+    for part in ranges_of(len(case), n_classes):
+        own = case[part]
+        of_class = np.repeat(share[None], len(own), axis=0)
+        first, n_named = slots.start[own], slots.start[own + 1] - slots.start[own] - 1
+        for place in range(int(n_named.max(initial=0))):
+            rows = np.flatnonzero(place < n_named)
+            of_class[rows, slots.class_index[first[rows] + place]] = 0
+        upto = np.cumsum(of_class, axis=1)
+        out[part] = (upto <= random.random((len(own), 1)) * upto[:, -1:]).sum(axis=1)
+    return out
 
 
 def ranges_of(n_cases: int, n_classes: int, most: int = 2**21) -> Iterator[slice]:
@@ -186,11 +221,13 @@ def check_case_by_case(posterior: Posterior) -> None:
     ArgumentError
         With the reason.
     """
-    if posterior.attrs.get("class_prior") == "population":
+    arguments = json.loads(str(posterior.attrs.get("arguments", "{}")))
+    if arguments.get("class_prior") == "population":
         raise ArgumentError(
             'this posterior was fitted under class_prior="population", so the plausibilities of each calibration case '
-            "depend on the annotations of the others, and the guarantee for a new case fails: aggregate by "
-            'class_prior="uniform", or calibrate by target="annotator", which needs no model.'
+            "depend on the annotations of the others, and the guarantee for a new case fails: aggregate with the "
+            'population of other cases or class_prior="uniform", or calibrate by target="annotator", which needs no '
+            "model."
         )
 
 
