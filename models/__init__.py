@@ -3,7 +3,8 @@
 Every program is called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or with a
 :class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). A new
 model is a file like the others, which ends with its :class:`plausibly.Model`, and a line here, which adds it to
-:data:`MODELS`. The exceptions are programs of all cases, which declare nothing: :func:`rasch`, which
+:data:`MODELS`. Programs of models with one true class per case, such as :func:`dawid_skene`, are of all cases: they
+are called with a :class:`plausibly.case.LabelledCases`. Two programs of all cases declare nothing: :func:`rasch`, which
 :func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
 :func:`plausibly.infer_reliability` does.
 """
@@ -12,10 +13,12 @@ import sys
 
 from plausibly.model import Model
 
+from .dawid_skene import dawid_skene as dawid_skene
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
 from .irn import irn as irn
 from .majority_vote import majority_vote as majority_vote
 from .normal_scores import normal_scores as normal_scores
+from .one_coin import one_coin as one_coin
 from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn

@@ -11,7 +11,7 @@ from pathlib import Path
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from validation import agreement, calibration, conformal, goodness, reliability
+from validation import agreement, calibration, conformal, goodness, reliability, true_class
 from validation._breaks import BREAKS, broken
 from validation._report import write
 from validation._result import Result, Settings, Verdict
@@ -22,6 +22,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "agreement": agreement.check,
     "reliability": reliability.check,
     "conformal": conformal.check,
+    "true-class": true_class.check,
 }
 
 
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.seed < 0:
         parser.error(f"argument --seed: must not be negative, but {given.seed} was given")
-    if not any(given.what in str(condition) for condition in calibration.CONDITIONS):
+    if not any(given.what in str(condition) for condition in (*calibration.CONDITIONS, *true_class.SAMPLERS)):
         parser.error(f"argument --what: no condition of calibration contains {given.what!r}")
 
     start = time.monotonic()

@@ -1,5 +1,6 @@
 """Samplers broken on purpose, to test that a run notices. Each break is small and stays within one module."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _compilation, _scheduling
 from plausibly.inference.gibbs import _sweep, _tied_blocks
+from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from validation import conformal
@@ -101,6 +103,28 @@ def _by_vote(target):
     return conformal.Cases.vote, *target[1:]
 
 
+def _likeliest(draw):
+    return lambda weights, random: weights.argmax(1)
+
+
+def _no_table_is_shared(draw):
+    return lambda shape, counts, random: counts
+
+
+def _first_point(slice_draw):
+    return lambda x, width, log_density, random: x + width * (random.random(x.shape) - 0.5) / 4
+
+
+def _coin_prior(location):
+    return location + 1.5
+
+
+def _no_rows(gammaln):
+    return lambda x: 0 * x
+
+
+_SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
+
 BREAKS = {
     "nuts-acceptance": Break(
         "NUTS takes the newest point of a trajectory", "NUTS", "calibration", _sampler, "noise", _last_point
@@ -123,6 +147,19 @@ BREAKS = {
     "dirichlet-shape": Break(
         "every shape is 50 % too large", "exact Dirichlet", "calibration", _infer, "dirichlet", _dirichlet_shape
     ),
+    "true-class-likeliest": Break(
+        "the likeliest class is taken for drawn", "one-coin", "true-class", _true_class, "_categorical", _likeliest
+    ),
+    "skene-tables": Break(
+        "every label has a table of its own", "dawid-skene", "true-class", _SKENE, "draw_tables", _no_table_is_shared
+    ),
+    "skene-concentration": Break(
+        "concentrations ignore the labels", "dawid-skene", "true-class", _SKENE, "gammaln", _no_rows
+    ),
+    "coin-slice": Break(
+        "any point of a slice's first interval is taken", "one-coin", "true-class", _COIN, "slice_draw", _first_point
+    ),
+    "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
     "sample-weights": Break(
         "log weights are 3 % too small", "", "goodness", PartialPlackettLuce, "sample", _sample_weights
     ),

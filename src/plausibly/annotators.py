@@ -1,9 +1,10 @@
 """Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
 
 Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
-agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities. Measures are
-those of Stutz et al. (2025), arXiv 2307.02191, appendices C (overlap) and E (agreement). An argument out of range
-raises :class:`plausibly.ArgumentError`.
+agreement to a model's certainty, :func:`annotator_reliabilities` tabulates inferred reliabilities, and
+:func:`annotator_accuracies` how often annotators are right if one class of each case is true. Measures are those of
+Stutz et al. (2025), arXiv 2307.02191, appendices C (overlap) and E (agreement). An argument out of range raises
+:class:`plausibly.ArgumentError`.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from scipy.stats import rankdata
 
 from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
+from plausibly.bootstrap import check_probability
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._inputs import check_break_ties, check_size
@@ -253,6 +255,60 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
         }
     )
     return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
+
+
+def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+    """Tabulate how often each annotator names the true class, under a model that assumes one.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of a model of one true class, such as ``"dawid-skene"`` or ``"one-coin"``.
+    ci_prob
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per annotator, the most accurate first: ``annotator``, ``labels`` (their number), the median ``accuracy``
+        (the share of right labels, with classes as common as in the data), ``lower``, ``upper``, and ``converged``.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no accuracies, or the probability is out of range.
+
+    Examples
+    --------
+    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
+    >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, progress=False)
+    >>> annotator_accuracies(posterior)["annotator"].iloc[-1]
+    'cy'
+    """
+    check_posterior(posterior)
+    group = posterior["posterior"]
+    if "accuracy" not in group:
+        raise ArgumentError(
+            "this posterior has no accuracies of annotators: aggregate labels by a model that assumes one true class, "
+            "such as 'dawid-skene' or 'one-coin'."
+        )
+    check_probability("ci_prob", ci_prob)
+    names = np.asarray(group["annotator"].values, str)
+    each = np.asarray(group["accuracy"].transpose("chain", "draw", "annotator")).reshape(-1, len(names))
+    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    judged = to_groups(posterior)["shared_convergence"]
+    good = judged["converged"].sel(quantity=[f"accuracy of {name}" for name in names]).values
+    table = pd.DataFrame(
+        {
+            "annotator": names.astype(object),
+            "labels": np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names)),
+            "accuracy": middle,
+            "lower": low,
+            "upper": high,
+            "converged": good,
+        }
+    )
+    return table.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
 
 class _Places:

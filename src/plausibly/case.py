@@ -1,14 +1,18 @@
 """What an aggregation model sees: one case, for its program, or all cases, for what needs no program."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Num
+from scipy.sparse import csr_array
 from scipy.special import gammaln, stdtr
 
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.distributions import Order, PartialRankings
+
+_SMALLEST_LOG = -700.0  # of a probability that is too small for a number
 
 
 class Case(NamedTuple):
@@ -195,3 +199,75 @@ class ScoreSums(NamedTuple):
         first = scores.score[start]
         mean = first + np.add.reduceat(scores.score - first[case], start) / n
         return cls(n, mean, np.add.reduceat((scores.score - mean[case]) ** 2, start))
+
+
+@dataclass(frozen=True)
+class LabelledCases:
+    """Single labels of all cases by known annotators, as a program of all cases sees them.
+
+    Examples
+    --------
+    >>> labels = LabelledCases.of(Annotations.from_labels([["a", "b"], ["b", "b"]], annotators=["ann", "bob"]))
+    >>> labels.case.tolist(), labels.annotator.tolist(), labels.label.tolist()
+    ([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 1])
+    """
+
+    case: Int[np.ndarray, " label"]  #: case of each label, non-decreasing
+    annotator: Int[np.ndarray, " label"]  #: who gave it
+    label: Int[np.ndarray, " label"]  #: the class that it names
+    n_cases: int
+    n_annotators: int
+    n_classes: int
+
+    @classmethod
+    def of(cls, annotations: Annotations) -> "LabelledCases":
+        """Collect labels; every annotation names one class."""
+        of = annotations
+        sizes = of.n_cases, len(of.annotators), of.n_classes
+        return cls(of.annotation_case, of.annotation_annotator, of.entry_class, *sizes)
+
+    def of_cases(self, which: Bool[np.ndarray, " case"]) -> "LabelledCases":
+        """Return the labels of some cases, renumbered; annotators and classes stay as they are."""
+        inside = which[self.case]
+        number = np.cumsum(which) - 1
+        columns = number[self.case[inside]], self.annotator[inside], self.label[inside]
+        return LabelledCases(*columns, int(which.sum()), self.n_annotators, self.n_classes)
+
+    @cached_property
+    def votes(self) -> Int[np.ndarray, "case class"]:
+        """How many labels of each case name each class."""
+        size = self.n_cases * self.n_classes
+        votes = np.bincount(self.case * np.int64(self.n_classes) + self.label, minlength=size)
+        return votes.reshape(self.n_cases, self.n_classes)
+
+    @cached_property
+    def _table(self) -> csr_array:
+        """Which (annotator, label) pairs each case has."""
+        pair = self.annotator.astype(np.int64) * self.n_classes + self.label
+        shape = self.n_cases, self.n_annotators * self.n_classes
+        return csr_array((np.ones(len(pair)), (self.case, pair)), shape=shape)
+
+    def count(self, truth: Int[np.ndarray, " case"]) -> Int[np.ndarray, "annotator class named"]:
+        """Count by annotator how often they name each class in cases of each true class."""
+        k = self.n_classes
+        cell = (self.annotator.astype(np.int64) * k + truth[self.case]) * k + self.label
+        return np.bincount(cell, minlength=self.n_annotators * k * k).reshape(self.n_annotators, k, k)
+
+    def log_joint(
+        self, prevalence: Float[np.ndarray, " class"], confusion: Float[np.ndarray, "annotator class named"]
+    ) -> Float[np.ndarray, "case class"]:
+        r"""Log probability of each true class together with the labels of the case.
+
+        .. math:: \log \pi_k + \sum_r \log \theta_{r k y_r}
+
+        Parameters
+        ----------
+        prevalence
+            :math:`\pi_k`.
+        confusion
+            :math:`\theta_{rkj}`, how probable it is that annotator r names class j where the true class is k.
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(confusion), _SMALLEST_LOG)
+            of_class = np.maximum(np.log(prevalence), _SMALLEST_LOG)
+        return self._table @ logs.transpose(0, 2, 1).reshape(-1, self.n_classes) + of_class

@@ -28,6 +28,40 @@ BORROWING = {"class_prior": ("uniform", "population"), "shared": ("estimated", "
 
 
 @dataclass(frozen=True, eq=False)
+class TrueClass:
+    """How to sample a model of single labels under which every case has one true class.
+
+    Given their true classes, all that cases share is drawn by ``move``; given that, the true class of every case is
+    drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a site of the
+    program to its value; ``"prevalence"``, the probability of each class, is among them.
+
+    Parameters
+    ----------
+    sites
+        Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"``
+        (also of what belongs to classes) and ``"named_class"``.
+    start
+        Where a chain starts: ``start(counts, random)`` with the numbers (annotator, true class, named class) of labels
+        at true classes near the majority vote, and a :class:`numpy.random.Generator`.
+    move
+        Draw from a kernel that leaves their conditional distribution unchanged: ``move(values, counts, truth,
+        random)``, with the number of cases of each true class.
+    confusion
+        ``confusion(values)``: how probable it is that each annotator names each class where each is the true one,
+        (…, annotator, true class, named class), with the leading axes of the values. Unless it is a site itself,
+        "accuracy" is one, by annotator, and wrong labels are spread evenly.
+    thinning
+        Sweeps per kept draw.
+    """
+
+    sites: Mapping[str, tuple[str, ...]]
+    start: Callable[..., dict[str, Any]]
+    move: Callable[..., dict[str, Any]]
+    confusion: Callable[..., Any]
+    thinning: int = 10
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     r"""An aggregation model.
 
@@ -88,6 +122,10 @@ class Model:
         sites, whose only latent site is then "plausibility" or "log_ratio"; of scores, the normal density.
     joint
         Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
+    true_class
+        Of a model of labels under which every case has one true class: how to sample it. The program is then that of
+        all cases, ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape
+        (case, class). Labels must say who gave them.
     baseline
         Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.
     citations
@@ -119,6 +157,7 @@ class Model:
     update: Callable[..., Any] | None = None
     log_likelihood: bool = False
     joint: Callable[..., None] | None = None
+    true_class: TrueClass | None = None
     baseline: bool = False
     citations: tuple[tuple[str, str], ...] = ()
 
@@ -142,10 +181,17 @@ class Model:
         return self.takes == "scores"
 
     @property
+    def of_all_cases(self) -> bool:
+        """Whether cases share what is inferred, so that they are sampled in one piece."""
+        return self.of_scores or self.true_class is not None
+
+    @property
     def engines(self) -> tuple[str, ...]:
         """Names of the engines that it has."""
         if self.deterministic:
             return ("point",) if self.update is None else ("ml",)
+        if self.true_class is not None:
+            return "gibbs", "nuts"
         return (*(("exact",) if self.exact else ()), "nuts", *(("gibbs",) if self.gibbs else ()))
 
     @property

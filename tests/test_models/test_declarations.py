@@ -21,6 +21,7 @@ RANKED = pb.Annotations.from_rankings(
     {"cases": {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}, "q": {"ann": [["c"]], "bob": [["c"], ["a"]]}}},
     classes=list("abcd"),
 )
+NAMED = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"), annotators=list("xyz"))
 LABELS = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]], classes=list("abcd"))
 SCORES = pb.Annotations.from_scores(
     pd.DataFrame({"case": [0, 0, 1], "annotator": ["a", "b", "a"], "score": [1.0, 4, 2]})
@@ -83,11 +84,11 @@ def test_a_copy_of_a_file_behaves_as_the_built_in(name, tmp_path):
     file = Path(sys.modules[MODELS[name].program.__module__].__file__)
     copy = load_model(shutil.copy(file, tmp_path / "mine.py"))
     assert copy is not MODELS[name]
-    data = DATA[copy.takes]
+    data = NAMED if copy.true_class else DATA[copy.takes]
     given = {"threshold": 1.5, "prior": (0, 1, 2, 1)} if copy.of_scores else {}
     if not copy.deterministic:
         given |= {"draws": 4, "chains": 1}
-    if copy.gibbs:
+    if copy.gibbs or copy.true_class:
         given |= {"warmup": 2}
     ours, theirs = (pb.aggregate(data, one, **given, seed=3, progress=False) for one in (name, copy))
     assert dict(ours.attrs) == dict(theirs.attrs)

@@ -57,7 +57,8 @@ def aggregate(
         N cases over K classes, or scores of N cases.
     model
         ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
-        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"normal-scores"`` for scores; or a
+        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels
+        by known annotators, who err about one true class); ``"normal-scores"`` for scores; or a
         :class:`plausibly.Model` of your own, or a NumPyro program of one case, see :mod:`plausibly.models`. A program
         without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate is the
         mean of the draws.
@@ -114,7 +115,8 @@ def aggregate(
         stay on disk. A posterior that is there already is returned if data, arguments, versions and settings are the
         same; another netCDF file is overwritten, another Zarr folder refused.
     shard
-        Cases in a shard. (Scores, whose cases share a prior, are written as a whole, to netCDF.)
+        Cases in a shard. (Models whose cases share what is inferred, those of scores and of one true class, are written
+        as a whole, to netCDF.)
     fresh
         Start over, whatever ``out`` holds.
     version
@@ -135,7 +137,9 @@ def aggregate(
         ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
         of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
         beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
-        ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above.
+        ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above. A model
+        of one true class has the attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group
+        ``shared_convergence`` for them; its plausibilities are probabilities of being the true class.
 
     Raises
     ------
@@ -189,9 +193,9 @@ def aggregate(
             shards(Path(folder) / "posterior.zarr", {}, False)
             return load(Path(folder) / "posterior.zarr")
 
-    if isinstance(annotations, Scores) and scheduler is not None:
+    if settled.model.of_all_cases and scheduler is not None:
         raise ArgumentError(
-            f"{settled.model.name} makes one model of all scores, which comes in no shards, but scheduler was given: "
+            f"{settled.model.name} makes one model of all cases, which comes in no shards, but scheduler was given: "
             "leave it out."
         )
     if out is None:
@@ -200,10 +204,10 @@ def aggregate(
     fingerprint = fingerprint_of(annotations, asked, seed, model, version)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
-    if isinstance(annotations, Scores):
+    if settled.model.of_all_cases:
         raise ArgumentError(
-            f"a posterior of scores is written as a whole, to netCDF, but out={str(out)!r} was given: let the name end "
-            "in .nc."
+            f"a posterior of {settled.model.name} is written as a whole, to netCDF, but out={str(out)!r} was given: "
+            "let the name end in .nc."
         )
     shards(Path(out), fingerprint, fresh)
     return load(out, lazy=True)

@@ -22,6 +22,8 @@ from plausibly.models import MODELS
 from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
 
+ASSUMES = "one true class"  #: in each case; the attribute "assumes" of a posterior
+_MOST = 250_000_000  # numbers of one kind that models of one true class keep, a gigabyte
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 
 
@@ -104,8 +106,8 @@ def settle(
             "class_prior='population', or leave it out."
         )
     if isinstance(annotations, Annotations):
-        _check_annotations(known, annotations)
-        if used in ("nuts", "gibbs", "ml"):
+        _check_annotations(known, annotations, arguments)
+        if used in ("nuts", "gibbs", "ml") and known.true_class is None:
             _check_sizes(known.name, annotations)
     return Settled(known, used, engine == "auto", arguments, population if isinstance(population, Population) else None)
 
@@ -242,7 +244,7 @@ def check_kind(model: Model, annotations: Any) -> None:
         )
 
 
-def _check_annotations(model: Model, annotations: Annotations) -> None:
+def _check_annotations(model: Model, annotations: Annotations, arguments: Mapping[str, Any]) -> None:
     """What a model asks of annotations beyond the rules of the container."""
     if REMAINDER_NAME in annotations.classes:
         raise AnnotationError(
@@ -257,6 +259,34 @@ def _check_annotations(model: Model, annotations: Annotations) -> None:
             f"{model.name} takes one label per annotation, but case {str(case)!r}, annotator {str(annotator)!r} names "
             f"{named[worst]}: use a model of partial rankings ({_names('rankings')})."
         )
+    if model.true_class is not None:
+        _check_labels(model, annotations, arguments["draws"] * arguments["chains"])
+
+
+def _check_labels(model: Model, annotations: Annotations, kept: int) -> None:
+    """Refuse what a model of one true class cannot learn from: anonymous labels, too few or too many of anything."""
+    n, k = len(annotations.annotators), annotations.n_classes
+    if annotations.anonymous:
+        able = ", ".join(other.name for other in MODELS.values() if other.takes == "labels" and not other.true_class)
+        raise AnnotationError(
+            f"{model.name} needs to know who gave each label, but the annotators of these are anonymous: '1' of one "
+            f"case need not be '1' of another. Name them in the file, or choose a model without annotators ({able})."
+        )
+    for what, number in (("case", annotations.n_cases), ("annotator", n), ("class", k)):
+        if number < 2:
+            raise AnnotationError(
+                f"{model.name} learns from several cases, annotators and classes what they have in common, but there "
+                f"is only one {what}: add others, or choose another model."
+            )
+    dims = {"annotator": n, "true_class": k, "named_class": k}
+    sizes = [np.prod([dims[dim] for dim in of]) for of in model.true_class.sites.values()]
+    for what, numbers in (("what it keeps of annotators", max(sizes)), ("plausibilities", annotations.n_cases * k)):
+        if numbers * kept > _MOST:
+            raise AnnotationError(
+                f"{model.name} would hold {kept:,} draws of {int(numbers):,} numbers each ({what} of {n:,} annotators, "
+                f"{annotations.n_cases:,} cases and {k:,} classes), more than {_MOST:,} in all: ask for fewer draws, "
+                "merge classes, or divide the cases."
+            )
 
 
 # More classes in a case than a few thousand, and what samplers hold of it fills the memory.

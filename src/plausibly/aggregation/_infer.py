@@ -13,6 +13,7 @@ from plausibly._progress import Progress, tell
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
+from plausibly.aggregation._true_class import infer_true_class
 from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
@@ -94,6 +95,8 @@ def infer_cases(
         tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
     scores = observed if isinstance(observed, Scores) else None
     known, engine, arguments = settled.model, settled.engine, settled.arguments
+    if known.true_class is not None:
+        return infer_true_class(observed, settled, seed=seed, progress=progress)
     described = settled.describe(seed)
     labels = observed if scores is None else scores.split(arguments["threshold"])
     slots, prior = lay_out(observed, arguments)

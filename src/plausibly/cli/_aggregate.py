@@ -9,10 +9,10 @@ import typer
 from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
-from plausibly.aggregation import parse_variant, run_label
+from plausibly.aggregation import find_model, parse_variant, run_label
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
-from plausibly.annotators import annotator_reliabilities
+from plausibly.annotators import annotator_accuracies, annotator_reliabilities
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._model_names import MODEL_NAMES
@@ -23,6 +23,7 @@ from plausibly.errors import ArgumentError
 from plausibly.posterior import save
 
 DEFAULT = "plackett-luce@3"
+_MOST_ANNOTATORS = 40  # rows of a table on the terminal
 
 
 @example(
@@ -89,7 +90,8 @@ def aggregate(
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     variant = variant or parse_variant(options.usual_models(read)[0])
     if out is None:
-        whole = infer_reliability is not None or isinstance(read, annotated.Scores) or read.n_cases <= shard
+        of_all = find_model(variant.model, isinstance(read, annotated.Scores)).of_all_cases
+        whole = infer_reliability is not None or of_all or read.n_cases <= shard
         out = Path("posterior.nc" if whole else "posterior.zarr")
     make_folder(out.parent)
     common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}
@@ -120,6 +122,10 @@ def aggregate(
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
         _say_reliability(posterior)
+    if "assumes" in posterior.attrs and not quiet:
+        say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case")
+        table = annotator_accuracies(posterior).drop(columns="converged")
+        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():

@@ -7,6 +7,7 @@ import pandas as pd
 import typer
 
 from plausibly import plots
+from plausibly._arviz import to_groups
 from plausibly.aggregation import run_label
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -18,6 +19,7 @@ from plausibly.posterior import opened
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
 RELIABILITIES = "reliabilities.csv"
+SHARED = "shared.csv"
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -40,7 +42,7 @@ def diagnose(
 
     Prints the worst value of every diagnostic with what is required, then the worst cases. With --out, also writes
     diagnostics.csv (a row per case), convergence.png (all cases), chains.png (trace and rank plots of the worst cases)
-    and, if reliabilities were inferred, reliabilities.csv. Draws stay in their file.
+    and of what cases share, if anything, reliabilities.csv or shared.csv. Draws stay in their file.
     """
     if out is not None:
         make_folder(out)
@@ -58,13 +60,14 @@ def diagnose(
                 write_figure(plots.worst_chains(source, named), out / CHAINS)
                 written += [OVERVIEW, CHAINS]
         shared = shared_convergence(source)
+        of_shared = RELIABILITIES if "reliability_convergence" in to_groups(source) else SHARED
         if shared is not None:
             shared = shared.load()
             if not quiet:
                 _print_checks(checks(shared), "Worst value of what cases share")
             if out is not None:
-                write_table(table(shared), out / RELIABILITIES)
-                written.append(RELIABILITIES)
+                write_table(table(shared), out / of_shared)
+                written.append(of_shared)
         if out is not None and not quiet:
             say(f"Wrote {', '.join(written)} to {out}")
         label = run_label(str(source.attrs.get("model", "posterior")), float(source.attrs.get("reliability", math.nan)))

@@ -290,7 +290,7 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
 
 
 def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
-    """Convergence of what cases share, by ``quantity``: reliabilities, or the parameters of a population prior.
+    """Convergence of what cases share, by ``quantity``: reliabilities, or parameters of cases or annotators.
 
     Returns
     -------
@@ -298,8 +298,9 @@ def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
         ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``converged``; None of cases that share nothing that was sampled.
     """
     groups = to_groups(posterior)
-    if "reliability_convergence" in groups:
-        return groups["reliability_convergence"]
+    for name in ("reliability_convergence", "shared_convergence"):
+        if name in groups:
+            return groups[name]
     found = dict(json.loads(str(posterior.attrs.get("population", "{}"))).get("convergence", {}))
     if not found:
         return None

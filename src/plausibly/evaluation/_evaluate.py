@@ -196,7 +196,7 @@ def evaluate_by_level(
                 "case": annotations.cases,
             }
             | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
-            attrs={name: source.attrs[name] for name in ("model", "reliability") if name in source.attrs}
+            attrs={name: source.attrs[name] for name in ("model", "reliability", "assumes") if name in source.attrs}
             | {"break_ties": break_ties, "seed": seed},
         )
         results = empty.assign(_by_draw(asked, found, 0) | by_case)

@@ -7,7 +7,8 @@ or a Gibbs sampler needs, and returns plausibilities by (chain, draw, slot) with
 ``exact/``               independent draws: Dirichlet posteriors, trees of them, mean and variance of scores
 ``nuts/``                the No-U-Turn sampler for any NumPyro program, all cases and chains side by side
 ``gibbs/``               Plackett-Luce at whole reliabilities by ``mode="power"``; also a kernel of NumPyro's ``MCMC``
-``joint/``               all cases as one model, with reliabilities inferred: HMC within Gibbs sampling
+``joint/``               all cases as one model: reliabilities inferred, by HMC within Gibbs sampling; and models of
+                         labels with one true class per case, by Gibbs sampling
 ``_likelihood``          log probabilities of annotations at draws of any engine
 ``_maximum_likelihood``  an accelerated fixed point for all cases at once
 =======================  ==========================================================================================
@@ -44,6 +45,8 @@ from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
 from plausibly.inference.joint._density import Prior as Prior
 from plausibly.inference.joint._moves import LEAPS as LEAPS
 from plausibly.inference.joint._sampler import sample_jointly as sample_jointly
+from plausibly.inference.joint._true_class import class_probabilities as class_probabilities
+from plausibly.inference.joint._true_class import sample_shared as sample_shared
 from plausibly.inference.nuts._engine import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories

@@ -11,6 +11,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import leave_out
+from plausibly.model_comparison._left_out_of_all import leave_out_of_all
 from plausibly.model_comparison._summary import Comparison
 from plausibly.models import MODELS
 
@@ -100,6 +101,11 @@ def compare(
     concentration 0, point estimates) find it impossible: minus infinity, which is their answer. Where a case has one
     annotation only, the posterior without it is the prior, under which all classes are alike, and the log probability
     is that of a guess, :math:`\log |b_1| / K`, for every model: such cases change no difference.
+
+    Models of one true class (Dawid-Skene, one coin) learn of annotators and classes from all cases. What they learn
+    comes here from other cases alone: cases are dealt to five folds, and a case is predicted by parameters that have
+    not seen it. They predict the label of the annotator, by her own confusion of classes, and the first label of a case
+    by the prevalence of classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
 
     Log probabilities rest on chains that converged, where possible: a case whose chains given all annotations did not
     is sampled again without each of them, and where no more than a tenth of these fail the rule, they are repeated with
@@ -197,6 +203,9 @@ class ComparisonPlan:
         found = {}
         for number, run in enumerate(self.runs):
             before(number, run.label)
+            if run.settled.model.true_class is not None:
+                found[run.label] = leave_out_of_all(run, self.folds, seed=self.seed, progress=progress)
+                continue
             found[run.label] = leave_out(
                 run,
                 self.folds,
@@ -207,6 +216,7 @@ class ComparisonPlan:
             )
             release_memory()
         attrs = {"observation": self.observation, "folds": self.n_folds or "one annotation", "seed": self.seed}
-        if borrowing := [run.label for run in self.runs if run.settled.borrows]:
-            attrs["left_out_cases"] = ", ".join(borrowing)
+        learnt = [run.label for run in self.runs if run.settled.borrows or run.settled.model.true_class is not None]
+        if learnt:
+            attrs["left_out_cases"] = ", ".join(learnt)
         return Comparison.of(self.folds.annotations, found, **attrs)

@@ -131,6 +131,8 @@ def predictive_check(
     classes are named, and how they agree. Plackett-Luce speaks of whole rankings, and so, of labels, does
     Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
     replicated, and statistics of the rest are ``"not modelled"``.
+    Where a model takes one class for the true one, replicates draw it for each case, and labels from the confusion of
+    each annotator.
     Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`, each by her own reliability if the posterior has
     one for each. The draws know the annotations that they are held against, so a small deviation may pass:
     :func:`plausibly.compare` leaves annotations out.
@@ -152,7 +154,7 @@ def predictive_check(
     if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 20:
         raise ArgumentError(f"replicates must be a whole number of at least 20, but {replicates!r} was given.")
     annotations, slots = annotations_of(posterior), slots_of(posterior)
-    weights, powers = _chosen(posterior, int(replicates))
+    weights, powers, confusion = _chosen(posterior, int(replicates))
     words = stream_words(case_keys(seed, annotations.cases))
     rankings = declared(posterior).get("replicate") == "rankings"
     names = list(OF_MODEL)
@@ -171,8 +173,12 @@ def predictive_check(
             slot = np.full(n_classes, own.stop - own.start - 1)
             slot[slots.class_index[own][~slots.is_remainder[own]]] = np.flatnonzero(~slots.is_remainder[own])
             who = annotations.annotation_annotator[slice(*annotations.case_start[case : case + 2])]
-            dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
-            again = _replicate(said, dense, generator(words[Stream.REPLICATES][case]), rankings)
+            random = generator(words[Stream.REPLICATES][case])
+            if confusion is None:
+                dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
+            else:
+                dense = _labels(weights[:, own], confusion[:, who], random)
+            again = _replicate(said, dense, random, rankings)
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():
                 row = names.index(name)
@@ -207,20 +213,49 @@ def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> floa
 
 def _chosen(
     posterior: Posterior, replicates: int
-) -> tuple[Float[np.ndarray, "replicate slot"], Float[np.ndarray, "replicate annotator"] | None]:
-    """Plausibilities at draws of equal distances, and the powers by which annotators choose, one or one each."""
+) -> tuple[
+    Float[np.ndarray, "replicate slot"],
+    Float[np.ndarray, "replicate annotator"] | None,
+    Float[np.ndarray, "replicate annotator class named"] | None,
+]:
+    """Plausibilities at draws of equal distances, and how annotators choose.
+
+    By powers, one or one each; or, where one class is true, by the probability of each label given that class.
+    """
     group = posterior["posterior"]
     variable = group["plausibility"].transpose("chain", "draw", "slot")
     n = variable.sizes["chain"] * variable.sizes["draw"]
     chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
     at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
     weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
+    if "assumes" in posterior.attrs:
+        return weights, None, _confusion(group.isel(at))
     if "annotator_reliability" in group:
-        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values
+        return weights, group["annotator_reliability"].isel(at).transpose("replicate", "annotator").values, None
     if "reliability" in group:
-        return weights, group["reliability"].isel(at).values[:, None]
+        return weights, group["reliability"].isel(at).values[:, None], None
     power = declared(posterior).get("choice_power")
-    return weights, None if power is None else np.full((replicates, 1), power)
+    return weights, None if power is None else np.full((replicates, 1), power), None
+
+
+def _confusion(group: xr.Dataset) -> Float[np.ndarray, "replicate annotator class named"]:
+    """Confusion of annotators; without it, wrong labels are spread evenly (:class:`plausibly.TrueClass`)."""
+    if "confusion" in group:
+        return group["confusion"].transpose("replicate", "annotator", "true_class", "named_class").values
+    accuracy = group["accuracy"].transpose("replicate", "annotator").values[..., None, None]
+    k = group.sizes["true_class"]
+    return np.where(np.eye(k, dtype=bool), accuracy, (1 - accuracy) / (k - 1))
+
+
+def _labels(
+    probability: Float[np.ndarray, "replicate class"],
+    confusion: Float[np.ndarray, "replicate annotator class named"],
+    random: np.random.Generator,
+) -> list[Float[np.ndarray, "replicate class"]]:
+    """Draw the true class of a case, and return the probability of each label, by annotator."""
+    total = probability.cumsum(1)
+    truth = (total < random.random((len(total), 1)) * total[:, -1:]).sum(1)
+    return list(confusion[np.arange(len(truth)), :, truth].transpose(1, 0, 2))
 
 
 def _choices(

@@ -115,20 +115,22 @@ def _quantity(
     """Title, kind and draws of a quantity; no other draws are read."""
     groups = to_groups(posterior) if isinstance(posterior, Posterior) else {}
     if "plausibility" in groups.get("posterior", {}):
-        shared = groups["reliability_convergence"]["quantity"].values if "reliability_convergence" in groups else ()
+        kept = next((name for name in ("reliability_convergence", "shared_convergence") if name in groups), None)
+        shared = groups[kept]["quantity"].values if kept else ()
         if str(name) in case_names(posterior) or class_name is not None or name not in shared:
             return _plausibility(posterior, name, class_name)
     if "convergence" in groups and class_name is None:
         for site, variable in groups["posterior"].drop_vars("plausibility", errors="ignore").data_vars.items():
             site = str(site).removeprefix("annotator_")
-            of = next((str(dim) for dim in variable.dims if dim not in ("chain", "draw")), None)
             ordered = variable.transpose("chain", "draw", ...)
-            if of is None and str(name) == site:
+            of = [variable[dim].values.astype(str) for dim in ordered.dims[2:]]
+            if not of and str(name) == site:
                 return plain(name), "value", ordered.values
-            if of is not None and str(name).startswith(f"{site} of "):
-                at = np.flatnonzero(variable[of].values.astype(str) == str(name).removeprefix(f"{site} of "))
-                if len(at):
-                    return plain(name), str(site), ordered[..., int(at[0])].values
+            if of and str(name).startswith(f"{site} of "):
+                wanted = str(name).removeprefix(f"{site} of ")
+                for at in np.ndindex(ordered.shape[2:]):
+                    if ", ".join(names[i] for names, i in zip(of, at, strict=True)) == wanted:
+                        return plain(name), str(site), ordered[(..., *at)].values
     raise ArgumentError(
         f"{_show(name)} is no case or quantity of this posterior: choose one that plausibly.diagnose names."
     )

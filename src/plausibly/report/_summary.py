@@ -27,6 +27,11 @@ def sentences(swept: Sweep) -> Iterator[str]:
 plausible one with a probability of 1/2 or more.'
     """
     run = lead(swept)
+    for label, assumed in _assumptions(swept).items():
+        yield (
+            f"{label} assumes {assumed} in every case: where annotators disagree, some of them err. Its plausibilities "
+            "are probabilities of being that class, and leave no case ambiguous."
+        )
     known = "annotation_certainty_1" in run.results
     if known:
         yield _certainty(run)
@@ -45,6 +50,10 @@ plausible one with a probability of 1/2 or more.'
             f"Because the annotations leave the truth open, even the best possible classifier would be right in "
             f"{_percent(most)} of cases on average."
         )
+
+
+def _assumptions(swept: Sweep) -> dict[str, str]:
+    return {run.label: str(run.attrs["assumes"]) for run in swept.runs if "assumes" in run.attrs}
 
 
 def _certainty(run: Run) -> str:

@@ -151,12 +151,12 @@ class Plan:
         self, step: PlannedRun, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
     ) -> Posterior:
         """Sample the posterior of a run, or open it where it is kept already."""
-        of_scores = isinstance(self.observed, Scores)
+        whole = step.settled.model.of_all_cases  # what cases share is sampled in one piece
         options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
-        options["scheduler"] = None if of_scores else scheduler  # scores share a prior, and are sampled in one piece
+        options["scheduler"] = None if whole else scheduler
         if folder is None:
             return aggregate(self.observed, step.model, **options)
-        in_shards = not of_scores and (folder.resume or self.observed.n_cases > folder.shard)
+        in_shards = not whole and (folder.resume or self.observed.n_cases > folder.shard)
         path, other = (folder.path / posterior_name(step.label, in_shards=kind) for kind in (in_shards, not in_shards))
         wanted = fingerprint_of(self.observed, step.settled, self.seed, step.model)
         wanted |= {"shard": folder.shard} if in_shards else {}

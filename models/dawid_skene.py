@@ -1,0 +1,256 @@
+"""Dawid-Skene: every case has one true class, and annotators confuse classes, each in a way of their own."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Array, Float, Int
+from scipy.special import gammaln
+
+from plausibly.case import LabelledCases
+from plausibly.model import Model, TrueClass
+
+STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
+SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
+
+
+def dawid_skene(labels: LabelledCases) -> None:
+    r"""All cases as one model.
+
+    .. math::
+       \pi \sim \mathrm{Dirichlet}(1), \quad
+       m_k \sim \mathrm{Dirichlet}(a_k) \; [m_{kk} \ge m_{kj}], \quad \kappa_k \sim \mathrm{Gamma}(2, 0.2), \quad
+       g_r \sim \mathrm{Uniform}(0, 1), \quad h_r \sim \mathrm{Dirichlet}(1), \\
+       \theta_{rk} \sim \mathrm{Dirichlet}\big(\kappa_k (g_r m_k + (1 - g_r) h_r)\big), \quad
+       z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(\theta_{r z_i})
+
+    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and what
+    cases share.
+
+    Parameters
+    ----------
+    labels
+        Labels of all cases by known annotators.
+
+    Notes
+    -----
+    Dawid & Skene estimate the confusion matrices :math:`\theta_r` of annotators by maximum likelihood, which fails
+    where an annotator gave few labels. Here, as in the hierarchical model of Paun et al., their rows are pooled towards
+    a common matrix :math:`m`. An annotator is near it in all rows or in none: with her attention :math:`g_r` she labels
+    as the attentive do, else by a habit :math:`h_r` that has nothing to do with the case, as annotators of Hovy et al.
+    do. Without that, few labels of each class would not show a spammer.
+
+    The prior of a row of :math:`m` is worth five labels, of which four name the true class, and the others are spread
+    evenly. That and :math:`\kappa_k`, between 1.8 and 24 with 90 % probability, are weak: forty labels of a class
+    settle either. Classes do not change places, since in a row of :math:`m` no class is more probable than the true
+    one, and chains start at the majority vote.
+
+    References
+    ----------
+    Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
+    Statistics 28; Paun, Carpenter, Chamberlain, Hovy, Kruschwitz & Poesio (2018), Comparing Bayesian models of
+    annotation, Transactions of the ACL 6; Hovy, Berg-Kirkpatrick, Vaswani & Hovy (2013), Learning whom to trust with
+    MACE, Proceedings of NAACL.
+    """
+    k = labels.n_classes
+    prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(k)))
+    with numpyro.plate("true classes of the common confusion", k):
+        common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
+        concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
+        diagonal = jnp.diagonal(common)
+        numpyro.factor("true class first", jnp.where(diagonal >= common.max(1), 0, -jnp.inf))
+    with numpyro.plate("annotators", labels.n_annotators):
+        attention = numpyro.sample("attention", dist.Uniform())[:, None, None]
+        habit = numpyro.sample("habit", dist.Dirichlet(jnp.ones(k)))[:, None]
+    with numpyro.plate("annotators by class", labels.n_annotators, dim=-2), numpyro.plate("true classes", k, dim=-1):
+        centre = attention * common + (1 - attention) * habit
+        confusion = numpyro.sample("confusion", dist.Dirichlet(concentration[:, None] * centre))
+    numpyro.deterministic("accuracy", jnp.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence)
+    sum_out_truth(labels, prevalence, confusion)
+
+
+def sum_out_truth(
+    labels: LabelledCases, prevalence: Float[Array, " class"], confusion: Float[Array, "annotator class named"]
+) -> None:
+    """Add the log probability of all labels, and the site "plausibility" (case, class), of the true class given them.
+
+    Parameters
+    ----------
+    labels
+        Labels of all cases.
+    prevalence
+        Probability of each true class.
+    confusion
+        Probability that each annotator names each class, by true class.
+    """
+    of_label = jnp.log(confusion)[labels.annotator, :, labels.label]
+    log_joint = jnp.log(prevalence) + jax.ops.segment_sum(of_label, labels.case, labels.n_cases)
+    numpyro.factor("labels", jax.nn.logsumexp(log_joint, axis=-1).sum())
+    numpyro.deterministic("plausibility", jax.nn.softmax(log_joint, axis=-1))
+
+
+def common_shape(n_classes: int) -> Float[np.ndarray, "class named"]:
+    """Shapes of the prior of the common confusion.
+
+    Examples
+    --------
+    >>> common_shape(3).round(2).tolist()
+    [[4.0, 0.5, 0.5], [0.5, 4.0, 0.5], [0.5, 0.5, 4.0]]
+    """
+    others = STRENGTH * (1 - EXPECTED) / (n_classes - 1)
+    return np.where(np.eye(n_classes, dtype=bool), STRENGTH * EXPECTED, others)
+
+
+def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+    """Start near what the majority vote says of the annotators together, all of whom attend."""
+    k = counts.shape[-1]
+    total = counts.sum(0) + common_shape(k)
+    diagonal = np.eye(k, dtype=bool)
+    total[diagonal] = np.maximum(total, np.where(diagonal, 0, total).max(1, keepdims=True) + 1)[diagonal]
+    return {
+        "common_confusion": total / total.sum(1, keepdims=True),
+        "concentration": random.gamma(SHAPE, 1 / RATE, k),
+        "attention": random.uniform(0.6, 1.0, len(counts)),
+        "habit": dirichlet(np.ones((len(counts), k)), random),
+    }
+
+
+def move(
+    values: dict[str, Any],
+    counts: Int[np.ndarray, "annotator class named"],
+    truth: Int[np.ndarray, " class"],
+    random: np.random.Generator,
+) -> dict[str, Any]:
+    r"""Draw everything shared, given the true classes.
+
+    Without :math:`\theta`, counts have a Dirichlet-multinomial distribution, of which :math:`\kappa_k` is drawn by
+    slices. Given how many tables of a Chinese restaurant the labels occupy (Teh, Jordan, Beal & Blei 2006, Hierarchical
+    Dirichlet processes), and which of them are of attention and which of habit, :math:`m_k` and :math:`h_r` have
+    Dirichlet distributions, and :math:`g_r` a beta distribution. A row of :math:`m` outside its bounds is not accepted.
+    """
+    common, concentration = values["common_confusion"], values["concentration"]
+    attention, habit = values["attention"][:, None, None], values["habit"][:, None]
+    centre = attention * common + (1 - attention) * habit
+    tables = draw_tables(concentration[:, None] * centre, counts, random)
+    attended = random.binomial(tables, np.minimum(attention * common / centre, 1))
+    by_habit = tables - attended
+    proposed = dirichlet(common_shape(len(truth)) + attended.sum(0), random)
+    good = np.diagonal(proposed) >= proposed.max(1)
+    common = np.where(good[:, None], proposed, common)
+    attention = random.beta(1 + attended.sum((1, 2)), 1 + by_habit.sum((1, 2)))
+    habit = dirichlet(1 + by_habit.sum(1), random)
+    centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
+    width = np.full(len(truth), 2.0)
+    log_density = partial(of_concentration, counts, centre)
+    concentration = np.exp(slice_draw(np.log(concentration), width, log_density, random))
+    confusion = dirichlet(concentration[:, None] * centre + counts, random)
+    prevalence = dirichlet(1 + truth, random)
+    return {
+        "prevalence": prevalence,
+        "common_confusion": common,
+        "concentration": concentration,
+        "attention": attention,
+        "habit": habit,
+        "confusion": confusion,
+        "accuracy": np.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence,
+    }
+
+
+def of_concentration(
+    counts: Int[np.ndarray, "annotator class named"],
+    centre: Float[np.ndarray, "annotator class named"],
+    log_size: Float[np.ndarray, " class"],
+) -> Float[np.ndarray, " class"]:
+    r"""Log density of each :math:`\log \kappa_k` given all counts, up to a constant."""
+    size = np.exp(log_size)
+    shape = size[:, None] * centre
+    of_cells = gammaln(shape + counts) - gammaln(shape)
+    of_rows = gammaln(size) - gammaln(size + counts.sum(2))
+    return of_cells.sum((0, 2)) + of_rows.sum(0) + SHAPE * log_size - RATE * size
+
+
+def draw_tables(
+    shape: Float[np.ndarray, "annotator class named"],
+    counts: Int[np.ndarray, "annotator class named"],
+    random: np.random.Generator,
+) -> Int[np.ndarray, "annotator class named"]:
+    """Draw the tables that so many customers occupy in a Chinese restaurant: the first always has a new one."""
+    cell = np.repeat(np.arange(counts.size), counts.ravel())
+    before = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts.ravel(), counts.ravel())
+    own = shape.ravel()[cell]
+    new = random.random(len(cell)) * (own + before) < own
+    return np.bincount(cell[new | (before == 0)], minlength=counts.size).reshape(counts.shape)
+
+
+def dirichlet(
+    shape: Float[np.ndarray, "*row k"] | Int[np.ndarray, "*row k"], random: np.random.Generator
+) -> Float[np.ndarray, "*row k"]:
+    """Draw from Dirichlet distributions; shares too small for a number become the smallest one."""
+    gammas = np.maximum(random.standard_gamma(shape), 1e-290)
+    return gammas / gammas.sum(-1, keepdims=True)
+
+
+def slice_draw(
+    x: Float[np.ndarray, " lane"], width: Float[np.ndarray, " lane"], log_density: Any, random: np.random.Generator
+) -> Float[np.ndarray, " lane"]:
+    """Draw each variable by a slice, side by side: an interval placed at random shrinks until it is met.
+
+    Neal (2003), Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2; right for any width.
+    """
+    level = log_density(x) - random.standard_exponential(x.shape)
+    low = x - width * random.random(x.shape)
+    high = low + width
+    drawn, open_ = x.copy(), np.ones(x.shape, bool)
+    while open_.any():
+        drawn = np.where(open_, low + (high - low) * random.random(x.shape), drawn)
+        outside = open_ & ~(log_density(drawn) >= level)
+        low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
+        open_ = outside & (high > low)
+    return drawn
+
+
+def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
+    """Confusion matrices as they are."""
+    return values["confusion"]
+
+
+SKENE = (
+    "Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied "
+    "Statistics 28."
+)
+PAUN = (
+    "Paun, Carpenter, Chamberlain, Hovy, Kruschwitz & Poesio (2018), Comparing Bayesian models of annotation, "
+    "Transactions of the Association for Computational Linguistics 6."
+)
+HOVY = "Hovy, Berg-Kirkpatrick, Vaswani & Hovy (2013), Learning whom to trust with MACE, Proceedings of NAACL."
+
+model = Model(
+    name="dawid-skene",
+    program=dawid_skene,
+    takes="labels",
+    true_class=TrueClass(
+        sites={
+            "prevalence": ("true_class",),
+            "common_confusion": ("true_class", "named_class"),
+            "concentration": ("true_class",),
+            "attention": ("annotator",),
+            "habit": ("annotator", "named_class"),
+            "accuracy": ("annotator",),
+            "confusion": ("annotator", "true_class", "named_class"),
+        },
+        start=start,
+        move=move,
+        confusion=confusion,
+        thinning=16,
+    ),
+    replicate="rankings",
+    citations=(
+        ("one true class and annotators who confuse classes", SKENE),
+        ("pooling of annotators", PAUN),
+        ("habits of inattentive annotators", HOVY),
+    ),
+)

@@ -1,0 +1,216 @@
+"""Models of one true class: formulas against enumeration, the sampler's moves, comparison, and what is refused."""
+
+import sys
+from itertools import product
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from numpyro.handlers import seed, substitute, trace
+from scipy import stats
+
+import plausibly as pb
+from plausibly._arviz import to_groups
+from plausibly.annotators import annotator_accuracies
+from plausibly.case import LabelledCases
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.inference.joint._true_class import class_probabilities
+from plausibly.model_comparison._left_out_of_all import _predict
+from plausibly.models import MODELS
+
+skene = sys.modules[MODELS["dawid-skene"].program.__module__]
+coin = sys.modules[MODELS["one-coin"].program.__module__]
+BOTH = ["dawid-skene", "one-coin"]
+
+
+def crowd(n=60, spammers=1, seed=0, k=3):
+    """Labels by six annotators, of whom the last ones name classes at random."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(k, size=n)
+    rows = []
+    for i, who in product(range(n), range(6)):
+        right = rng.random() < (0.8 if who < 6 - spammers else 1 / k)
+        wrong = (truth[i] + rng.integers(1, k)) % k
+        rows.append((f"c{i:03}", f"annotator {who}", f"k{truth[i] if right else wrong}"))
+    table = pd.DataFrame(rows, columns=["case", "annotator", "class"])
+    classes = [f"k{c}" for c in range(k)]
+    return pb.Annotations.from_table(table, classes=classes), truth
+
+
+LABELS = LabelledCases(*np.array([(0, 0, 1), (0, 2, 0), (1, 1, 2), (2, 0, 0), (2, 1, 0), (2, 2, 1)]).T, 3, 3, 3)
+RNG = np.random.default_rng(1)
+PREVALENCE, CONFUSION = RNG.dirichlet(np.ones(3)), RNG.dirichlet(np.ones(3), (3, 3))
+
+
+def literal(case, k):
+    """Probability of the true class k together with the labels of a case, one after the other."""
+    p = PREVALENCE[k]
+    for i, who, named in zip(LABELS.case, LABELS.annotator, LABELS.label, strict=True):
+        p *= CONFUSION[who, k, named] if i == case else 1
+    return p
+
+
+def test_the_truth_is_summed_out():
+    joint = np.array([[literal(i, k) for k in range(3)] for i in range(3)])
+    np.testing.assert_allclose(LABELS.log_joint(PREVALENCE, CONFUSION), np.log(joint), rtol=1e-9)
+    shared = {"prevalence": PREVALENCE[None, None], "confusion": CONFUSION[None, None]}
+    plausibility, total = class_probabilities(MODELS["dawid-skene"], LABELS, shared)
+    np.testing.assert_allclose(plausibility[0, 0], joint / joint.sum(1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-6)
+
+
+def test_programs_give_labels_the_same_probability():
+    values = {
+        "dawid-skene": {"prevalence": jnp.asarray(PREVALENCE), "confusion": jnp.asarray(CONFUSION)},
+        "one-coin": {"prevalence": jnp.asarray(PREVALENCE), "deviation": jnp.array([-1.0, 0.2, 2.0])},
+    }
+    for name, given in values.items():
+        model = MODELS[name]
+        sites = trace(seed(substitute(model.program, given), 0)).get_trace(LABELS)
+        found = {site: np.asarray(sites[site]["value"], float) for site in model.true_class.sites if site in sites}
+        joint = np.exp(LABELS.log_joint(found["prevalence"], model.true_class.confusion(found)))
+        np.testing.assert_allclose(sites["plausibility"]["value"], joint / joint.sum(1, keepdims=True), rtol=1e-4)
+        np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
+
+
+def test_counts_by_true_class():
+    counts = LABELS.count(np.array([2, 0, 1]))
+    assert counts.sum() == 6
+    assert counts[0, 2, 1] == counts[2, 2, 0] == counts[1, 0, 2] == counts[0, 1, 0] == counts[1, 1, 0] == 1
+    np.testing.assert_array_equal(LABELS.votes, [[1, 1, 0], [0, 0, 1], [2, 1, 0]])
+
+
+def test_tables_have_the_expectation_of_a_chinese_restaurant():
+    rng = np.random.default_rng(0)
+    shape, counts = np.array([[0.3, 2.0], [9.0, 0.01]]), np.array([[[7, 3], [4, 0]], [[1, 2], [0, 5]]])
+    mean = np.mean([skene.draw_tables(np.stack([shape, shape]), counts, rng) for _ in range(4000)], axis=0)
+    for cell in np.ndindex(counts.shape):
+        a = shape[cell[1:]]
+        assert mean[cell] == pytest.approx(sum(a / (a + i) for i in range(counts[cell])), abs=0.06)
+
+
+def test_slices_draw_from_their_density():
+    rng, x = np.random.default_rng(0), np.zeros(2)
+    draws = []
+    for _ in range(6000):
+        x = skene.slice_draw(x, np.array([0.5, 20.0]), lambda x: -np.abs(x) + np.where(x > 2, -np.inf, 0), rng)
+        draws.append(x)
+    cut = stats.laplace.cdf(2)
+    for column in np.array(draws)[::20].T:
+        assert stats.kstest(column, lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
+
+
+def test_a_normal_variable_above_a_bound():
+    rng = np.random.default_rng(0)
+    draws = [coin.above(1.5, 0.5, 0.7, rng) for _ in range(2000)]
+    assert min(draws) > 1.5
+    assert stats.kstest(draws, stats.truncnorm(1 / 0.7, np.inf, 0.5, 0.7).cdf).pvalue > 0.001
+    assert coin.above(50.0, 0.0, 1.0, rng) == pytest.approx(50, abs=0.5)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    annotations, truth = crowd()
+    return {
+        name: pb.aggregate(annotations, name, draws=100, chains=2, warmup=100, progress=False) for name in BOTH
+    }, truth
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_truth_and_the_spammer_are_found(fitted, name):
+    posteriors, truth = fitted
+    posterior = posteriors[name]
+    assert posterior.attrs["assumes"] == "one true class"
+    plausibility = posterior["posterior"]["plausibility"].values.reshape(200, 60, 3)
+    np.testing.assert_allclose(plausibility.sum(-1), 1, atol=1e-5)
+    assert (plausibility.mean(0).argmax(1) == truth).mean() >= 0.85
+    table = annotator_accuracies(posterior)
+    assert table["annotator"].iloc[-1] == "annotator 5"
+    assert table["upper"].iloc[-1] < 0.6 < table["lower"].iloc[0] < 0.8 < table["upper"].iloc[0]
+    assert table["labels"].eq(60).all()
+    shared = to_groups(posterior)["shared_convergence"]
+    assert {"accuracy of annotator 5", "prevalence of k2"} <= set(shared["quantity"].values)
+    assert pb.evaluate(posterior, {}, progress=False).attrs["assumes"] == "one true class"
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_replicates_come_from_the_model(fitted, name):
+    check = pb.predictive_check(fitted[0][name], replicates=60, progress=False)
+    rows = check.table.set_index("statistic")
+    assert rows.loc["first_agreement", "status"] == "reproduced"
+    assert rows.loc["first_agreement", "observed"] == pytest.approx(rows.loc["first_agreement", "mean"], abs=0.08)
+
+
+def test_labels_left_out_are_predicted_by_their_definition():
+    """p(y_r | the others) as a ratio of two averages over draws, each label by itself, by enumeration."""
+    rng = np.random.default_rng(0)
+    shared = {"prevalence": rng.dirichlet(np.ones(3), (1, 20)), "confusion": rng.dirichlet(np.ones(3), (1, 20, 3, 3))}
+    fold = np.array([0, 1, 0, 0, 1, 2])
+    elpd, in_sample, _ = _predict(MODELS["dawid-skene"], LABELS, fold, shared)
+
+    def joint(m, which):
+        return sum(
+            shared["prevalence"][0, m, k]
+            * np.prod([shared["confusion"][0, m, LABELS.annotator[i], k, LABELS.label[i]] for i in which])
+            for k in range(3)
+        )
+
+    for i in range(6):
+        own = np.flatnonzero(LABELS.case == LABELS.case[i])
+        others = [j for j in own if fold[j] != fold[i]]
+        for given, found in ((others, elpd[i]), (list(own), in_sample[i])):
+            top = np.mean([joint(m, [*given, i]) for m in range(20)])
+            assert found == pytest.approx(np.log(top / np.mean([joint(m, given) for m in range(20)])))
+
+
+def test_comparison_says_that_cases_were_not_seen():
+    annotations, _ = crowd(n=30)
+    models = {"one-coin": {"draws": 40, "chains": 1, "warmup": 50}, "dirichlet-categorical": (1,)}
+    compared = pb.compare(annotations, models, progress=False)
+    assert "Shared parameters of one-coin were estimated without the cases" in compared.verdict()
+    elpd = compared.table["elpd"]
+    assert elpd["one-coin"] > elpd["dirichlet-categorical@1"]
+    assert np.isfinite(compared.pointwise["error"].values).all()
+
+
+@pytest.mark.parametrize(
+    ("annotations", "sentence"),
+    [
+        (pb.Annotations.from_labels([["a", "b"], ["b"]]), "needs to know who gave each label"),
+        (pb.Annotations.from_labels([["a", "b"]], annotators=["ann", "bob"]), "there is only one case"),
+        (pb.Annotations.from_labels([["a"], ["b"]], annotators=["ann"]), "there is only one annotator"),
+        (
+            pb.Annotations.from_rankings({"cases": {"p": {"ann": [["a"], ["b"]]}, "q": {"bob": [["b"]]}}}),
+            "takes one label per annotation, but case 'p', annotator 'ann' names 2",
+        ),
+    ],
+)
+def test_what_cannot_be_learnt_from_is_refused(annotations, sentence):
+    with pytest.raises(AnnotationError, match=sentence):
+        pb.aggregate(annotations, "dawid-skene", progress=False)
+
+
+def test_bad_arguments_are_refused(tmp_path):
+    annotations, _ = crowd(n=4)
+    with pytest.raises(ArgumentError, match="written as a whole, to netCDF"):
+        pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", progress=False)
+    with pytest.raises(ArgumentError, match="does not accept reliability=3"):
+        pb.aggregate(annotations, "one-coin", reliability=3, progress=False)
+    with pytest.raises(AnnotationError, match="ask for fewer draws"):
+        pb.aggregate(annotations, "dawid-skene", draws=10_000_000, progress=False)
+    with pytest.raises(ArgumentError, match="has no accuracies of annotators"):
+        annotator_accuracies(pb.aggregate(annotations, "majority-vote", progress=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOTH)
+def test_nuts_draws_from_the_same_posterior(name):
+    annotations, _ = crowd(n=40)
+    gibbs = pb.aggregate(annotations, name, progress=False)
+    nuts = pb.aggregate(annotations, name, engine="nuts", warmup=500, progress=False)
+    for site in ("accuracy", "prevalence"):
+        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
+        sd = ours.std(("chain", "draw")).values
+        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
+        assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)
