@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from jax.test_util import check_grads
 
-from plausibly.primitives import _race, _recursion, block_log_prob
+from plausibly import primitives
+from plausibly.primitives import _race, _recursion
 
 FEW = settings(max_examples=20)
 both = jax.jit(_race.log_prob_and_gradient)
 curved = jax.jit(_race.hessian_vector)
+block_log_prob = jax.jit(primitives.block_log_prob)
 
 
 @jax.jit
@@ -167,7 +169,7 @@ def test_the_integral_of_the_definition(float64):
 def test_derivatives_to_second_order_equal_finite_differences(float64):
     x = np.random.default_rng(0).normal(size=20)
     with float64():
-        check_grads(jax.jit(block_log_prob), (jnp.asarray(x), 0.5), order=2, rtol=1e-6, atol=1e-6)
+        check_grads(block_log_prob, (jnp.asarray(x), 0.5), order=2, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [40])

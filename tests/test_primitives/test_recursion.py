@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from plausibly.primitives import block_log_prob
+from plausibly import primitives
+
+block_log_prob = jax.jit(primitives.block_log_prob)
 
 
 def enumerate_orders(log_weights, log_rest):
