@@ -319,6 +319,16 @@ def test_nobody_answers(monkeypatch, annotations, address):
         pb.aggregate(annotations, scheduler=address, **SETTINGS)
 
 
+def test_fresh_keeps_a_store_where_no_scheduler_answers(monkeypatch, annotations, tmp_path):
+    monkeypatch.setattr(_cluster, "_ANSWER", 0.5)
+    (tmp_path / "posterior.zarr").mkdir()
+    (tmp_path / "posterior.zarr" / "zarr.json").write_text("kept")
+    given = SETTINGS | {"out": tmp_path / "posterior.zarr", "fresh": True}
+    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
+        pb.aggregate(annotations, scheduler="tcp://127.0.0.1:9", **given)
+    assert (tmp_path / "posterior.zarr" / "zarr.json").read_text() == "kept"
+
+
 @pytest.mark.parametrize("command", ["evaluate", "sweep"])
 def test_commands_look_for_the_scheduler(monkeypatch, annotations, tmp_path, command):
     monkeypatch.setattr(_cluster, "_ANSWER", 0.5)

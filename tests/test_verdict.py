@@ -84,3 +84,11 @@ def test_quantities_are_called_so():
     assert verdict({"rasch": rasch}) == "Chains did not converge in 1 of 2 quantities (rasch: 1): 'sd_ability'."
     assert checks(rasch)["quantity"].tolist() == ["sd_ability"]
     assert table(rasch, ["sd_ability"])["failed"].tolist() == ["R-hat"]
+
+
+@pytest.mark.parametrize(("draws", "short"), [(99, True), (100, False)])
+def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
+    failed = found(converged=[False] * 5).assign_attrs(draws=draws)
+    sentence = " Chains of 99 draws are too short to converge, since 100 effective draws are asked of each: take 250."
+    assert verdict({"m": failed}).endswith(sentence) == short
+    assert "too short" not in verdict({"m": found().assign_attrs(draws=draws)})

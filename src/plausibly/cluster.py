@@ -87,6 +87,12 @@ def map_on(
                     client.cancel(list(pending), force=True)
 
 
+def check_reachable(scheduler: Any) -> None:
+    """Raise what :func:`map_on` raises if nothing answers."""
+    with _connected(scheduler):
+        pass
+
+
 def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
     """Yield the results of :func:`map_on` in the order of the items; those that are early wait.
 

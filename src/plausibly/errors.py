@@ -1,6 +1,11 @@
 """Errors a user can act on: one sentence with the rule, the value received, the place and the fix."""
 
+import inspect
 import re
+from collections.abc import Callable
+from traceback import extract_tb
+from types import CodeType
+from typing import Any
 
 
 class PlausiblyError(ValueError):
@@ -59,3 +64,35 @@ def first_line(error: BaseException) -> str:
     'no table'
     """
     return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
+def code_of(function: Callable[..., Any]) -> CodeType | None:
+    """Code of a user's function, or of what is wrapped or bound in it; None of other callable objects.
+
+    Examples
+    --------
+    >>> code_of(lambda x: x).co_name
+    '<lambda>'
+    """
+    return getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)
+
+
+def raised(function: Callable[..., Any], error: BaseException) -> str:
+    """Say what a user's function raised, and where in its file.
+
+    Examples
+    --------
+    >>> def half(x):
+    ...     return x / 0
+    >>> try:
+    ...     half(1)
+    ... except ZeroDivisionError as error:
+    ...     print(raised(half, error))  # doctest: +ELLIPSIS
+    raised ZeroDivisionError: division by zero (..., line 2); correct it there
+    """
+    code = code_of(function)
+    place = "in its file"
+    if code is not None:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == code.co_filename]
+        place = f"{code.co_filename}, line {[code.co_firstlineno, *lines][-1]}"
+    return f"raised {type(error).__name__}: {first_line(error)} ({place}); correct it there"

@@ -150,6 +150,18 @@ def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
     assert "Nemo (2026), On votes" in (tmp_path / "results" / "report.html").read_text()
 
 
+@pytest.mark.parametrize(("correct", "name"), [("entries.totals(", "exact"), ("entries.shares(", "point_estimate")])
+def test_a_function_of_a_file_that_fails_is_named(path, tmp_path, correct, name):
+    broken = tmp_path / "broken.py"
+    broken.write_text(path.read_text().replace(correct, "entries.wrong("))
+    sentence = (
+        rf"{name}= of the model first-choices raised AttributeError: .* 'wrong' \(.*broken.py, line \d+\); correct"
+    )
+    with pytest.raises(ArgumentError, match=sentence) as caught:
+        pb.aggregate(RANKED, load_model(broken), draws=4, progress=False)
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -113,7 +113,8 @@ def aggregate(
         is bounded by a shard, and after an interruption the same call goes on with the shards that are complete. Of all
         cases, names and annotations are held: about 600 bytes a case of five annotators. The draws that are returned
         stay on disk. A posterior that is there already is returned if data, arguments, versions and settings are the
-        same; another netCDF file is overwritten, another Zarr folder refused.
+        same; another netCDF file is overwritten, another Zarr folder refused. Only one process at a time may write to
+        a folder: nothing keeps a second one out.
     shard
         Cases in a shard. (Models whose cases share what is inferred, those of scores and of one true class, are written
         as a whole, to netCDF.)

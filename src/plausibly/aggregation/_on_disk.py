@@ -14,7 +14,7 @@ from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.annotations import Annotations, Scores, Slots
-from plausibly.cluster import map_on
+from plausibly.cluster import check_reachable, map_on
 from plausibly.errors import ArgumentError, FileError, reason
 from plausibly.fingerprint import code_digest, processor, software
 from plausibly.posterior import Store, difference, load, read_fingerprint, save
@@ -71,6 +71,8 @@ def as_store(
     :func:`plausibly.aggregate`.
     """
     check_shard(shard)
+    if scheduler is not None:
+        check_reachable(scheduler)  # before fresh removes anything
     store = Store(out, {**fingerprint, "shard": int(shard)}, annotations, slots, shard=int(shard), fresh=fresh)
     missing = store.missing()
 

@@ -101,7 +101,7 @@ def convergence(
         **found,
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0) & enough_energy(found, len(start)),
     }
-    attrs = {"chains": plausibility.shape[0], "quantities": len(r_hat)}
+    attrs = {"chains": plausibility.shape[0], "draws": plausibility.shape[1], "quantities": len(r_hat)}
     return xr.Dataset({name: ("case", values) for name, values in by_case.items()}, attrs=attrs)
 
 

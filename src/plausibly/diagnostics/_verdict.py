@@ -18,6 +18,7 @@ STATISTICS = {
 }
 """What is known of chains, in words."""
 
+_USUAL = 250  # draws of each chain that aggregate takes by default
 GREATER_IS_WORSE = ("r_hat", "n_diverging", "at_max_depth")
 
 
@@ -49,7 +50,14 @@ def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
     counts = ", ".join(f"{label}: {len(some):,}" for label, some in failed.items() if len(some))
     more = f" and {len(named) - most:,} more" if len(named) > most else ""
     shown = ", ".join(map(repr, named[:most]))
-    return f"Chains did not converge in {len(named):,} of {of} {what} ({counts}): {shown}{more}."
+    sentence = f"Chains did not converge in {len(named):,} of {of} {what} ({counts}): {shown}{more}."
+    short = min((int(found.attrs["draws"]) for found in sampled.values() if "draws" in found.attrs), default=_USUAL)
+    if short < ESS_PER_CHAIN:
+        sentence += (
+            f" Chains of {short} draws are too short to converge, since {ESS_PER_CHAIN} effective draws are asked of "
+            f"each: take {_USUAL}."
+        )
+    return sentence
 
 
 def kind(found: xr.Dataset) -> str:

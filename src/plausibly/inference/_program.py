@@ -1,10 +1,8 @@
 """A NumPyro program of one case, as the functions that the engines need."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +14,7 @@ from numpyro.handlers import seed, substitute, trace
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from plausibly.case import Case
-from plausibly.errors import ArgumentError, PlausiblyError, first_line
+from plausibly.errors import ArgumentError, PlausiblyError, code_of, raised
 from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
@@ -51,18 +49,14 @@ class Program:
 
     def _sites(self, function: Callable[..., None], data: CaseData) -> dict[str, dict[str, Any]]:
         """Trace the program, under handlers, and refuse one that fails or has no proper site "plausibility"."""
-        code = getattr(inspect.unwrap(getattr(self.function, "func", self.function)), "__code__", None)
-        file = code.co_filename if code else "its file"
         args, kwargs = self._call(data)
         try:
             sites = trace(function).get_trace(*args, **kwargs)
         except PlausiblyError:
             raise
         except Exception as error:
-            lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
-            place = f"{file}, line {[code.co_firstlineno, *lines][-1]}" if code else file
-            said = f"{type(error).__name__}: {first_line(error)}"
-            raise ArgumentError(f"the program {self.name} raised {said} ({place}); correct it there") from error
+            raise ArgumentError(f"the program {self.name} {raised(self.function, error)}") from error
+        file = getattr(code_of(self.function), "co_filename", "its file")
         slots = tuple(data.case.n_classes.shape)
         shape = np.shape(sites[PLAUSIBILITY]["value"]) if PLAUSIBILITY in sites else None
         if shape != slots:

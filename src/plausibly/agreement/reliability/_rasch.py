@@ -114,5 +114,5 @@ def _convergence(
     return xr.Dataset(
         {name: ("quantity", column) for name, column in values.items()},
         {"quantity": np.array(quantities, str)},
-        {"chains": draws.shape[0], "quantities": size},
+        {"chains": draws.shape[0], "draws": draws.shape[1], "quantities": size},
     )
