@@ -20,6 +20,7 @@ NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 #: ``compare_models`` in ``_compare_models``.
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
+    "conformal",
     *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate"),
 )
 _LOOK = {

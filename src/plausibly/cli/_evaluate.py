@@ -13,6 +13,7 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
+from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.report import report
 from plausibly.sweeps import Folder, Plan, Sweep
 
@@ -113,7 +114,8 @@ def run(
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     named = {what: str(path) for what, path in sources.items() if path is not None}
-    report(swept, out / REPORT, named, audit=audited, progress=not quiet)
+    sets = measure_sets(plan, swept, folder, progress=not quiet)
+    report(swept, out / REPORT, named, audit=audited, conformal=sets, progress=not quiet)
     return swept
 
 

@@ -83,7 +83,7 @@ class Coverage:
                 ends = interval(found, ci_prob) if len(found) else (np.nan, np.nan)
                 row |= {f"{name}_lower": float(ends[0]), f"{name}_upper": float(ends[1])}
             rows.append(row)
-        table = pd.DataFrame(rows)
+        table = pd.DataFrame(rows).sort_values("alpha", kind="stable", ignore_index=True)
         return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob)
 
     def verdict(self) -> str:
@@ -121,7 +121,7 @@ class Coverage:
         row = self.fit[self.fit["target"] == order[0]].iloc[0]
         points = abs(100 * row["difference"])
         ends = f"({100 * row['lower']:+.1f} to {100 * row['upper']:+.1f})"
-        if row["lower"] <= 0 <= row["upper"]:
+        if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
             return f"The aggregation model agrees with the annotators about what they contain, within {ends} points."
         much = "more" if row["difference"] > 0 else "less"
         return f"By the aggregation model they contain {points:.1f} points {much} {ends} than by the annotators."
@@ -132,7 +132,7 @@ class Coverage:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.3g} %"
 
 
 def _name(target: str) -> str:

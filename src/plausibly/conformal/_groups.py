@@ -89,7 +89,9 @@ class Grouping:
 
     def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
         assert self.function is not None
-        return as_column(self.function(np.asarray(values)), len(values), "the function of groups must return")
+        return as_column(
+            self.function(np.asarray(values)), np.arange(len(values)), "the function of groups must return"
+        )
 
 
 def parse_groups(
@@ -121,23 +123,17 @@ def parse_groups(
         return Grouping(groups, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
     if callable(groups):
         found = [
-            as_column(groups(np.asarray(values)), len(values), "the function of groups must return")
+            as_column(groups(np.asarray(values)), np.arange(len(values)), "the function of groups must return")
             for values in predictions
         ]
         names = sorted({name for column in found for name in column})
         return Grouping("function", tuple(names), function=groups), None
-    if isinstance(groups, pd.Series) and not isinstance(groups.index, pd.RangeIndex):
-        groups = groups.set_axis(groups.index.map(str))
-        absent = [name for name in annotations.cases.tolist() if name not in groups.index]
-        if absent:
-            raise ArgumentError(f"groups have no row for case {some(absent)}: give a group to every case.")
-        groups = groups.loc[annotations.cases.tolist()]
-    column = as_column(groups, annotations.n_cases, "groups must have")
+    column = as_column(groups, annotations.cases, "groups must have")
     return Grouping("column", tuple(dict.fromkeys(sorted(column)))), column
 
 
-def as_column(groups: Any, n_cases: int, must: str) -> np.ndarray:
-    """Take groups as text, one for each case.
+def as_column(groups: Any, cases: np.ndarray, must: str) -> np.ndarray:
+    """Take groups as text, one for each case; a pandas series goes by the cases' names if its index has names.
 
     Raises
     ------
@@ -146,9 +142,17 @@ def as_column(groups: Any, n_cases: int, must: str) -> np.ndarray:
 
     Examples
     --------
-    >>> as_column([1, 2], 2, "groups must have").tolist()
-    ['1', '2']
+    >>> as_column(pd.Series([1, 2], ["q", "p"]), np.array(["p", "q"]), "groups must have").tolist()
+    ['2', '1']
     """
+    if isinstance(groups, pd.Series) and not isinstance(groups.index, pd.RangeIndex):
+        groups = groups.set_axis(groups.index.map(str))
+        absent = [name for name in cases.tolist() if name not in groups.index]
+        if absent or groups.index.has_duplicates:
+            what = f"no row for case {some(absent)}" if absent else "several rows for one case"
+            raise ArgumentError(f"{must} one value for each case, but there is {what}: give one group to every case.")
+        groups = groups.loc[cases.tolist()]
+    n_cases = len(cases)
     try:
         values = np.asarray(groups, object)
     except (TypeError, ValueError):

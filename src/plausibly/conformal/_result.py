@@ -257,7 +257,7 @@ class Conformal:
                 raise ArgumentError(
                     "calibration cases had groups given as a column, so new cases need theirs: pass groups=…."
                 )
-            column = as_column(groups, len(cases), "groups must have")
+            column = as_column(groups, cases, "groups must have")
         scored, found = {}, {}
         for name, values in read.items():
             score = self.scores[name]

@@ -18,6 +18,7 @@ from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._references import references
+from plausibly.report._sets import sets_of_answers
 from plausibly.report._summary import OPEN, SETTLED, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
@@ -48,6 +49,7 @@ def render(
     comparison: Any = None,
     checks: Any = None,
     sensitivity: Any = None,
+    conformal: Any = None,
     audit: pd.DataFrame | None = None,
     progress: bool = False,
 ) -> str:
@@ -70,6 +72,7 @@ def render(
         ("comparison", "Which aggregation model", extras(comparison)),
         ("checks", "Does the model reproduce the annotations", extras(checks)),
         ("sensitivity", "What the choices of the analyst change", extras(sensitivity)),
+        ("sets", "How large a set of answers must be", extras(sets_of_answers(conformal))),
     ]
     template = environment.get_template("report.html.j2")
     return template.render(
@@ -109,6 +112,7 @@ def report(
     comparison: Any = None,
     checks: Any = None,
     sensitivity: Any = None,
+    conformal: Any = None,
     audit: pd.DataFrame | None = None,
     progress: bool = True,
 ) -> None:
@@ -122,9 +126,10 @@ def report(
         Path of the file, which is replaced if it exists.
     sources
         Sources of the data, such as ``{"annotations": "annotations.json"}``.
-    comparison, checks, sensitivity
-        Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check` and
-        :func:`plausibly.prior_sensitivity`; or sentences, data frames, Matplotlib figures or axes, other results with a
+    comparison, checks, sensitivity, conformal
+        Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
+        :func:`plausibly.prior_sensitivity` and :func:`plausibly.conformal_coverage`; or sentences, data frames,
+        Matplotlib figures or axes, other results with a
         ``table`` (and perhaps a ``verdict``); or lists of these, or mappings from captions to these.
     audit
         Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
@@ -145,7 +150,13 @@ def report(
     >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
-    further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "audit": audit}
+    further = {
+        "comparison": comparison,
+        "checks": checks,
+        "sensitivity": sensitivity,
+        "conformal": conformal,
+        "audit": audit,
+    }
     text = render(swept, sources, **further, progress=progress)
     try:
         Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")

@@ -1,0 +1,221 @@
+"""``plausibly conformal``: sets of classes that contain the answer with a guaranteed probability."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import typer
+
+from plausibly.aggregation import aggregate, parse_variants, plan_runs
+from plausibly.annotations import Annotations, read_annotations
+from plausibly.annotations.io._files import naming
+from plausibly.annotations.io._table_files import read_columns
+from plausibly.cli import _options as options
+from plausibly.cli._app import example
+from plausibly.cli._model_names import ModelNames
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.conformal import ConformalSweep, conformal_coverage
+from plausibly.conformal import conformal as calibrate
+from plausibly.errors import AnnotationError, ArgumentError
+
+THRESHOLDS, SETS, COVERAGE, FIT = "thresholds.csv", "sets.csv", "coverage.csv", "model-fit.csv"
+_BETWEEN = " | "  # classes of a set
+
+
+@example(
+    """
+    plausibly conformal annotations.json --predictions A=a.csv \\
+        --alpha 0.05,0.1 --score aps --target plausibility \\
+        --new A=new.csv --out results
+    """
+)
+def conformal(
+    annotations: options.AnnotationsFile,
+    classes: options.ClassesFile = None,
+    risks: options.RisksFile = None,
+    predictions: options.PredictionFiles = None,
+    new: Annotated[
+        list[str] | None,
+        options.data(
+            "--new",
+            metavar="NAME=FILE",
+            help="Predictions of a classifier for new cases, whose sets to name. Repeatable.",
+        ),
+    ] = None,
+    logits: Annotated[
+        bool, options.data("--logits", help="Predictions are logits, to which a softmax is applied.")
+    ] = False,
+    alpha: Annotated[
+        str, typer.Option(metavar="A1,A2", help="Most that sets may miss on average; one or several levels.")
+    ] = "0.1",
+    score: Annotated[
+        Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Score by which classes enter sets.")
+    ] = "aps",
+    target: Annotated[
+        Literal["plausibility", "annotator", "vote"],
+        typer.Option(
+            help="What sets are to contain: a class by its plausibility, the next annotator's choice, the vote."
+        ),
+    ] = "plausibility",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="risk|certainty|FILE",
+            help="Groups with a threshold each: risk of the predicted class, certainty of the classifier, or a table "
+            "with the columns case and group.",
+        ),
+    ] = None,
+    new_groups: Annotated[
+        Path | None,
+        typer.Option("--new-groups", metavar="FILE", help="Groups of the new cases, if groups are a table."),
+    ] = None,
+    loss: Annotated[
+        Literal["risk"] | None, typer.Option(help="Bound the expected risk level of what is missed instead.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(metavar="M", help="Labels to draw for each case, in place of exact weights.")
+    ] = None,
+    tuning: Annotated[float, typer.Option(help="Share of the cases on which to tune the score raps.")] = 0.0,
+    randomise: Annotated[
+        bool,
+        typer.Option("--randomise", help="Random scores and thresholds, for the smallest sets with the guarantee."),
+    ] = False,
+    splits: Annotated[
+        int, typer.Option(metavar="N", help="Number of splits on which to measure coverage; 0 for none.")
+    ] = 100,
+    model: ModelNames = None,
+    *,
+    modelling: options.ModelOptions,
+    sampling: options.SamplingOptions,
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Name sets of classes that contain the answer with a guaranteed probability, where experts disagree.
+
+    The annotated cases calibrate; the guarantee is for new cases of the same kind. With several models or
+    reliabilities, sets are such that the guarantee holds under each. The targets annotator and vote need no model.
+
+    With --out, writes thresholds.csv, coverage.csv (repeated splits), model-fit.csv, figures, and with --new sets.csv.
+    """
+    named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
+    alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")
+    read = read_annotations(annotations, classes, progress=not quiet)
+    if not isinstance(read, Annotations):
+        raise AnnotationError(
+            "sets are of classes, but these annotations are scores: convert them to labels by a threshold first."
+        )
+    column, new_column = _groups(groups, new_groups)
+    asked: dict[str, Any] = {"score": score, "target": target, "groups": column, "loss": loss, "seed": seed}
+    asked |= {"risks": None if risks is None else str(risks), "samples": samples, "tuning": tuning, "logits": logits}
+    asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
+    if out is not None:
+        make_folder(out)
+    found: dict[float, dict[str, Any]] = {level: {} for level in alphas}
+    measured = None
+    for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, quiet=quiet):
+        for level in alphas:
+            found[level][label] = calibrate(source, named, alpha=level, **asked)
+        if splits and measured is None:
+            kept = {
+                key: asked[key] for key in ("score", "groups", "loss", "risks", "logits", "seed", "randomise_scores")
+            }
+            measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not quiet, **kept)
+    swept = {level: ConformalSweep(runs) for level, runs in found.items()}
+    common = {
+        level: next(iter(one.runs.values())) if len(one.runs) == 1 else one.common for level, one in swept.items()
+    }
+    thresholds = pd.concat([one.table.assign(alpha=level) for level, one in swept.items()], ignore_index=True)
+    sets = None
+    if given_new:
+        tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
+        sets = pd.concat(tables, ignore_index=True)
+        sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
+    written = []
+    if out is not None:
+        written = _write(out, thresholds, sets, measured, common)
+    if not quiet:
+        _print(thresholds, sets, measured)
+        if out is not None:
+            say(f"Wrote {', '.join(written)} to {out}")
+        if measured is not None:
+            say(measured.verdict())
+    for level, one in common.items():
+        if not quiet or level == alphas[-1]:
+            say(one.verdict())
+
+
+def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, *, quiet: bool):
+    """Posteriors by label; the annotations themselves where no model is needed, or asked for."""
+    if target != "plausibility" and not model:
+        yield "annotations", read
+        return
+    for run in plan_runs(read, parse_variants(model or options.DEFAULT_MODELS), given, seed=seed):
+        if not quiet:
+            say(f"Aggregating by {run.label}", stderr=True)
+        yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not quiet)
+
+
+def _groups(groups: str | None, new_groups: Path | None) -> tuple[Any, Any]:
+    """Groups of the cases, and those of the new ones."""
+    if groups in (None, "risk", "certainty"):
+        if new_groups is not None:
+            raise ArgumentError("--new-groups goes with --groups FILE: leave it out, or name a table of groups.")
+        return groups, None
+    return _column(Path(str(groups))), None if new_groups is None else _column(new_groups)
+
+
+def _column(path: Path) -> pd.Series:
+    with naming(path):
+        columns = read_columns(path)
+    for name in ("case", "group"):
+        if name not in columns:
+            raise ArgumentError(f"{path} must have the columns case and group, but has no {name!r}: rename them.")
+    names, values = (columns[name].to_pylist() for name in ("case", "group"))
+    return pd.Series([str(value) for value in values], index=[str(name) for name in names])
+
+
+def _write(out: Path, thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any, common: dict) -> list[str]:
+    tables = {THRESHOLDS: thresholds}
+    if sets is not None:
+        tables[SETS] = sets
+    figures = {f"thresholds-{level:g}.png": one.plot() for level, one in common.items()}
+    if measured is not None:
+        tables[COVERAGE] = measured.table
+        if measured.fit is not None:
+            tables[FIT] = measured.fit
+        figures["coverage.png"] = measured.plot()
+    for name, table in tables.items():
+        write_table(table, out / name)
+    for name, drawn in figures.items():
+        write_figure(drawn, out / name)
+    return [*tables, *figures]
+
+
+def _print(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any) -> None:
+    shown = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
+    rows = [tuple(_cell(value) for value in row) for row in shown.itertuples(index=False)]
+    print_table(
+        "Thresholds, and mean sizes of the sets", [name.replace("_", " ") for name in shown], rows,
+        left=("run", "classifier", "group", "note"),
+    )  # fmt: skip
+    if measured is not None:
+        columns = ["alpha", "classifier", "target", *measured.measures, "size"]
+        own = measured.table[measured.table["group"] == "all"][columns]
+        what = "Risk missed" if measured.loss else "Coverage"
+        title = f"{what} of test cases, mean over splits, by what sets are calibrated for (target)"
+        rows = [tuple(_cell(value) for value in row) for row in own.itertuples(index=False)]
+        print_table(title, columns, rows, left=("classifier", "target"))
+    if sets is not None:
+        table = sets.groupby(["alpha", "classifier"], sort=False)["size"].agg(["count", "mean", "min", "max"])
+        rows = [
+            tuple(_cell(value) for value in (*keys, *row))
+            for keys, row in zip(table.index, table.to_numpy(), strict=True)
+        ]
+        print_table("Sets of the new cases", ("alpha", "classifier", "cases", "mean size", "least", "most"), rows)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,39 @@
+"""Sets of answers for the report of ``plausibly evaluate``: measured on the cases at hand, under one run."""
+
+import numpy as np
+
+from plausibly.conformal import Coverage, conformal_coverage
+from plausibly.report._tables import lead
+from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
+
+ALPHA, SPLITS = 0.1, 20
+LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
+_SUM = 0.01
+
+
+def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
+    """Measure sets under the run that stands for the sweep; None where there are too few cases, or too many scores."""
+    n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
+    if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST:
+        return None
+    run = lead(swept)
+    paths = [folder.path / posterior_name(run.label, in_shards=in_shards) for in_shards in (False, True)]
+    source = next((path for path in paths if path.exists()), None)
+    shared = run.arguments.get("class_prior") == "population"
+    if source is None:
+        return None
+    score = "aps" if all(_are_probabilities(values) for values in plan.predictions.values()) else "lac"
+    return conformal_coverage(
+        source,
+        plan.predictions,
+        alpha=ALPHA,
+        splits=SPLITS,
+        score=score,
+        target=("annotator", "vote") if shared else None,
+        seed=plan.seed,
+        progress=progress,
+    )
+
+
+def _are_probabilities(values: np.ndarray) -> bool:
+    return bool((values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= _SUM).all())

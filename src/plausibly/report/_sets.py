@@ -1,0 +1,38 @@
+"""Sets of answers: what they contain, for whom, and whether the aggregation model fits the annotators."""
+
+from typing import Any
+
+import matplotlib
+from matplotlib import pyplot
+
+from plausibly.conformal import Coverage
+from plausibly.report._svg import SVG
+
+_FIT = (
+    "Coverage of plausibilities less that of annotators, for the same sets. Below zero, the model gives plausibility "
+    "to classes that annotators of such cases do not choose first"
+)
+
+
+def sets_of_answers(found: Any) -> Any:
+    """Arrange what :func:`plausibly.conformal_coverage` found for the report; leave anything else as it is."""
+    if not isinstance(found, Coverage):
+        return found
+    what = "Risk missed" if found.loss else "Coverage"
+    caption = (
+        f"{what} of test cases over repeated splits, by what sets are calibrated for (target), and by the vote, the "
+        "next annotator and the plausibilities"
+    )
+    table = found.table[found.table["group"] == "all"]
+    columns = ["alpha", "classifier", "target", *found.measures, "size"]
+    with matplotlib.rc_context(SVG):
+        figure = found.plot()
+    pyplot.close(figure)
+    groups = found.table[found.table["group"] != "all"]
+    return [
+        found.verdict(),
+        {f"{caption}. Lines are intervals over splits; filled points are what sets are calibrated for": figure},
+        {caption: table[columns].reset_index(drop=True)},
+        {f"{caption}, by group": groups[["group", "n", *columns]].reset_index(drop=True)} if len(groups) else None,
+        None if found.fit is None else {_FIT: found.fit},
+    ]
