@@ -95,26 +95,27 @@ def cases_numpyro(data: str, n: str) -> dict[str, float]:
     fit = "exact" if annotations.n_cases == 1 else "merged"
     (bucket,) = bucket_cases(annotations, slots, prior, pooled=True, fit=fit, together=fit == "merged")
     cases = jax.tree.map(jnp.asarray, bucket.data)
-    program = getattr(plackett_luce, "program", plackett_luce)
+    mcmc = MCMC(
+        NUTS(plackett_luce, max_tree_depth=MAX_TREE_DEPTH),
+        num_warmup=WARMUP,
+        num_samples=DRAWS * THINNING,
+        thinning=THINNING,
+        num_chains=CHAINS,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
 
     def sample(key, case):
-        mcmc = MCMC(
-            NUTS(program, max_tree_depth=MAX_TREE_DEPTH),
-            num_warmup=WARMUP,
-            num_samples=DRAWS * THINNING,
-            thinning=THINNING,
-            num_chains=CHAINS,
-            chain_method="vectorized",
-            progress_bar=False,
-        )
         mcmc.run(key, case, reliability=RELIABILITY)
-        return mcmc.get_samples(group_by_chain=True)["plausibility"]
+        return mcmc.get_samples()["plausibility"]
+
+    of_all = jax.jit(jax.vmap(sample))
 
     def all_cases():
         if annotations.n_cases == 1:
             return jax.block_until_ready(sample(jax.random.key(0), jax.tree.map(lambda a: a[0], cases)))
         keys = jax.random.split(jax.random.key(0), annotations.n_cases)
-        return jax.block_until_ready(jax.vmap(sample)(keys, cases))
+        return jax.block_until_ready(of_all(keys, cases))
 
     return _twice(all_cases)
 

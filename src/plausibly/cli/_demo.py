@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plausibly.aggregation import aggregate
+from plausibly.aggregation import refit
 from plausibly.cli import _options as options
 from plausibly.cli import _simulate
 from plausibly.cli._app import example
@@ -61,7 +61,7 @@ def _published(seed: int) -> None:
     case = published_case()
     say("Top-3 accuracy of two classifiers on one published case:")
     for model, arguments, (a, b) in PUBLISHED:
-        posterior = aggregate(case.annotations, model, seed=seed, **arguments)
+        posterior = refit(case.annotations, model, seed=seed, progress=True, **arguments)
         found = (
             evaluate(posterior, case.predictions, k=3, seed=seed, progress=False)["top3_accuracy"].mean("draw").values
         )
