@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import accuracy, agreement, diagnostics, discrepancy, metrics, plackett_luce, scale
+from benchmarks import accuracy, agreement, discrepancy, metrics, plackett_luce, scale
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -12,7 +12,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
     parser.add_argument(
         "--only",
-        choices=["accuracy", "plackett-luce", "metrics", "diagnostics", "discrepancy", "agreement", "scale"],
+        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "scale"],
         help="one part of the table",
     )
     arguments = parser.parse_args()
@@ -20,7 +20,6 @@ def main() -> None:
         "accuracy": accuracy.measure,
         "plackett-luce": plackett_luce.measure,
         "metrics": metrics.measure,
-        "diagnostics": diagnostics.measure,
         "discrepancy": discrepancy.measure,
         "agreement": agreement.measure,
         "scale": scale.measure,

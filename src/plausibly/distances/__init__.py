@@ -12,7 +12,7 @@ boxes              ``box_count``, ``box_iou``, ``box_giou``, ``box_l2``
 keypoints          ``keypoint_count``, ``keypoint_iou``, ``keypoint_oks``
 spans              ``span_count``, ``span_f1_…_range_…_tag`` with lenient or strict ranges and tags
 ranked lists       ``kendall``, ``spearman``, ``kendall_at_5``
-text               ``levenshtein``, ``bleu``, ``gleu`` (``pip install 'plausibly[text]'``)
+text               ``bleu``, ``gleu``, ``levenshtein`` (this one: ``pip install 'plausibly[text]'``)
 trees              ``tree_edit``, ``tree_edit_norm``, ``tree_edit_diff`` (``pip install 'plausibly[trees]'``)
 partial rankings   ``partial_rankings``
 =================  ==============================================================================================
