@@ -244,9 +244,9 @@ def _ess(halves: Float[np.ndarray, "quantity half draw"]) -> Float[np.ndarray, "
     q, m, n = halves.shape
     means = halves.mean(axis=2)
     length = next_fast_len(2 * n, real=True)
-    spectrum = rfft(halves - means[..., None], length, axis=2)
+    spectrum = np.asarray(rfft(halves - means[..., None], length, axis=2))
     power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
-    covariance = irfft(power, length, axis=1)[:, :n] / n
+    covariance = np.asarray(irfft(power, length, axis=1))[:, :n] / n
     within = covariance[:, :1] * n / (n - 1)
     total = covariance[:, :1] + means.var(axis=1, ddof=1, keepdims=True)
     rho = 1 - (within - covariance) / total
