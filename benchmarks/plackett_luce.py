@@ -144,7 +144,7 @@ def _common(n_cases: int):
 
     annotations, _ = load(quick=False)
     slots = Slots.of(annotations)
-    buckets = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="ladder")
+    buckets = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="merged")
     largest = max(buckets, key=lambda bucket: len(bucket.cases))
     return annotations.select(annotations.cases[largest.cases[:n_cases]])
 
@@ -157,7 +157,7 @@ def _ours(n_cases: int):
 
     annotations = _common(n_cases)
     slots = Slots.of(annotations)
-    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="ladder")
+    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="merged")
     _, first, _ = _sample(annotations)
     ess, warm, _ = _sample(annotations)
     return bucket.shape, ess, Timed(first, warm)
@@ -176,7 +176,7 @@ def _numpyro(n_cases: int):
 
     annotations = _common(n_cases)
     slots = Slots.of(annotations)
-    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="ladder")
+    (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots), np.float32), pooled=True, fit="merged")
     kernel = NUTS(plackett_luce, max_tree_depth=MAX_TREE_DEPTH)
     arguments = {"reliability": RELIABILITY}
 

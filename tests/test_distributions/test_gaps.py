@@ -20,7 +20,7 @@ from plausibly.inference.nuts._gaps import with_order
 RANKINGS = [[["a"], ["b", "c"]], [["a"], ["d"]], [["b", "c"]]]
 
 
-def case_of(rankings, classes="abcdef", fit="ladder"):
+def case_of(rankings, classes="abcdef", fit="merged"):
     annotations = Annotations.from_rankings([rankings], classes=classes)
     slots = Slots.of(annotations)
     (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit=fit)
@@ -56,7 +56,7 @@ def test_slots_that_fill_a_shape_are_below_nothing():
     assert not np.asarray(order.group)[:, 0].any()
 
 
-@pytest.mark.parametrize(("sharpness", "fit"), [(0.3, "ladder"), (100.0, "ladder")])
+@pytest.mark.parametrize(("sharpness", "fit"), [(0.3, "merged"), (100.0, "merged")])
 def test_transform_returns_and_knows_its_volume(sharpness, fit, float64):
     with float64():
         transform = biject_to(StretchedGaps(case_of(RANKINGS, fit=fit).order, jnp.asarray(sharpness)))

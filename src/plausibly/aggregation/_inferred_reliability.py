@@ -37,7 +37,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.diagnostics import convergence, judge
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
-from plausibly.inference import LEAPS, Prior, Program, bucket_cases, log_likelihood, sample_jointly
+from plausibly.inference import LEAPS, Prior, Program, bucket_cases, log_likelihood, plan_shapes, sample_jointly
 from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import build_posterior
@@ -147,8 +147,10 @@ def infer_reliability(
     keys = case_keys(int(seed), annotations.cases)
     annotators = annotations.annotators
     with Progress(progress) as bars:
-        fit, together = "apart" if by_annotator else "merged", annotations.n_cases <= TOGETHER
-        buckets = bucket_cases(annotations, slots, shape, pooled=not by_annotator, fit=fit, together=together)
+        layout = {"pooled": not by_annotator, "fit": "apart" if by_annotator else "merged"}
+        # All shapes are compiled as one program; a few cases are sooner sampled in one shape than compiled in several.
+        shapes = plan_shapes(annotations, slots, worth=np.inf if annotations.n_cases <= TOGETHER else 0, **layout)
+        buckets = bucket_cases(annotations, slots, shape, shapes=shapes, **layout)
         found = sample_jointly(
             declared.joint,
             buckets,

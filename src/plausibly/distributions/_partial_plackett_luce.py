@@ -15,7 +15,7 @@ from plausibly.primitives import block_log_prob
 class Ties(NamedTuple):
     """The different tied blocks of one size, each with what was left besides."""
 
-    members: Bool[Array, "tie member class"]  #: one-hot
+    members: Bool[Array, "tie member class"]  #: one-hot, or no class, where there is room for a larger block
     rest: Bool[Array, "tie class"]
     draws: Float[Array, "annotation tie"]  #: how often an annotation makes this draw: 0 or 1
 
@@ -215,7 +215,8 @@ class PartialPlackettLuce(Distribution):
         total -= (value.draws * _log_sum(x, value.remaining)).sum(-1)
         for ties in value.ties:
             members = jnp.where(ties.members, x, 0).sum(-1)
-            total += (ties.draws * block_log_prob(members, _log_sum(x, ties.rest))).sum(-1)
+            blocks = block_log_prob(members, _log_sum(x, ties.rest), ties.members.any(-1))
+            total += (ties.draws * blocks).sum(-1)
         return total
 
     def _log_prob_by_annotation(self, value: PartialRankings) -> Float[Array, "... annotation"]:

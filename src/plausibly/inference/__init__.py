@@ -26,6 +26,7 @@ Random numbers depend on the key of a case alone, so draws do not depend on the 
 """
 
 from plausibly.inference._batching import bucket_cases as bucket_cases
+from plausibly.inference._batching import plan_shapes as plan_shapes
 from plausibly.inference._compilation import nothing_kept as nothing_kept
 from plausibly.inference._likelihood import log_likelihood as log_likelihood
 from plausibly.inference._maximum_likelihood import maximum_likelihood as maximum_likelihood

@@ -4,19 +4,22 @@ Each bucket holds the cases of one :class:`plausibly.inference._shapes.Shape`. P
 consists of draws that occur in no annotation, annotations that name nothing, and slots of zero classes.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
+from jax import dtypes
 from jaxtyping import Bool, Float, Int, Shaped
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import PartialRankings, Ties
-from plausibly.inference._shapes import Fit, Shape, common, fitting, grid
+from plausibly.inference._shapes import Fit, Shape, fitting, grid, planned
+
+_TOGETHER = 4096  # cases whose sizes are found at a time
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,13 @@ class Bucket:
 
 def cases_last(tree: Any, at: Int[np.ndarray, " case"]) -> Any:
     """Take cases from arrays that have them on the first axis, and move them to the last."""
-    return jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a[at], 0, -1)), tree)
+
+
+    def take(a: np.ndarray) -> np.ndarray:
+        # NumPy's arrays, in the types that programs take: each eager operation of JAX would be compiled for each shape.
+        return np.ascontiguousarray(np.moveaxis(a[at], 0, -1), dtypes.canonicalize_dtype(a.dtype))
+
+    return jax.tree.map(take, tree)
 
 
 class _Draws(NamedTuple):
@@ -78,15 +87,8 @@ def _room(case: Int[np.ndarray, " row"], number: Int[np.ndarray, " row"], n_case
 
 def _groups(annotations: Annotations, slots: Slots, pooled: bool, fit: Fit) -> Iterator[_Group]:
     n_slots = np.diff(slots.start)
-    if fit == "exact":
-        width = n_slots
-    elif fit == "coarse":
-        width = 4 ** np.ceil(np.log2(np.maximum(n_slots, 4)) / 2).astype(int)
-    elif fit in ("merged", "apart"):
-        width = grid(np.maximum(n_slots, 4))
-    else:
-        # At least two slots, for a distribution over one has no coordinates; three lie among four.
-        width = grid(np.where(n_slots > 2, np.maximum(n_slots, 4), 2))
+    # At least two slots where there is padding, for a distribution over one has no coordinates.
+    width = n_slots if fit == "exact" else grid(np.maximum(n_slots, 4))
     entry_case = annotations.entry_case
     entry_slot = slots.find(entry_case, annotations.entry_class) - slots.start[entry_case]
     blocks = np.zeros(annotations.n_annotations, np.int16)
@@ -239,6 +241,32 @@ def _widen(group: _Group, width: int) -> _Group:
     )
 
 
+def plan_shapes(
+    annotations: Annotations, slots: Slots, *, worth: float, pooled: bool = False, fit: Fit = "merged"
+) -> tuple[Shape, ...]:
+    """Decide on the shapes to which cases are padded, see :func:`plausibly.inference._shapes.planned`.
+
+    Parameters
+    ----------
+    annotations, slots
+        All cases, and their (case, class) pairs that carry mass.
+    worth
+        How much padding a compilation is worth.
+    pooled, fit
+        As for :func:`bucket_cases`.
+    """
+    counts: Counter[Shape] = Counter()
+    for first in range(0, annotations.n_cases, _TOGETHER):
+        last = min(first + _TOGETHER, annotations.n_cases)
+        part, own = annotations, slots
+        if last - first < annotations.n_cases:  # millions of cases have no room side by side
+            part = annotations.select(np.arange(first, last))
+            own = slots.select((slots.case >= first) & (slots.case < last))
+        for group in _groups(part, own, pooled, fit):
+            counts.update(_shapes(group, pooled, fit))
+    return planned(counts, worth)
+
+
 def bucket_cases(
     annotations: Annotations,
     slots: Slots,
@@ -246,7 +274,7 @@ def bucket_cases(
     *,
     pooled: bool = False,
     fit: Fit = "exact",
-    together: bool = False,
+    shapes: Sequence[Shape] | None = None,
 ) -> list[Bucket]:
     """Sort cases into buckets by size and stack each bucket's data.
 
@@ -261,22 +289,21 @@ def bucket_cases(
         draws. ``positions``, ``named`` and ``block_sizes`` then say nothing. Otherwise identical annotations share a
         row, with their number in ``counts``.
     fit
-        ``"exact"``: no padding of slots and annotations, so that likelihoods need not allow for it. ``"ladder"``: a
-        moderate number of shapes. ``"coarse"``: few shapes, for work that is short compared to its compilation.
-        ``"merged"``: few shapes, in which tied blocks of several sizes share one array; missing members of a block are
-        no class. ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
-    together
-        Put all cases into one shape, for work that is shorter than a compilation; with ``"merged"`` and ``"apart"``.
+        ``"exact"``: no padding of slots and annotations, so that likelihoods need not allow for it. ``"merged"``: few
+        shapes, in which tied blocks of several sizes share one array; missing members of a block are no class.
+        ``"apart"``: the same, but every annotation has a row and draws of its own, in order.
+    shapes
+        What :func:`plan_shapes` decided on for these cases, or for more; without it, cases have the shapes that they
+        would have by themselves.
     """
     buckets: dict[Shape, list[Bucket]] = {}
-    groups = list(_groups(annotations, slots, pooled, fit))
-    of_groups = [_shapes(group, pooled, fit) for group in groups]
-    if together:
-        widest = common({shape for shapes in of_groups for shape in shapes})
-        of_groups = [[widest] * len(shapes) for shapes in of_groups]
-    for group, shapes in zip(groups, of_groups, strict=True):
-        for shape in sorted(set(shapes)):
-            chosen = np.flatnonzero([s == shape for s in shapes])
+    for group in _groups(annotations, slots, pooled, fit):
+        of_cases = _shapes(group, pooled, fit)
+        if shapes is not None:
+            first = {own: next(shape for shape in shapes if shape.holds(own)) for own in set(of_cases)}
+            of_cases = [first[own] for own in of_cases]
+        for shape in sorted(set(of_cases)):
+            chosen = np.flatnonzero([s == shape for s in of_cases])
             buckets.setdefault(shape, []).append(_stack(group, chosen, shape, concentration, slots))
     return [_joined(parts) for parts in buckets.values()]
 

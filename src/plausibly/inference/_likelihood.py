@@ -1,6 +1,6 @@
 """Log probabilities of annotations at draws of any engine, through the program of the model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -11,9 +11,10 @@ from jaxtyping import Array, Float, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_ratios
-from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 from plausibly.inference._scheduling import run_chunks
+from plausibly.inference._shapes import COMPILATION, Shape
 
 
 def log_likelihood(
@@ -25,6 +26,7 @@ def log_likelihood(
     plausibility: Float[np.ndarray, "chain draw slot"],
     keys: Key[Array, " case"],
     *,
+    shapes: Sequence[Shape] | None = None,
     progress: Progress,
 ) -> Float[np.ndarray, "chain draw annotation"]:
     """Log probability of every annotation at every draw.
@@ -38,7 +40,7 @@ def log_likelihood(
     def inputs(bucket: Bucket, at: np.ndarray) -> tuple[CaseData, Array]:
         of_slot = bucket.slots[at]
         values = np.where(of_slot < 0, 0, plausibility[..., np.maximum(of_slot, 0)].reshape(-1, *of_slot.shape))
-        return by_case(bucket, at), jnp.asarray(values.transpose(0, 2, 1))
+        return by_case(bucket, at), np.ascontiguousarray(values.transpose(0, 2, 1), np.float32)
 
     def evaluate(values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
         # A slot that only fills the shape, or that has underflowed, takes the least positive number.
@@ -48,11 +50,13 @@ def log_likelihood(
         by_draw = jax.vmap(evaluate, in_axes=(0, None))
         return lambda data, keys: over_cases(by_draw, -1, -1)(data[1], data[0])
 
+    if shapes is None:
+        shapes = likelihood_shapes(annotations, slots, chains * draws)
     out = np.empty((chains, draws, annotations.n_annotations), np.float32)
     chunks = run_chunks(
         build,
         inputs,
-        bucket_cases(annotations, slots, concentration, fit="coarse"),
+        bucket_cases(annotations, slots, concentration, fit="merged", shapes=shapes),
         keys,
         name=("log_likelihood", program, tuple(arguments), chains * draws),
         progress=progress,
@@ -66,3 +70,8 @@ def log_likelihood(
         column = values[:, bucket.row[here], place[bucket.case[here]]]
         out[..., bucket.annotations[here]] = column.reshape(chains, draws, -1)
     return out
+
+
+def likelihood_shapes(annotations: Annotations, slots: Slots, draws: int) -> tuple[Shape, ...]:
+    """Shapes that :func:`log_likelihood` is compiled for, with so many draws of all chains."""
+    return plan_shapes(annotations, slots, worth=COMPILATION["likelihood"] / draws)

@@ -141,7 +141,7 @@ def case_inputs(arguments: Mapping[str, float]) -> Callable[[Bucket, np.ndarray]
     """Inputs of programs that are run over buckets: cases, and the model's arguments for each of them."""
 
     def inputs(bucket: Bucket, at: np.ndarray) -> CaseData:
-        columns = {name: jnp.full(len(at), value, jnp.float32) for name, value in arguments.items()}
+        columns = {name: np.full(len(at), value, np.float32) for name, value in arguments.items()}
         return CaseData(cases_last(bucket.data, at), columns)
 
     return inputs

@@ -15,7 +15,6 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int, Key
 
@@ -167,7 +166,7 @@ def run_seats(
     def seat_all(program: Any, bucket: Bucket, waiting: deque[int], out: SimpleQueue[Chunk | Exception]) -> None:
         size = sizes[bucket.shape]
         seated, busy = np.zeros(size, int), np.zeros(size, bool)
-        state = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), program.args_info[0][0])
+        state = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), program.args_info[0][0])
         while True:
             fresh = np.zeros(size, bool)
             for seat in np.flatnonzero(~busy):

@@ -1,6 +1,6 @@
 """The Gibbs sampler over all cases of a data set."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
@@ -10,9 +10,10 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.inference._batching import bucket_cases
+from plausibly.inference._batching import bucket_cases, plan_shapes
 from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
+from plausibly.inference._shapes import COMPILATION, Shape
 from plausibly.inference.gibbs._heads import Heads, choose_head, with_heads
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import State, log_density, start, sweep, tally
@@ -40,6 +41,7 @@ def gibbs(
     warmup: int,
     draws: int,
     heads: Heads | None = None,
+    shapes: Sequence[Shape] | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior under Plackett-Luce with the Gibbs sampler.
@@ -59,6 +61,8 @@ def gibbs(
     heads
         Instead of one Dirichlet prior for each case, a mixture of several; ``concentration`` is then that of any of
         them, since all of a case have the same sum.
+    shapes
+        What :func:`gibbs_shapes` decided on for these cases, or for more.
     progress
         Where to report.
 
@@ -70,7 +74,8 @@ def gibbs(
     """
 
     def build(data: CaseData) -> Callable:
-        def run(data: CaseData, keys: Key[Array, "case chain"]) -> tuple[Array, Array]:
+        def run(data: CaseData, keys: Key[Array, " case"]) -> tuple[Array, Array, Array]:
+            words = jax.vmap(lane_words, in_axes=1)(jax.vmap(lambda key: jax.random.split(key, chains))(keys))
             plain = tally(data.case, data.arguments["reliability"])
             choose = partial(choose_head, tallies=plain, case=data.case, arguments=data.arguments)
             # Numbers, so that another reliability needs no other program.
@@ -86,12 +91,14 @@ def gibbs(
 
                 return state, (state.plausibility, *jax.vmap(described)(state))
 
-            state = jax.vmap(lambda words: start(plain, words))(jax.vmap(lane_words, in_axes=1)(keys))
+            state = jax.vmap(lambda words: start(plain, words))(words)
             return jax.lax.scan(draw, state, jnp.arange(draws))[1]
 
         return run
 
     thinning = sweeps_per_draw(reliability)
+    if shapes is None:
+        shapes = gibbs_shapes(annotations, slots, reliability, chains=chains, warmup=warmup, draws=draws)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     lp = np.empty((chains, draws, annotations.n_cases), np.float32)
     head = np.zeros((chains, draws, annotations.n_cases), np.int16)
@@ -99,8 +106,8 @@ def gibbs(
     chunks = run_chunks(
         build,
         by_case if heads is None else partial(with_heads, by_case, heads),
-        bucket_cases(annotations, slots, concentration, pooled=True, fit="merged"),
-        jax.vmap(lambda key: jax.random.split(key, chains))(keys),
+        bucket_cases(annotations, slots, concentration, pooled=True, fit="merged", shapes=shapes),
+        keys,
         name=("gibbs", chains, draws, heads is not None),
         progress=progress,
         doing="Sampling by Gibbs",
@@ -111,3 +118,11 @@ def gibbs(
         lp[:, :, bucket.cases[at]] = density.swapaxes(0, 1)
         head[:, :, bucket.cases[at]] = which.swapaxes(0, 1)
     return plausibility, {"lp": lp} | ({} if heads is None else {"head": head})
+
+
+def gibbs_shapes(
+    annotations: Annotations, slots: Slots, reliability: float, *, chains: int, warmup: int, draws: int
+) -> tuple[Shape, ...]:
+    """Shapes that :func:`gibbs` is compiled for."""
+    sweeps = chains * (warmup + draws * sweeps_per_draw(reliability))
+    return plan_shapes(annotations, slots, worth=COMPILATION["gibbs"] / sweeps, pooled=True)

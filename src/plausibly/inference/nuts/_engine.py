@@ -8,9 +8,10 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.inference._batching import Bucket, bucket_cases
+from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 from plausibly.inference._scheduling import Seated, run_seats
+from plausibly.inference._shapes import COMPILATION, Shape
 from plausibly.inference.nuts._gaps import with_order
 from plausibly.inference.nuts._sampler import Sampler, State
 
@@ -36,6 +37,7 @@ def nuts(
     pooled: bool = False,
     buckets: Sequence[Bucket] | None = None,
     gaps: bool = False,
+    shapes: Sequence[Shape] | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -60,6 +62,8 @@ def nuts(
         The cases as the program sees them, if it is no program of partial rankings.
     gaps
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
+    shapes
+        What :func:`nuts_shapes` decided on for these cases, or for more.
     progress
         Where to report.
 
@@ -91,8 +95,11 @@ def nuts(
             max_tree_depth=max_tree_depth,
         )
 
-        def advance(state: State, data: CaseData, *others: Array) -> tuple[State, Array, tuple[Array, dict]]:
-            state = sampler.advance(state, data, *others)
+        def advance(
+            state: State, data: CaseData, keys: Key[Array, " seat"], *others: Array
+        ) -> tuple[State, Array, tuple[Array, dict]]:
+            of_chains = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
+            state = sampler.advance(state, data, of_chains, *others)
             by_draw = jax.vmap(lambda x, d: program.values(x, d, shapes)[PLAUSIBILITY], in_axes=(0, None))
             by_chain = jax.vmap(by_draw, in_axes=(-1, None), out_axes=-1)
             plausibility = over_cases(by_chain)(sampler.positions(state), data)
@@ -101,8 +108,10 @@ def nuts(
         return Seated(sampler.begin, advance)
 
     if buckets is None:
-        buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit="ladder" if pooled else "exact")
-    chain_keys = jax.vmap(lambda key: jax.random.split(key, chains))(keys)
+        if pooled and shapes is None:
+            shapes = nuts_shapes(annotations, slots, chains=chains, warmup=warmup, draws=draws)
+        layout = {"pooled": True, "fit": "merged", "shapes": shapes} if pooled else {}
+        buckets = bucket_cases(annotations, slots, concentration, **layout)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     settings = chains, warmup, draws, target_acceptance, max_tree_depth
@@ -112,7 +121,7 @@ def nuts(
         build,
         case_inputs(arguments),
         buckets,
-        chain_keys,
+        keys,
         name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
@@ -125,6 +134,12 @@ def nuts(
             to = statistics.setdefault(name, np.empty((chains, draws, annotations.n_cases), column.dtype))
             to[:, :, bucket.cases[at]] = column
     return plausibility, statistics
+
+
+def nuts_shapes(annotations: Annotations, slots: Slots, *, chains: int, warmup: int, draws: int) -> tuple[Shape, ...]:
+    """Shapes that :func:`nuts` is compiled for where likelihoods are pooled; elsewhere there is no padding."""
+    trajectories = chains * (warmup + draws * THINNING[-1])
+    return plan_shapes(annotations, slots, worth=COMPILATION["nuts"] / trajectories, pooled=True)
 
 
 def no_trajectories(shape: tuple[int, int, int]) -> dict[str, np.ndarray]:

@@ -140,7 +140,7 @@ class Sampler:
         self.dim, self.chains, self.warmup, self.draws = dim, chains, warmup, draws
         self.target_acceptance, self.max_tree_depth = target_acceptance, max_tree_depth
         adapting = np.diff(np.round(warmup * np.cumsum((0.0, *PHASES)))).astype(int)
-        self._lengths = jnp.asarray([0, draws * thinning, *adapting[::-1]], jnp.int32)  # by phases left
+        self._lengths = np.array([0, draws * thinning, *adapting[::-1]], np.int32)  # by phases left
         self._slope = jax.vmap(jax.value_and_grad(potential))
 
     def run(
@@ -266,7 +266,7 @@ class Sampler:
         y = jnp.where(begins, START * random.momentum[0], chains.y)
         chains = chains._replace(y=y, lanes=wait_at(chains.lanes, y, begins))
         left = self._by_lane(seats.left)
-        length, adapting = self._lengths[left], left > 1
+        length, adapting = jnp.asarray(self._lengths)[left], left > 1
         # Before anything is known of a case's scales, long trajectories are not worth their steps.
         limit = jnp.where(adapting, EARLY_TREE_DEPTH + len(PHASES) + 1 - left, self.max_tree_depth)
         limit = jnp.minimum(limit, self.max_tree_depth)
