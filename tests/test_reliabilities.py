@@ -16,7 +16,7 @@ from plausibly._arviz import az, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.inference import bucket_cases
+from plausibly.inference import bucket_cases, plan_shapes
 from plausibly.inference.joint._density import make_group
 from plausibly.inference.joint._moves import trajectories
 from plausibly.models import tempered_plackett_luce
@@ -46,7 +46,8 @@ def literal(blocks, logs):
 
 def buckets(fit, pooled, annotations=ANNOTATIONS):
     slots = Slots.of(annotations)
-    found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=pooled, fit=fit, together=True)
+    shapes = plan_shapes(annotations, slots, worth=np.inf, pooled=pooled, fit=fit)
+    found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=pooled, fit=fit, shapes=shapes)
     (bucket,) = found
     return replace(bucket, data=jax.tree.map(jnp.asarray, bucket.data)), slots
 

@@ -50,6 +50,18 @@ def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array
     return as_key(in_blocks(_fold_in, np.asarray(jax.random.key_data(keys)), np.asarray(numbers, np.uint32)))
 
 
+def take(keys: Key[Array, " n"], at: Int[np.ndarray, " chosen"]) -> Key[Array, " chosen"]:
+    """Take some of the keys: by NumPy, since indexing a JAX array is compiled for every number of rows.
+
+    Examples
+    --------
+    >>> keys = case_keys(0, ["p1", "p2"])
+    >>> bool(take(keys, np.array([1]))[0] == keys[1])
+    True
+    """
+    return as_key(np.asarray(jax.random.key_data(keys))[at])
+
+
 def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
     """Make keys of plain data again, of the kind that :func:`case_keys` makes."""
     return jax.random.wrap_key_data(words, impl="threefry2x32")

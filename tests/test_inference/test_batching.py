@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausibly.annotations import Annotations, Slots
-from plausibly.datasets import simulate_annotators
-from plausibly.inference._batching import bucket_cases
-from plausibly.inference._shapes import grid
+from plausibly.datasets import simulate_annotators, simulate_differentials
+from plausibly.inference import _batching
+from plausibly.inference._batching import bucket_cases, plan_shapes
+from plausibly.inference._shapes import Shape, grid, planned
 
 N_CLASSES = 6
 
@@ -70,16 +71,19 @@ def by_draws(data, i, weights):
     return total
 
 
-@pytest.mark.parametrize("fit", ["exact", "ladder", "coarse", "merged"])
+@pytest.mark.parametrize(("fit", "worth"), [("exact", None), ("merged", None), ("merged", 0), ("merged", np.inf)])
 @pytest.mark.parametrize("pooled", [False, True])
 @settings(max_examples=15)
 @given(cases=CASES, remainder=st.booleans(), seed=st.integers(0, 2**32 - 1))
-def test_stacked_data_give_the_literal_likelihood_of_every_case(fit, pooled, cases, remainder, seed):
+def test_stacked_data_give_the_literal_likelihood_of_every_case(fit, worth, pooled, cases, remainder, seed):
     annotations = Annotations.from_rankings(cases, classes=list("abcdef"))
     slots = Slots.of(annotations, remainder=remainder)
     rng = np.random.default_rng(seed)
     concentration = rng.gamma(1.0, size=len(slots)) + 0.1
-    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit=fit)
+    shapes = None if worth is None else plan_shapes(annotations, slots, worth=worth, pooled=pooled)
+    buckets = bucket_cases(annotations, slots, concentration, pooled=pooled, fit=fit, shapes=shapes)
+    if worth == np.inf:
+        assert len(buckets) == 1
 
     assert sorted(np.concatenate([b.cases for b in buckets])) == list(range(len(cases)))
     assert sorted(np.concatenate([b.annotations for b in buckets])) == list(range(annotations.n_annotations))
@@ -132,7 +136,7 @@ def test_the_shape_of_a_case_does_not_depend_on_the_cases_beside_it(cases, rando
 
     def shapes(annotations):
         slots = Slots.of(annotations)
-        found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit="ladder")
+        found = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit="merged")
         return {annotations.cases[case]: bucket.shape for bucket in found for case in bucket.cases}
 
     every = shapes(annotations)
@@ -152,7 +156,7 @@ def test_large_cases_find_a_shape():
     many = [[[k] for k in range(40)], [list(range(12)), [20]], [[0], list(range(20, 32))]]
     annotations = Annotations.from_rankings([many], classes=[f"c{k:02d}" for k in range(45)])
     slots = Slots.of(annotations)
-    for fit in ("exact", "ladder", "coarse"):
+    for fit in ("exact", "merged"):
         for pooled in (False, True):
             (bucket,) = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=pooled, fit=fit)
             assert 12 in dict(bucket.shape.ties)
@@ -168,3 +172,58 @@ def test_long_rankings_of_many_classes_share_few_shapes(fit):
     buckets = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=fit == "merged", fit=fit)
     assert len({bucket.shape for bucket in buckets}) <= 6
     assert sorted(np.concatenate([bucket.cases for bucket in buckets])) == list(range(300))
+
+
+SHAPES = st.builds(
+    lambda slots, sets, ties: Shape(slots, 1, sets, ties),
+    st.integers(2, 16),
+    st.integers(1, 16),
+    st.just(()) | st.tuples(st.tuples(st.integers(2, 5), st.integers(1, 8))),
+)
+
+
+def test_shapes_become_more_with_the_work():
+    """What a compilation is worth falls with the work that is repeated, from one shape for all to those of the cases."""
+    annotations = simulate_differentials(300, seed=0).annotations
+    slots = Slots.of(annotations)
+    one, *some, all_of_them = (
+        plan_shapes(annotations, slots, worth=worth, pooled=True) for worth in (np.inf, 1e4, 3e3, 0)
+    )
+    buckets = bucket_cases(annotations, slots, np.ones(len(slots)), pooled=True, fit="merged")
+    assert set(all_of_them) == {bucket.shape for bucket in buckets}
+    assert 1 == len(one) <= len(some[0]) <= len(some[1]) < len(all_of_them)
+
+
+@settings(max_examples=30)
+@given(
+    st.dictionaries(SHAPES, st.integers(1, 50), min_size=1, max_size=6),
+    st.floats(0, 1e5),
+)
+def test_plans_have_room_for_all_and_cost_no_more_than_the_shapes_of_the_cases(counts, worth):
+
+    def total(shapes):
+        padded = sum(n * next(s for s in shapes if s.holds(own)).cost() for own, n in counts.items())
+        return len(shapes) * worth + padded
+
+    plan = planned(counts, worth)
+    assert list(plan) == sorted(plan, key=lambda shape: shape.cost())
+    assert total(plan) <= total(sorted(counts, key=Shape.cost)) * (1 + 1e-9) + 1e-6
+
+
+def test_a_part_of_the_cases_keeps_the_shapes_of_the_whole(monkeypatch):
+    """Sizes found in parts, as of millions of cases; and in a shard, a case has the shape that it has among all."""
+    annotations = simulate_differentials(60, seed=1).annotations
+    slots = Slots.of(annotations)
+    shapes = plan_shapes(annotations, slots, worth=1e3, pooled=True)
+    monkeypatch.setattr(_batching, "_TOGETHER", 7)
+    assert plan_shapes(annotations, slots, worth=1e3, pooled=True) == shapes
+
+    def found(part, own):
+        buckets = bucket_cases(part, own, np.ones(len(own)), pooled=True, fit="merged", shapes=shapes)
+        return {part.cases[case]: bucket.shape for bucket in buckets for case in bucket.cases}
+
+    every = found(annotations, slots)
+    assert len(set(every.values())) > 1
+    chosen = np.arange(20, 40)
+    part = annotations.select(chosen)
+    assert found(part, Slots.of(part)) == {case: every[case] for case in part.cases}

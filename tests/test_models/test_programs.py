@@ -86,7 +86,7 @@ def test_what_fills_a_shape_up_takes_no_part():
     """The same posterior of the real slots from a wider shape: the density of their shares, the rest integrated out."""
     rankings = [[["a"], ["b", "c"]], [["b", "c"]], [["a"]]]
     tight, slots = one_case(rankings, remainder=False)
-    wide, _ = one_case(rankings, remainder=False, fit="coarse")
+    wide, _ = one_case(rankings, remainder=False, fit="merged")
     n, width = len(slots), wide.concentration.shape[0]
     assert width > n
 

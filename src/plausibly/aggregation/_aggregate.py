@@ -11,7 +11,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
-from plausibly.aggregation._layout import slots_of_cases
+from plausibly.aggregation._layout import Shapes, slots_of_cases
 from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._with_population import borrow
@@ -183,7 +183,8 @@ def aggregate(
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
     asked, settled = settled, borrow(settled, annotations, seed=seed, progress=progress)
     slots = slots_of_cases(annotations, settled)
-    common = {"settled": settled, "seed": seed, "quantities": len(slots)}
+    shapes = Shapes.of(annotations, settled, slots)
+    common = {"settled": settled, "seed": seed, "quantities": len(slots), "shapes": shapes}
     shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
     shards = partial(shards, progress=progress, scheduler=scheduler)
 
@@ -223,5 +224,6 @@ def refit(
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     settled = borrow(settled, annotations, seed=seed, progress=progress)
-    quantities = len(slots_of_cases(annotations, settled))
-    return infer_cases(annotations, settled, seed=seed, quantities=quantities, progress=progress, draws_alone=True)
+    slots = slots_of_cases(annotations, settled)
+    common = {"seed": seed, "quantities": len(slots), "shapes": Shapes.of(annotations, settled, slots)}
+    return infer_cases(annotations, settled, **common, progress=progress, draws_alone=True)

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from plausibly._arviz import Posterior
 from plausibly._seed import check_seed
@@ -16,7 +17,7 @@ from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
-from plausibly.inference import check_repeats
+from plausibly.inference import check_repeats, nested_cases
 from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.population import Population
@@ -46,6 +47,12 @@ class Settled:
     def has_draws(self) -> bool:
         """Whether the posterior is known by its draws alone."""
         return self.engine in ("nuts", "gibbs")
+
+    def known_cases(self, annotations: Annotations) -> Bool[np.ndarray, " case"]:
+        """Which cases are drawn exactly though the engine samples the others: those whose posterior is known."""
+        known = self.model.gibbs and self.automatic and not self.borrows
+        known = known and self.model.choice_power(self.arguments) in (None, 1)
+        return nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
 
     def describe(self, seed: int) -> dict[str, Any]:
         """Attributes of the posterior."""

@@ -1,17 +1,17 @@
 """From annotations, all or those of a shard, to their posterior: what runs, once everything is settled."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress, tell
 from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._layout import exact_posterior, lay_out, point_estimate
+from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
 from plausibly.aggregation._true_class import infer_true_class
 from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
@@ -24,6 +24,7 @@ from plausibly.inference import (
     THINNING,
     Heads,
     Program,
+    Shape,
     bucket_scores,
     dirichlet,
     dirichlet_tree,
@@ -31,7 +32,6 @@ from plausibly.inference import (
     estimate_prior,
     gibbs,
     log_likelihood,
-    nested_cases,
     no_trajectories,
     normal_log_likelihood,
     nothing_kept,
@@ -40,7 +40,7 @@ from plausibly.inference import (
 )
 from plausibly.model import Model
 from plausibly.posterior import build_posterior
-from plausibly.random_streams import case_keys
+from plausibly.random_streams import case_keys, take
 
 
 @dataclass
@@ -54,7 +54,8 @@ class _Work:
     slots: Slots
     prior: Any
     arguments: Mapping[str, Any]
-    automatic: bool
+    exact: Bool[np.ndarray, " case"]
+    shapes: Sequence[Shape] | None
     keys: Key[Array, " case"]
     bars: Progress
     mixture: Mixture | None = None  # instead of the prior
@@ -84,12 +85,14 @@ def infer_cases(
     *,
     seed: int,
     quantities: int,
+    shapes: Shapes,
     progress: bool,
     draws_alone: bool = False,
 ) -> Posterior:
-    """What :func:`aggregate` does to annotations, all or some of them; ``quantities`` are those judged together.
+    """What :func:`aggregate` does to annotations, all or some of them.
 
-    It may do so in another process, so all arguments can be sent there.
+    ``quantities`` are those judged together, and ``shapes`` those of all annotations. It may do so in another process,
+    so all arguments can be sent there.
     """
     if progress and nothing_kept():
         tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
@@ -109,10 +112,13 @@ def infer_cases(
     alpha = arguments.get("concentration", 0.0)
     with Progress(progress) as bars:
         if engine in ("point", "ml"):
-            point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars))
+            point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars, shapes.point))
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
         mixture = Mixture.of(settled, observed) if settled.borrows else None
-        work = _Work(known, program, observed, labels, slots, prior, arguments, settled.automatic, keys, bars, mixture)
+        exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
+        work = _Work(
+            known, program, observed, labels, slots, prior, arguments, exact, shapes.sampling, keys, bars, mixture
+        )
         drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
@@ -135,14 +141,13 @@ def infer_cases(
         point = likelihood = None
         # Of scores, NUTS keeps the plausibilities alone.
         if not draws_alone and (scores is None or engine == "exact"):
-            point = point_estimate(known, observed, slots, arguments, keys, bars)
+            point = point_estimate(known, observed, slots, arguments, keys, bars, shapes.point)
             release_memory()
             if known.log_likelihood and scores is not None:
                 likelihood = normal_log_likelihood(scores, **drawn.by_case)
             elif known.log_likelihood:
-                likelihood = log_likelihood(
-                    observed, slots, program, work.numbers, prior, plausibility, keys, progress=bars
-                )
+                sizes = {"shapes": shapes.likelihood, "progress": bars}
+                likelihood = log_likelihood(observed, slots, program, work.numbers, prior, plausibility, keys, **sizes)
     return build_posterior(
         plausibility,
         labels,
@@ -179,16 +184,17 @@ def _gibbs(work: _Work) -> _Drawn:
         core = work.mixture.priors.core_shape[0]
 
         def by_head(heads: Heads, draws: int):
-            how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
+            how = settings | {"draws": draws, "progress": work.bars, "heads": heads, "shapes": work.shapes}
             return gibbs(work.labels, work.slots, count, core, work.keys, **how)
 
         drawn = sample_by_head(work.mixture, by_head, work.keys, settings["draws"])
         return _Drawn(*drawn, {"thinning": sweeps_per_draw(count)})
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        return gibbs(part, own, count, shape, work.keys[which], **settings, progress=work.bars)
+        keys = take(work.keys, which)
+        return gibbs(part, own, count, shape, keys, **settings, shapes=work.shapes, progress=work.bars)
 
-    drawn = _by_part(work, sample, True, lambda shape: {"lp": np.zeros(shape, np.float32)})
+    drawn = _by_part(work, sample, lambda shape: {"lp": np.zeros(shape, np.float32)})
     drawn.attrs["thinning"] = sweeps_per_draw(count)
     return drawn
 
@@ -208,23 +214,21 @@ def _nuts(work: _Work) -> _Drawn:
     power = model.choice_power(arguments)
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        how = {"pooled": model.gibbs, "gaps": power is not None}
-        return nuts(part, own, work.program, work.numbers, shape, work.keys[which], **how, **settings)
+        how = {"pooled": model.gibbs, "gaps": power is not None, "shapes": work.shapes}
+        return nuts(part, own, work.program, work.numbers, shape, take(work.keys, which), **how, **settings)
 
-    drawn = _by_part(work, sample, power in (None, 1), no_trajectories)
+    drawn = _by_part(work, sample, no_trajectories)
     drawn.attrs |= attrs
     return drawn
 
 
-def _by_part(work: _Work, sample: Callable, known: bool, no_statistics: Callable) -> _Drawn:
+def _by_part(work: _Work, sample: Callable, no_statistics: Callable) -> _Drawn:
     """Draw the cases whose posterior is known exactly, if these are wanted, and sample the others."""
-    annotations, slots = work.labels, work.slots
-    known = known and work.model.gibbs and work.automatic
-    exact = nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
+    annotations, slots, exact = work.labels, work.slots, work.exact
 
     def draw(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
         numbers = work.settings("chains", "draws")
-        made = dirichlet_tree(part, own, work.model.count(work.arguments), shape, work.keys[which], **numbers)
+        made = dirichlet_tree(part, own, work.model.count(work.arguments), shape, take(work.keys, which), **numbers)
         return made, no_statistics((*numbers.values(), len(which)))
 
     attrs = {"exact": f"{exact.sum()} of {annotations.n_cases} cases"} if work.model.gibbs else {}

@@ -45,7 +45,7 @@ from plausibly.random_streams import case_keys
 
 PER = ("dataset", "annotator")
 UNRANKED = ("lumped", "exact", "ignore")
-TOGETHER = 256  #: cases up to which compiling fewer programs is worth some filling
+WORTH = 2e4  #: padding that compiling for one shape less is worth, see :mod:`plausibly.inference._shapes`
 
 
 def infer_reliability(
@@ -148,8 +148,7 @@ def infer_reliability(
     annotators = annotations.annotators
     with Progress(progress) as bars:
         layout = {"pooled": not by_annotator, "fit": "apart" if by_annotator else "merged"}
-        # All shapes are compiled as one program; a few cases are sooner sampled in one shape than compiled in several.
-        shapes = plan_shapes(annotations, slots, worth=np.inf if annotations.n_cases <= TOGETHER else 0, **layout)
+        shapes = plan_shapes(annotations, slots, worth=WORTH, **layout)
         buckets = bucket_cases(annotations, slots, shape, shapes=shapes, **layout)
         found = sample_jointly(
             declared.joint,

@@ -1,6 +1,7 @@
 """What needs no draws: the slots of a model's posterior with their prior, point estimates, and exact posteriors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,19 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._registry import is_built_in
+from plausibly.aggregation._registry import SETTINGS, is_built_in
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.errors import ArgumentError, PlausiblyError, raised
-from plausibly.inference import maximum_likelihood
+from plausibly.inference import (
+    Shape,
+    gibbs_shapes,
+    likelihood_shapes,
+    maximum_likelihood,
+    nuts_shapes,
+    point_shapes,
+)
 from plausibly.model import Model
 from plausibly.random_streams import case_keys
 
@@ -69,6 +77,36 @@ def exact_posterior(
     return _call(model, "exact", view, prior, **model.numeric(arguments), **model.static(arguments))
 
 
+@dataclass(frozen=True)
+class Shapes:
+    """What cases are padded to, decided from all cases together: a shard's draws are those of the whole data set."""
+
+    sampling: tuple[Shape, ...] | None = None  #: None where the engine samples none of them, or pads none
+    point: tuple[Shape, ...] | None = None
+    likelihood: tuple[Shape, ...] | None = None
+
+    @classmethod
+    def of(cls, observed: Annotations | Scores, settled: Settled, slots: Slots) -> "Shapes":
+        """Decide on the shapes for all cases, and the slots of their posterior."""
+        if isinstance(observed, Scores):
+            return cls()
+        model, arguments = settled.model, settled.arguments
+        sampling = point = likelihood = None
+        which = ~settled.known_cases(observed)
+        if settled.has_draws and model.gibbs and which.any():
+            part, own = observed.select(np.flatnonzero(which)), lay_out(observed, arguments)[0].select(which)
+            sizes = {name: arguments[name] for name in SETTINGS}
+            if settled.engine == "nuts":
+                sampling = nuts_shapes(part, own, **sizes)
+            else:
+                sampling = gibbs_shapes(part, own, model.count(arguments), **sizes)
+        if model.update is not None:
+            point = point_shapes(observed, Slots.of(observed, remainder=False))
+        if model.log_likelihood and "draws" in arguments:
+            likelihood = likelihood_shapes(observed, slots, arguments["chains"] * arguments["draws"])
+        return cls(sampling, point, likelihood)
+
+
 def point_estimate(
     model: Model,
     observed: Annotations | Scores,
@@ -76,6 +114,7 @@ def point_estimate(
     arguments: Mapping[str, Any],
     keys: Key[Array, " case"],
     progress: Progress,
+    shapes: Sequence[Shape] | None = None,
 ) -> Float[np.ndarray, " slot"] | None:
     """Point estimate of a model, None if it declares none."""
     if isinstance(observed, Scores):
@@ -86,7 +125,7 @@ def point_estimate(
         return None
     named = Slots.of(observed, remainder=False)
     out = np.zeros(len(slots), np.float32)
-    found = maximum_likelihood(observed, named, model.update, keys, progress=progress)
+    found = maximum_likelihood(observed, named, model.update, keys, shapes=shapes, progress=progress)
     out[slots.find(named.case, named.class_index)] = found
     return out
 

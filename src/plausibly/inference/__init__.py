@@ -28,9 +28,12 @@ Random numbers depend on the key of a case alone, so draws do not depend on the 
 from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._batching import plan_shapes as plan_shapes
 from plausibly.inference._compilation import nothing_kept as nothing_kept
+from plausibly.inference._likelihood import likelihood_shapes as likelihood_shapes
 from plausibly.inference._likelihood import log_likelihood as log_likelihood
 from plausibly.inference._maximum_likelihood import maximum_likelihood as maximum_likelihood
+from plausibly.inference._maximum_likelihood import point_shapes as point_shapes
 from plausibly.inference._program import Program as Program
+from plausibly.inference._shapes import Shape as Shape
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
 from plausibly.inference.exact._dirichlet_tree import dirichlet_tree as dirichlet_tree
 from plausibly.inference.exact._dirichlet_tree import nested_cases as nested_cases
@@ -39,6 +42,7 @@ from plausibly.inference.exact._scores import draw_scores as draw_scores
 from plausibly.inference.exact._scores import estimate_prior as estimate_prior
 from plausibly.inference.exact._scores import normal_log_likelihood as normal_log_likelihood
 from plausibly.inference.gibbs._engine import gibbs as gibbs
+from plausibly.inference.gibbs._engine import gibbs_shapes as gibbs_shapes
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
 from plausibly.inference.gibbs._heads import Heads as Heads
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
@@ -52,3 +56,4 @@ from plausibly.inference.nuts._engine import MAX_TREE_DEPTH as MAX_TREE_DEPTH
 from plausibly.inference.nuts._engine import THINNING as THINNING
 from plausibly.inference.nuts._engine import no_trajectories as no_trajectories
 from plausibly.inference.nuts._engine import nuts as nuts
+from plausibly.inference.nuts._engine import nuts_shapes as nuts_shapes

@@ -260,8 +260,9 @@ def plan_shapes(
         last = min(first + _TOGETHER, annotations.n_cases)
         part, own = annotations, slots
         if last - first < annotations.n_cases:  # millions of cases have no room side by side
-            part = annotations.select(np.arange(first, last))
-            own = slots.select((slots.case >= first) & (slots.case < last))
+            chosen = np.arange(first, last)
+            part = annotations.select(chosen)
+            own = slots.select(np.isin(np.arange(annotations.n_cases), chosen))
         for group in _groups(part, own, pooled, fit):
             counts.update(_shapes(group, pooled, fit))
     return planned(counts, worth)

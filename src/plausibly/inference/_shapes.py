@@ -2,21 +2,34 @@
 
 Every :class:`Shape` is compiled once, and cases of one shape are computed side by side, padded to it. Padding costs
 work, a shape costs a compilation, so the number of shapes grows with the work (:func:`planned`): one or two for a
-handful of cases, the whole ladder of :func:`fitting` for a thousand.
+handful of cases, more for a thousand.
 
 The cost model
 --------------
-Cases of a shape take :meth:`Shape.cost` units of work each, times what is repeated for them: iterations, chains, draws.
-A compilation is worth a number of units that :data:`COMPILATION` states for each kind of program. The shapes that cases
-would have by themselves are united, two at a time, as long as a compilation that is saved is worth more than the
-padding that is added. The constants are ratios of two times on one processor, the compilation of a program and its run,
-both measured on the 1,947 dermatology cases of the benchmarks on two cores; a faster machine speeds up both. Plans do
-not depend on the machine, since the shape of a case's arrays decides on the rounding of its draws.
+A case of a shape takes :meth:`Shape.cost` units of work, times what is repeated for it: draws, sweeps or trajectories of
+all chains. A compilation is worth the number of units that :data:`COMPILATION` states. Shapes that cases would have by
+themselves are united, two at a time, the pair first that saves most, as long as a compilation saved is worth more than
+the padding added.
+
+The constants are ratios of two times on one processor, so that a faster machine speeds up both: half the time of
+tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every process
+spends; and the time of one unit. On the 1,947 dermatology cases of the benchmarks, in seconds of a processor:
+
+==========  =======  ====  =======  ==========================
+program     compile  load  unit     repeated for each
+==========  =======  ====  =======  ==========================
+NUTS        7.5      0.7   1.4e-7   trajectory, of all chains
+Gibbs       5.5      0.5   1.9e-8   sweep, of all chains
+likelihood  2        0.3   6e-9     draw, of all chains
+point       1.5      0.3   1.2e-6   case
+==========  =======  ====  =======  ==========================
+
+Plans depend neither on the machine nor on the part of the cases that is at hand, since the shape of a case's arrays
+decides on the rounding, and with NUTS on the random numbers, of its draws.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,10 +47,9 @@ class Shape(NamedTuple):
     ties: tuple[tuple[int, int], ...]  # (size of a tied block, room for different ones)
 
     def cost(self) -> int:
-        """Operations of a likelihood, roughly."""
-        return self.slots * (8 + self.sets + sum(count for _, count in self.ties)) + sum(
-            count * size * 2 ** min(size, 7) for size, count in self.ties
-        )
+        """Operations of a likelihood, roughly: sums over sets of slots, and over the subsets of tied blocks."""
+        tied = sum(count * size * 2 ** min(size, 7) for size, count in self.ties)
+        return self.slots * (8 + self.sets + sum(count for _, count in self.ties)) + tied
 
     def holds(self, other: "Shape") -> bool:
         """Whether it has room for all that another has room for."""
@@ -56,32 +68,34 @@ def grid(n: Int[np.ndarray, "*shape"]) -> Int[np.ndarray, "*shape"]:
     return np.where(np.asarray(n) <= 0, 0, np.where(4 * n <= 3 * power, np.maximum(3 * power // 4, 1), power))
 
 
-# Slots, sets, tied blocks and classes in each, by rising cost.
-MERGED = ((4, 3, 0, 0), (4, 4, 2, 3), (6, 4, 1, 3), (6, 6, 2, 4), (8, 6, 2, 3), (12, 8, 4, 4), (16, 16, 8, 6))
+_LARGE = 16  # slots, sets or tied blocks up to which a case's own shape fits closely
 
-# The same where no two annotations share a draw, with annotations second.
+# Shapes where no two annotations share a draw: slots, annotations, sets, tied blocks and classes in each.
 APART = ((4, 4, 6, 0, 0), (6, 8, 12, 2, 4), (12, 12, 24, 8, 4), (16, 16, 32, 8, 6))
 
 
 @cache
 def fitting(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
-    """The shape that a case has by itself: the first rung of a ladder with room for it, beyond the ladder one of its own.
+    """The shape that a case has by itself.
 
-    Small tied blocks use the room of larger ones, except with ``"exact"``. Beyond the ladder, sizes grow fourfold and
-    tied blocks always have room: long rankings of many classes have so many sizes that shapes of their own would be
-    dozens.
+    Small tied blocks use the room of larger ones, except with ``"exact"``. Sizes grow by steps of at most one and a half
+    (:func:`grid`). Those of large cases grow fourfold, with room for tied blocks in any case: long rankings of many
+    classes have so many sizes that there would be hundreds of shapes.
     """
     if fit == "exact":
         return _exact(width, rows, sets, ties)
     n, size = sum(count for _, count in ties), max((size for size, _ in ties), default=0)
-    apart = fit == "apart"
-    if not apart and rows > 1:
+    if fit == "apart":
+        for slots, most_rows, most, room, largest in APART:
+            if width <= slots and rows <= most_rows and sets <= most and n <= room and size <= largest:
+                return Shape(slots, most_rows, most, ((largest, room),) if room else ())
+        rows = _coarse(rows)
+    elif rows > 1:
         rows = 4 ** int(np.ceil(np.log2(rows) / 2))
-    for slots, most_rows, most, room, largest in APART if apart else ((slots, rows, *rest) for slots, *rest in MERGED):
-        if width <= slots and rows <= most_rows and sets <= most and n <= room and size <= largest:
-            return Shape(slots, most_rows, most, ((largest, room),) if room else ())
-    slots, tied = (int(grid(np.array(x))) for x in (max(width, 16), size))
-    return Shape(slots, _coarse(rows) if apart else rows, _coarse(sets), ((max(6, tied), _coarse(n)),))
+    width, tied = (int(grid(np.array(x))) for x in (width, size))
+    if fit == "merged" and max(width, sets, n) <= _LARGE and size <= 6:
+        return Shape(width, rows, int(grid(np.array(sets))), ((tied, int(grid(np.array(n)))),) if n else ())
+    return Shape(max(width, 16), rows, _coarse(sets), ((max(6, tied), _coarse(n)),))
 
 
 def _exact(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...]) -> Shape:
@@ -96,16 +110,29 @@ def _coarse(n: int) -> int:
     return 4 ** int(np.ceil(np.log2(max(n, 16)) / 2))
 
 
-def common(shapes: set[Shape]) -> Shape:
+def common(shapes: Iterable[Shape]) -> Shape:
     """The least shape that has room for what each of these has."""
-    ties = [tie for shape in shapes for tie in shape.ties]
-    tied = (max(size for size, _ in ties), max(room for _, room in ties)) if ties else ()
-    most = (max(shape[axis] for shape in shapes) for axis in range(3))
-    return Shape(*most, (tied,) if tied else ())
+    return _shape(np.max([_sizes(shape) for shape in shapes], axis=0))
+
+
+def _sizes(shape: Shape) -> tuple[int, ...]:
+    """Slots, annotations, sets, and the size and number of tied blocks."""
+    ties = [(size, count) for size, count in shape.ties if count]
+    return (*shape[:3], max((size for size, _ in ties), default=0), max((count for _, count in ties), default=0))
+
+
+def _shape(sizes: Int[np.ndarray, "5"]) -> Shape:
+    slots, rows, sets, size, count = map(int, sizes)
+    return Shape(slots, rows, sets, ((size, count),) if count else ())
+
+
+def _cost(sizes: Int[np.ndarray, "*shape 5"]) -> Int[np.ndarray, "*shape"]:
+    slots, _, sets, size, count = np.moveaxis(sizes, -1, 0)
+    return slots * (8 + sets + count) + count * size * 2 ** np.minimum(size, 7)
 
 
 #: Units of work (:meth:`Shape.cost`, once for each case) that one compilation is worth, by kind of program.
-COMPILATION = {"nuts": 4e7, "gibbs": 4e7, "likelihood": 4e7, "point": 1e7}
+COMPILATION = {"nuts": 4e7, "gibbs": 1.5e8, "likelihood": 2e8, "point": 1e6}
 
 
 def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
@@ -126,17 +153,16 @@ def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
     >>> planned({small: 1000, large: 500}, worth=1e5) == (small, large)
     True
     """
-    counts = dict(counts)
-    while len(counts) > 1:
-
-        def saving(pair: tuple[Shape, Shape]) -> float:
-            return worth - sum(counts[s] * (common(set(pair)).cost() - s.cost()) for s in pair)
-
-        best = max(combinations(sorted(counts), 2), key=saving)
-        if saving(best) <= 0:
+    shapes = sorted(counts)
+    sizes, number = np.array([_sizes(shape) for shape in shapes]), np.array([counts[shape] for shape in shapes])
+    while len(sizes) > 1:
+        united = np.maximum(sizes[:, None], sizes)
+        work = number * _cost(sizes)
+        saving = float(worth) + work[:, None] + work - (number[:, None] + number) * _cost(united)
+        np.fill_diagonal(saving, -np.inf)
+        a, b = sorted(np.unravel_index(saving.argmax(), saving.shape))
+        if saving[a, b] <= 0:
             break
-        united = common(set(best))
-        n = sum(counts.pop(shape) for shape in best)
-        counts[united] = counts.get(united, 0) + n
-    return tuple(sorted(counts, key=lambda shape: (shape.cost(), shape)))
-
+        sizes[a], number[a] = united[a, b], number[a] + number[b]
+        sizes, number = np.delete(sizes, b, axis=0), np.delete(number, b)
+    return tuple(sorted({_shape(own) for own in sizes}, key=lambda shape: (shape.cost(), shape)))

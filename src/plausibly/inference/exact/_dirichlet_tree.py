@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from plausibly.annotations import Annotations, Slots
 from plausibly.inference.exact._dirichlet import dirichlet
-from plausibly.random_streams import fold_in
+from plausibly.random_streams import fold_in, take
 
 
 def nested_cases(annotations: Annotations) -> Bool[np.ndarray, " case"]:
@@ -104,7 +104,7 @@ def dirichlet_tree(
     order = np.argsort(parts, kind="stable")
     one = np.ones(len(parts), int)
     nodes = Slots(parts[order], one, one, np.searchsorted(parts[order], np.arange(len(level_case) + 1)))
-    node_keys = fold_in(keys[level_case], level)
+    node_keys = fold_in(take(keys, level_case), level)
     shares = np.empty((chains, draws, len(parts)), np.float32)
     shares[..., order] = dirichlet(values[order], nodes, node_keys, chains=chains, draws=draws)
 

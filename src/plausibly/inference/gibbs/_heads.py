@@ -39,7 +39,7 @@ def with_heads(by_case: Callable[[Bucket, np.ndarray], CaseData], heads: Heads, 
     shape = np.where(of_slot < 0, 0, heads.shape[:, np.maximum(of_slot, 0)])
     constant = heads.log_weight[bucket.cases[at]].T - np.where(of_slot < 0, 0, gammaln(np.maximum(shape, 1e-9))).sum(-1)
     more = {"head_shape": np.moveaxis(shape, -1, 1), "head_constant": constant}
-    return data._replace(arguments={**data.arguments, **{name: jnp.float32(value) for name, value in more.items()}})
+    return data._replace(arguments={**data.arguments, **{name: np.float32(value) for name, value in more.items()}})
 
 
 def choose_head(
