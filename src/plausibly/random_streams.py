@@ -4,9 +4,8 @@ A case's randomness does not depend on which other cases are present: its key is
 name folded in.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from functools import partial
 from hashlib import blake2b
 
 import jax
@@ -14,8 +13,6 @@ import numpy as np
 from jaxtyping import Array, Int, Key, UInt32
 
 from plausibly._seed import check_seed
-
-_ROWS = 2**12  # keys that are made at a time
 
 
 def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
@@ -34,8 +31,8 @@ def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
     """
     digests = b"".join(blake2b(str(name).encode(), digest_size=8).digest() for name in names)
     words = np.frombuffer(digests, dtype="<u4").astype(np.uint32).reshape(-1, 2)
-    base = jax.random.key(check_seed(seed), impl="threefry2x32")
-    return as_key(in_blocks(partial(_of_hashes, jax.random.key_data(base)), words))
+    base = np.array([0, check_seed(seed)], np.uint32)  # what jax.random.key makes of a seed
+    return as_key(_folded(_folded(base, words[:, 0]), words[:, 1]))
 
 
 def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array, " n"]:
@@ -47,7 +44,7 @@ def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array
     >>> bool(fold_in(keys, np.array([3, 4]))[1] == jax.random.fold_in(keys[1], 4))
     True
     """
-    return as_key(in_blocks(_fold_in, np.asarray(jax.random.key_data(keys)), np.asarray(numbers, np.uint32)))
+    return as_key(_folded(np.asarray(jax.random.key_data(keys)), np.asarray(numbers, np.uint32)))
 
 
 def take(keys: Key[Array, " n"], at: Int[np.ndarray, " chosen"]) -> Key[Array, " chosen"]:
@@ -67,36 +64,24 @@ def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
     return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
-def in_blocks(function: Callable[..., Array], *columns: np.ndarray) -> np.ndarray:
-    """Apply a compiled function to rows, in blocks of few sizes, so that nothing is compiled for a number of rows.
+def _folded(
+    words: UInt32[np.ndarray, "*#shape 2"], numbers: UInt32[np.ndarray, "*#shape"]
+) -> UInt32[np.ndarray, "*shape 2"]:
+    """Fold numbers into keys, as ``jax.random.fold_in`` does, by NumPy: of a few rows, JAX would only compile.
 
-    Parameters
-    ----------
-    function
-        From rows to as many rows.
-    columns
-        Its arguments; rows come first.
+    That is Threefry-2x32 of the counter (0, number) with twenty rounds (Salmon, Moraes, Dror & Shaw 2011, Parallel random
+    numbers: as easy as 1, 2, 3).
     """
-    n = len(columns[0])
-    size = min(_ROWS, 1 << max(n - 1, 0).bit_length())
-    found = []
-    for first in range(0, max(n, 1), size):
-        rows = np.minimum(np.arange(first, first + size), max(n - 1, 0)) if n else np.zeros(0, np.int64)
-        found.append(np.asarray(function(*(column[rows] for column in columns)))[: n - first])
-    return found[0] if len(found) == 1 else np.concatenate(found)
-
-
-@jax.jit
-def _of_hashes(base, words):
-    def one(word):
-        return jax.random.fold_in(jax.random.fold_in(as_key(base), word[0]), word[1])
-
-    return jax.random.key_data(jax.vmap(one)(words))
-
-
-@jax.jit
-def _fold_in(words, numbers):
-    return jax.random.key_data(jax.vmap(jax.random.fold_in)(as_key(words), numbers))
+    first, second = words[..., 0], words[..., 1]
+    schedule = first, second, first ^ second ^ np.uint32(0x1BD11BDA)
+    x, y = np.broadcast_arrays(first, second + numbers)
+    for group in range(5):
+        for rotation in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            x = x + y
+            y = (y << np.uint32(rotation) | y >> np.uint32(32 - rotation)) ^ x
+        x = x + schedule[(group + 1) % 3]
+        y = y + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return np.stack([x, y], axis=-1)
 
 
 class Stream(IntEnum):
@@ -133,8 +118,8 @@ def stream_words(keys: Key[Array, " case"]) -> Words:
     >>> stream_words(jax.random.split(jax.random.key(0), 3))[Stream.TIES].shape
     (3, 2)
     """
-    words = in_blocks(_fold_in_streams, np.asarray(jax.random.key_data(keys)))
-    return {stream: np.ascontiguousarray(words[:, number]) for number, stream in enumerate(Stream)}
+    words = np.asarray(jax.random.key_data(keys))
+    return {stream: _folded(words, np.full(len(words), stream, np.uint32)) for stream in Stream}
 
 
 def select(words: Words, cases: Int[np.ndarray, " chosen"] | slice) -> Words:
@@ -152,9 +137,3 @@ def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Gene
     True
     """
     return np.random.Generator(np.random.Philox(key=np.array([int(words[0]) << 32 | int(words[1]), number], np.uint64)))
-
-
-@jax.jit
-def _fold_in_streams(words):
-    streams = np.array(list(Stream), np.uint32)
-    return jax.random.key_data(jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(as_key(words), streams))

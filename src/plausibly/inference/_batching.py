@@ -38,7 +38,6 @@ class Bucket:
 def cases_last(tree: Any, at: Int[np.ndarray, " case"]) -> Any:
     """Take cases from arrays that have them on the first axis, and move them to the last."""
 
-
     def take(a: np.ndarray) -> np.ndarray:
         # NumPy's arrays, in the types that programs take: each eager operation of JAX would be compiled for each shape.
         return np.ascontiguousarray(np.moveaxis(a[at], 0, -1), dtypes.canonicalize_dtype(a.dtype))

@@ -124,7 +124,9 @@ def maximum_likelihood(
         def begin(n: int) -> _Search:
             return over_cases(_begin)(jax.tree.map(lambda a: jnp.zeros((*a.shape[:-1], n), a.dtype), example))
 
-        def advance(state: _Search, case: Case, keys: Array, fresh: Array, wanted: Array) -> tuple[_Search, Array, Array]:
+        def advance(
+            state: _Search, case: Case, keys: Array, fresh: Array, wanted: Array
+        ) -> tuple[_Search, Array, Array]:
             new = over_cases(_begin)(case)
             state = jax.tree.map(lambda a, b: jnp.where(fresh, a, b), new, state)
 
