@@ -69,8 +69,8 @@ def _folded(
 ) -> UInt32[np.ndarray, "*shape 2"]:
     """Fold numbers into keys, as ``jax.random.fold_in`` does, by NumPy: of a few rows, JAX would only compile.
 
-    That is Threefry-2x32 of the counter (0, number) with twenty rounds (Salmon, Moraes, Dror & Shaw 2011, Parallel random
-    numbers: as easy as 1, 2, 3).
+    That is Threefry-2x32 of the counter (0, number) with twenty rounds (Salmon, Moraes, Dror & Shaw 2011, Parallel
+    random numbers: as easy as 1, 2, 3).
     """
     first, second = words[..., 0], words[..., 1]
     schedule = first, second, first ^ second ^ np.uint32(0x1BD11BDA)

@@ -183,7 +183,7 @@ SHAPES = st.builds(
 
 
 def test_shapes_become_more_with_the_work():
-    """What a compilation is worth falls with the work that is repeated, from one shape for all to those of the cases."""
+    """From one shape for all to those of the cases, as a compilation is worth less of the work that is repeated."""
     annotations = simulate_differentials(300, seed=0).annotations
     slots = Slots.of(annotations)
     one, *some, all_of_them = (

@@ -16,13 +16,16 @@ or a Gibbs sampler needs, and returns plausibilities by (chain, draw, slot) with
 Cases are independent, and the engines share what follows from that:
 
 * ``_program`` turns a NumPyro program into the functions that engines call: potential, constrained values, likelihood.
-* ``_shapes`` and ``_batching`` sort cases into *buckets* of similar size, padded to one of a few shapes.
+* ``_shapes`` decides on the shapes to which cases are padded: more of them, the more there is to compute.
+* ``_batching`` sorts cases into *buckets*, one for each shape.
 * ``_scheduling`` runs one program per shape over the cases of all buckets on all cores and devices, either in *chunks*
   of a fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
 * ``_compilation`` traces and compiles, and keeps the results on disk for the next process; ``_devices`` divides the
   work among the devices.
 
-Random numbers depend on the key of a case alone, so draws do not depend on the other cases, the bucket or the device.
+Random numbers depend on the key of a case alone, and draws on its data and its shape besides. Shapes are decided from
+all cases of a data set, so its draws do not depend on shards, chunks or devices. The same case in another data set may
+have another shape, and then other draws from the same posterior.
 """
 
 from plausibly.inference._batching import bucket_cases as bucket_cases

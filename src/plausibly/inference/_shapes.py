@@ -6,10 +6,10 @@ handful of cases, more for a thousand.
 
 The cost model
 --------------
-A case of a shape takes :meth:`Shape.cost` units of work, times what is repeated for it: draws, sweeps or trajectories of
-all chains. A compilation is worth the number of units that :data:`COMPILATION` states. Shapes that cases would have by
-themselves are united, two at a time, the pair first that saves most, as long as a compilation saved is worth more than
-the padding added.
+A case of a shape takes :meth:`Shape.cost` units of work, times what is repeated for it: draws, sweeps or trajectories
+of all chains. A compilation is worth the number of units that :data:`COMPILATION` states. Shapes that cases would have
+by themselves are united, two at a time, the pair first that saves most, as long as a compilation saved is worth more
+than the padding added.
 
 The constants are ratios of two times on one processor, so that a faster machine speeds up both: half the time of
 tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every process
@@ -78,7 +78,7 @@ APART = ((4, 4, 6, 0, 0), (6, 8, 12, 2, 4), (12, 12, 24, 8, 4), (16, 16, 32, 8, 
 def fitting(width: int, rows: int, sets: int, ties: tuple[tuple[int, int], ...], fit: Fit) -> Shape:
     """The shape that a case has by itself.
 
-    Small tied blocks use the room of larger ones, except with ``"exact"``. Sizes grow by steps of at most one and a half
+    Small tied blocks use the room of larger ones, except with ``"exact"``. Sizes grow by steps of at most a half
     (:func:`grid`). Those of large cases grow fourfold, with room for tied blocks in any case: long rankings of many
     classes have so many sizes that there would be hundreds of shapes.
     """
