@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 
 from plausibly.annotations import Slots
 from plausibly.fingerprint import of_thread
+from plausibly.inference._compilation import kept_on_disk
 from plausibly.random_streams import as_key
 
 _NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
@@ -29,13 +30,16 @@ def _log_gammas(
 def together(total: int, n: int) -> int:
     """How many of n are given so many numbers in one compiled call: a power of two, so that few sizes are compiled.
 
+    On a CPU it is the same for any n: what fills up the room costs less than another compilation.
+
     Examples
     --------
     >>> together(1000, 5000), together(1000, 3), together(10**6, 3)
-    (32, 4, 1)
+    (32, 32, 1)
     """
-    numbers = _NUMBERS if jax.default_backend() == "cpu" else _ON_GPU
-    return min(1 << max(numbers // total, 1).bit_length() - 1, 1 << (n - 1).bit_length())
+    if jax.default_backend() == "cpu":
+        return 1 << max(_NUMBERS // total, 1).bit_length() - 1
+    return min(1 << max(_ON_GPU // total, 1).bit_length() - 1, 1 << (n - 1).bit_length())
 
 
 def dirichlet(
@@ -71,7 +75,7 @@ def dirichlet(
         found = _log_gammas(words[slots.case[part]], place[part], shape[part], total)
         out[:, own] = np.asarray(found)[:, : own.stop - own.start]
 
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+    with kept_on_disk(), ThreadPoolExecutor(cpu_count() or 1) as pool:
         # What JAX was told as a context, such as to compute in double precision, other threads do not know.
         alike = of_thread() == pool.submit(of_thread).result()
         list((pool.map if alike else map)(draw, range(0, len(slots), size)))
