@@ -85,7 +85,7 @@ def cases_numpyro(data: str, n: str) -> dict[str, float]:
     from numpyro.infer import MCMC, NUTS
 
     from plausibly.annotations import Slots
-    from plausibly.inference._batching import bucket_cases
+    from plausibly.inference._batching import bucket_cases, plan_shapes
     from plausibly.models import plackett_luce
 
     annotations = read(data)
@@ -93,7 +93,8 @@ def cases_numpyro(data: str, n: str) -> dict[str, float]:
     slots = Slots.of(annotations)
     prior = np.ones(len(slots), np.float32)
     fit = "exact" if annotations.n_cases == 1 else "merged"
-    (bucket,) = bucket_cases(annotations, slots, prior, pooled=True, fit=fit, together=fit == "merged")
+    one = None if fit == "exact" else plan_shapes(annotations, slots, worth=np.inf, pooled=True)
+    (bucket,) = bucket_cases(annotations, slots, prior, pooled=True, fit=fit, shapes=one)
     cases = jax.tree.map(jnp.asarray, bucket.data)
     mcmc = MCMC(
         NUTS(plackett_luce, max_tree_depth=MAX_TREE_DEPTH),
