@@ -241,7 +241,7 @@ def test_a_lost_convergence_is_computed_again_also_from_a_file(tmp_path):
     for found in (pb.diagnose(lost), pb.diagnose(tmp_path / "lost.nc"), pb.diagnose(str(tmp_path / "lost.nc"))):
         xr.testing.assert_allclose(found, kept)
         assert found["case"].values[~found["converged"].values].tolist() == ["p7"]
-        assert found.attrs == kept.attrs == {"chains": 4, "quantities": len(SLOTS)}
+        assert found.attrs == kept.attrs == {"chains": 4, "draws": 250, "quantities": len(SLOTS)}
 
 
 def test_diagnose_refuses_what_is_no_posterior(tmp_path):

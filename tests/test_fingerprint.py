@@ -70,10 +70,20 @@ def test_a_notebook_s_file_does_not_count():
     assert programs[0] == programs[1] != programs[2]
 
 
+def test_annotations_do_not_count():
+    programs = []
+    for kind, by in (("int", 2), ("str", 2), ("int", 3)):
+        scope = {"__name__": "notebook"}
+        exec(f"class Scale:\n    by: {kind} = {by}\ndef f(x: {kind}):\n    return Scale.by * x", scope)
+        programs.append(code_digest(scope["f"], "f"))
+    assert programs[0] == programs[1] != programs[2]
+
+
 PROGRAMS = """
 import sys
 from dataclasses import dataclass
 import numpy as np
+import scipy
 from jaxtyping import Float
 from plausibly.aggregation._variants import load_model
 from plausibly.fingerprint import code_digest
@@ -87,11 +97,11 @@ class Scale:
 
 def closure(scale):
     def program(case, reliability: Float[np.ndarray, ""] = 30.0):
-        return scale(reliability)
+        return scale(reliability) + scipy.io.wavfile.KNOWN_WAVE_FORMATS
     return program
 
 if len(sys.argv) > 3:
-    import jax.scipy.special, scipy.stats  # imported modules of no account
+    import scipy.io.wavfile  # as when the program has been called before
 print(*(code_digest(load_model(path), path) for path in sys.argv[1:3]), code_digest(closure(Scale(np.ones(3))), "f"))
 """
 

@@ -297,10 +297,17 @@ def test_refused_by_aggregate(arguments, message):
         pb.aggregate(ANNOTATIONS, **{"reliability": "infer"} | arguments)
 
 
-def test_aggregate_infers():
-    posterior = pb.aggregate(ANNOTATIONS, reliability="infer", draws=4, chains=1, warmup=0, progress=False)
-    assert posterior["posterior"]["reliability"].shape == (1, 4)
-    assert posterior.attrs["model"] == "tempered-plackett-luce"
+def test_aggregate_infers(monkeypatch, small):
+    given = {}
+    monkeypatch.setattr(
+        "plausibly.aggregation._aggregate.infer_reliability",
+        lambda annotations, model, **options: given.update(options, annotations=annotations, model=model),
+    )
+    pb.aggregate(ANNOTATIONS, reliability="infer", draws=4, chains=1, warmup=0, progress=False)
+    numbers = {"draws": 4, "chains": 1, "warmup": 0, "seed": 0, "progress": False}
+    assert given == {"annotations": ANNOTATIONS, "model": "plackett-luce"} | numbers
+    assert small["posterior"]["reliability"].shape == (4, 250)
+    assert small.attrs["model"] == "tempered-plackett-luce"
 
 
 def test_tables_that_are_refused(small, panel):

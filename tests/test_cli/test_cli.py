@@ -35,6 +35,12 @@ def evaluated(data, predictions, tmp_path_factory):
     return result, out, words
 
 
+@pytest.fixture
+def no_report(monkeypatch):
+    """Of a command whose report is not looked at, since it takes longer than everything else."""
+    monkeypatch.setattr(evaluating, "report", lambda *given, **options: None)
+
+
 def test_evaluate_writes_the_files_that_it_names(evaluated):
     _, out, _ = evaluated
     posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}
@@ -120,7 +126,7 @@ def test_quiet_prints_one_line(data, tmp_path):
     assert result.stderr == ""
 
 
-def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path):
+def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path, no_report):
     words = ["--model", "irn", "--k", "2,5", "--format", "parquet", "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *predictions, *words)
     assert result.exit_code == 0, result.output
@@ -132,7 +138,7 @@ def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path):
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path):
+def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path, no_report):
     words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", "--model", "irn", "--out", tmp_path]
     assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
@@ -146,7 +152,7 @@ def spoilt(posterior):
 
 
 @pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
-def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, strict, code):
+def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, no_report, strict, code):
     monkeypatch.setattr("plausibly.sweeps._make.diagnose", spoilt)
     words = ["--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
     result = plausibly("evaluate", data / "annotations.json", *words)
