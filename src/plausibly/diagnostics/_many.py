@@ -245,7 +245,7 @@ def _ess(halves: Float[np.ndarray, "quantity half draw"]) -> Float[np.ndarray, "
     means = halves.mean(axis=2)
     length = next_fast_len(2 * n, real=True)
     spectrum = np.asarray(rfft(halves - means[..., None], length, axis=2))
-    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
+    power = (np.real(spectrum) ** 2 + np.imag(spectrum) ** 2).mean(axis=1)
     covariance = np.asarray(irfft(power, length, axis=1))[:, :n] / n
     within = covariance[:, :1] * n / (n - 1)
     total = covariance[:, :1] + means.var(axis=1, ddof=1, keepdims=True)
