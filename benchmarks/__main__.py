@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import accuracy, agreement, discrepancy, metrics, plackett_luce, scale
+from benchmarks import accuracy, agreement, conformal, discrepancy, metrics, plackett_luce, scale
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -12,7 +12,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
     parser.add_argument(
         "--only",
-        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "scale"],
+        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "conformal", "scale"],
         help="one part of the table",
     )
     arguments = parser.parse_args()
@@ -22,6 +22,7 @@ def main() -> None:
         "metrics": metrics.measure,
         "discrepancy": discrepancy.measure,
         "agreement": agreement.measure,
+        "conformal": conformal.measure,
         "scale": scale.measure,
     }
     print(apart(heading)[0], flush=True)

@@ -40,6 +40,7 @@ def test_posteriors_by_label(small):
 def test_bad_input(small):
     for call, match in [
         (lambda: pb.conformal_sweep(small.annotations, small.predictions), "needs models"),
+        (lambda: pb.conformal_sweep(small.annotations, small.predictions, {}), "needs models"),
         (lambda: pb.conformal_sweep({}, small.predictions), "needs a posterior"),
         (lambda: pb.conformal_sweep({"x": small.posterior}, small.predictions, {"irn": None}), "leave models out"),
         (lambda: pb.conformal_sweep(3, small.predictions, {"irn": None}), "annotations, or posteriors by label"),

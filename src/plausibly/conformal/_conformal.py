@@ -130,8 +130,9 @@ def conformal(
     :math:`1 - \alpha`. With a randomised threshold it is at most :math:`1 - \alpha + 1 / (n + 1)`. With labels drawn
     in place of weights, the loss is the share of the labels missed, and the guarantee is the same.
 
-    A posterior that shares parameters between cases (``class_prior="population"``) is refused: the plausibilities of a
-    calibration case must not depend on the annotations of others.
+    The plausibilities of a calibration case must not depend on the annotations of other calibration cases, so a
+    posterior whose population prior was estimated from them (``class_prior="population"``) is refused. The population
+    of other cases serves.
 
     Scores are never held for more than some thousand cases. Above two million distinct scores, neighbouring ones are
     joined to the lower one, which adds at most a few millionths to the coverage.

@@ -86,7 +86,7 @@ def conformal_sweep(
                 f"annotations, or posteriors by label, are needed, but {_show(source)} was given; of scores make "
                 "labels first, by Scores.split(threshold)"
             )
-        if models is None:
+        if not models:
             raise ArgumentError('a sweep needs models, but none was given: write for example {"prirn": (10, 30, 100)}.')
         given = {"draws": draws, "chains": chains, "warmup": warmup}
         for run in plan_runs(source, models, given, seed=seed):
