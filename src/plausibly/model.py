@@ -21,10 +21,19 @@ CARON = (
 )
 
 
-LAYOUT = ("unranked", "class_prior", "shared")  #: options that decide on slots and their prior, not on the program
+LAYOUT = (
+    "unranked",
+    "class_prior",
+    "shared",
+    "difficulty",
+)  #: options that decide on slots and their prior, not on the program
 
 #: options of models whose prior over classes may be learnt from other cases
-BORROWING = {"class_prior": ("uniform", "population"), "shared": ("estimated", "sampled")}
+BORROWING = {
+    "class_prior": ("uniform", "population"),
+    "shared": ("estimated", "sampled"),
+    "difficulty": ("same", "by-case"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +94,8 @@ class Model:
         a model without one.
     options
         Allowed values of each further argument by its name, the default first. Some do not reach the program, since
-        they decide which slots a case has and what their prior is: ``unranked``, ``class_prior`` and ``shared``.
+        they decide which slots a case has and what their prior is: ``unranked``, ``class_prior``, ``shared`` and
+        ``difficulty``.
     reliabilities
         Reliabilities of a sweep in which none are named.
     deterministic
@@ -111,6 +121,9 @@ class Model:
     replicate
         What the model has a probability for, and :func:`plausibly.predictive_check` replicates: whole ``"rankings"``,
         by draws without replacement, or first blocks alone (``"first"``). A label is a whole ranking.
+    staged
+        Log probability of an annotation given plausibilities and parameters that annotators share, as of
+        :mod:`plausibly.models.staged_plackett_luce`; such a model is sampled by independent proposals.
     point_estimate
         Plausibilities to which the posterior contracts as the reliability grows: ``point_estimate(entries, **options)``
         or, of scores, ``point_estimate(sums, threshold)``, of shape (slot,). None for the mean of the draws.
@@ -136,7 +149,7 @@ class Model:
     >>> [model.name for model in pb.models.MODELS.values() if model.exact]
     ['dirichlet-categorical', 'normal-scores', 'prirn']
     >>> pb.models.MODELS["prirn"].arguments
-    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split', 'class_prior': 'uniform', 'shared': 'estimated'}
+    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split', 'class_prior': 'uniform', ...}
     """
 
     name: str
@@ -153,6 +166,7 @@ class Model:
     repeats: Callable[..., float] | None = None
     first_choice: Callable[..., float | None] | None = None
     replicate: Literal["rankings", "first"] = "first"
+    staged: Callable[..., Any] | None = None
     point_estimate: Callable[..., Any] | None = None
     update: Callable[..., Any] | None = None
     log_likelihood: bool = False
@@ -192,6 +206,8 @@ class Model:
             return ("point",) if self.update is None else ("ml",)
         if self.true_class is not None:
             return "gibbs", "nuts"
+        if self.staged is not None:
+            return ("independence",)
         return (*(("exact",) if self.exact else ()), "nuts", *(("gibbs",) if self.gibbs else ()))
 
     @property

@@ -8,12 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation._arguments import settle
+from plausibly.aggregation._arguments import Settled, settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._layout import Shapes, slots_of_cases
 from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
+from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import borrow
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import ArgumentError
@@ -34,6 +35,7 @@ def aggregate(
     concentration: float | None = None,
     class_prior: Literal["uniform", "population"] | Population | None = None,
     shared: Literal["estimated", "sampled"] | None = None,
+    difficulty: Literal["same", "by-case"] | None = None,
     threshold: float | None = None,
     prior: Sequence[float] | None = None,
     draws: int | None = None,
@@ -86,6 +88,9 @@ def aggregate(
     shared
         Shared parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from their
         posterior (``"sampled"``), so that plausibilities know how uncertain they are.
+    difficulty
+        Concentration of a population prior: the same in all cases (``"same"``, the default), or one for each around a
+        common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.
     threshold
         Threshold between the two classes of scores: scores up to it, and scores above it. There is no default.
     prior
@@ -165,8 +170,8 @@ def aggregate(
     [0.6, 0.4, 0.8, 0.2]
     """
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
-    given |= {"class_prior": class_prior, "shared": shared, "threshold": threshold, "prior": prior}
-    given |= {"draws": draws, "chains": chains, "warmup": warmup} | options
+    given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty}
+    given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
     if isinstance(reliability, str) and reliability == "infer":
         check_inferable(model, mode)
         given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
@@ -181,7 +186,7 @@ def aggregate(
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
-    asked, settled = settled, borrow(settled, annotations, seed=seed, progress=progress)
+    asked, settled = settled, _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
     shapes = Shapes.of(annotations, settled, slots)
     common = {"settled": settled, "seed": seed, "quantities": len(slots), "shapes": shapes}
@@ -223,7 +228,15 @@ def refit(
     These take as long as sampling, and are not needed where thousands of copies of cases are sampled.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
-    settled = borrow(settled, annotations, seed=seed, progress=progress)
+    settled = _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
     common = {"seed": seed, "quantities": len(slots), "shapes": Shapes.of(annotations, settled, slots)}
     return infer_cases(annotations, settled, **common, progress=progress, draws_alone=True)
+
+
+def _borrow(settled: Settled, annotations: Annotations | Scores, seed: int, progress: bool) -> Settled:
+    """Estimate what cases, or annotators, share, where a model asks for it."""
+    if not settled.borrows:
+        return settled
+    settled = borrow(settled, annotations, seed=seed, progress=progress)
+    return settled if settled.model.staged is None else learn_stages(settled, annotations, seed)

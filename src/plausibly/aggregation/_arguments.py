@@ -46,7 +46,7 @@ class Settled:
     @property
     def has_draws(self) -> bool:
         """Whether the posterior is known by its draws alone."""
-        return self.engine in ("nuts", "gibbs")
+        return self.engine in ("nuts", "gibbs", "independence")
 
     def known_cases(self, annotations: Annotations) -> Bool[np.ndarray, " case"]:
         """Which cases are drawn exactly though the engine samples the others: those whose posterior is known."""
@@ -107,11 +107,13 @@ def settle(
     check_seed(seed)
     if arguments.get("class_prior", "uniform") != "uniform":
         _check_borrowing(known, used, arguments, given, power, annotations)
-    elif arguments.get("shared") == "sampled":
-        raise ArgumentError(
-            "shared='sampled' is for parameters that cases share, but class_prior='uniform' has none: add "
-            "class_prior='population', or leave it out."
-        )
+    else:
+        for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
+            if arguments.get(name) == value:
+                raise ArgumentError(
+                    f"{name}={value!r} is for parameters that cases share, but class_prior='uniform' has none: add "
+                    "class_prior='population', or leave it out."
+                )
     if isinstance(annotations, Annotations):
         _check_annotations(known, annotations, arguments)
         if used in ("nuts", "gibbs", "ml") and known.true_class is None:
@@ -128,6 +130,7 @@ def _check_borrowing(
     annotations: Annotations | Scores,
 ) -> None:
     """Refuse what does not go with a population prior; take the concentration out, which is the population's."""
+    arguments.setdefault("shared", "estimated")
     if given.get("concentration") is not None:
         raise ArgumentError(
             "class_prior='population' infers the concentration from all cases, but "
@@ -156,7 +159,7 @@ def _check_borrowing(
             "shared='sampled' samples the shared parameters from the annotations, but a population was given: leave "
             "one of them out."
         )
-    arguments.pop("concentration")
+    arguments.pop("concentration", None)
     if "unranked" in arguments:
         arguments["unranked"] = "exact"
 

@@ -13,6 +13,7 @@ from plausibly._progress import Progress, tell
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
+from plausibly.aggregation._staged import PROPOSALS, sample_staged
 from plausibly.aggregation._true_class import infer_true_class
 from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
@@ -119,7 +120,7 @@ def infer_cases(
         work = _Work(
             known, program, observed, labels, slots, prior, arguments, exact, shapes.sampling, keys, bars, mixture
         )
-        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine](work)
+        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
         if mixture is not None:
@@ -197,6 +198,17 @@ def _gibbs(work: _Work) -> _Drawn:
     drawn = _by_part(work, sample, lambda shape: {"lp": np.zeros(shape, np.float32)})
     drawn.attrs["thinning"] = sweeps_per_draw(count)
     return drawn
+
+
+def _independence(work: _Work) -> _Drawn:
+    assert work.mixture is not None
+    mixture, settings = work.mixture, work.settings("chains", "draws")
+    reliability = work.arguments["reliability"]
+    drawn = sample_staged(
+        work.labels, mixture.priors, mixture.whole, reliability, work.keys, progress=work.bars, **settings
+    )
+    shared = mixture.whole.stages
+    return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})
 
 
 def _nuts(work: _Work) -> _Drawn:

@@ -80,8 +80,9 @@ def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     Examples
     --------
     >>> accepted(MODELS["irn"]), list(accepted(MODELS["prirn"]))
-    ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'class_prior', 'shared', 'draws', 'chains'])
+    ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'class_prior', 'shared', ..., 'draws', 'chains'])
     """
     engine = model.engines[0] if engine == "auto" else engine
-    settings = {"point": (), "ml": (), "exact": ("draws", "chains")}.get(engine, tuple(SETTINGS))
+    alone = ("draws", "chains")
+    settings = {"point": (), "ml": (), "exact": alone, "independence": alone}.get(engine, tuple(SETTINGS))
     return model.arguments | {key: SETTINGS[key] for key in settings}

@@ -25,7 +25,9 @@ def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: b
     if settled.arguments.get("class_prior") != "population" or settled.population is not None:
         return settled
     sampled = settled.arguments["shared"] == "sampled"
-    return replace(settled, population=estimate(annotations, seed=seed, samples=sampled, progress=progress))
+    by_case = settled.arguments["difficulty"] == "by-case"
+    found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress)
+    return replace(settled, population=found)  # what annotators share is learnt afterwards
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,10 @@ def posterior_weights(priors: CasePriors, counts: Float[np.ndarray, " core"]) ->
     """Posterior probabilities of the heads of every case, exact given label counts."""
     shape = np.maximum(priors.core_shape, _LEAST)
     terms = np.where(counts > 0, gammaln(shape + counts) - gammaln(shape), 0)
-    logs = priors.log_weight + np.add.reduceat(terms, priors.core.start[:-1], axis=1).T
+    start = priors.core.start[:-1]
+    logs = priors.log_weight + np.add.reduceat(terms, start, axis=1).T
+    whole, total = np.add.reduceat(shape, start, axis=1).T, np.add.reduceat(counts, start)[:, None]
+    logs += gammaln(whole) - gammaln(whole + total)
     weight = np.exp(logs - logs.max(1, keepdims=True))
     return weight / weight.sum(1, keepdims=True)
 

@@ -14,6 +14,7 @@ from plausibly._arviz import Posterior, pareto_smoothed, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation import PlannedRun, aggregate, expected_plausibility, refit, settle
+from plausibly.aggregation._staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
@@ -123,9 +124,13 @@ def leave_out_cases(
     columns: dict[str, np.ndarray] = {}
     for number in range(n_folds):
         inside = group == number
-        population = estimate(annotations.select(np.flatnonzero(~inside)), seed=seed, progress=progress)
+        others = annotations.select(np.flatnonzero(~inside))
+        by_case = run.settled.arguments.get("difficulty") == "by-case"
+        population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
+        if run.settled.model.staged is not None:
+            population = learn_stages(replace(run.settled, population=population), others, seed).population
         part = annotations.select(np.flatnonzero(inside))
-        arguments = {name: value for name, value in run.arguments.items() if name != "shared"}
+        arguments = {name: value for name, value in run.arguments.items() if name not in ("shared", "difficulty")}
         arguments["class_prior"] = population
         settled = settle(part, run.model, seed=seed, **arguments)
         own = Folds.of(part, folds.n_folds, seed)

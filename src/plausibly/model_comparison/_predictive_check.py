@@ -14,6 +14,7 @@ from plausibly._seed import check_seed
 from plausibly.aggregation import declared, run_label
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
+from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.model_comparison._statistics import (
     DESCRIPTIONS,
     GIVEN,
@@ -23,6 +24,7 @@ from plausibly.model_comparison._statistics import (
     Said,
     statistics,
 )
+from plausibly.population._stages import SharedStages
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, remainder_concentration, slots_of
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 
@@ -163,6 +165,11 @@ def predictive_check(
     totals, numbers = (np.zeros((len(names), replicates)) for _ in range(2))
     n_classes, concentration = annotations.n_classes, remainder_concentration(posterior)
     ones = np.ones_like(weights)
+    staged = None
+    if "stages" in posterior.attrs:
+        shared = SharedStages.read(str(posterior.attrs["stages"]))
+        careless = np.asarray(remainder_concentration(posterior))
+        staged = StagedReplicates.of(shared, float(posterior.attrs["reliability"]), annotations, careless)
     with Progress(progress) as bars:
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
         for case in range(annotations.n_cases):
@@ -178,7 +185,11 @@ def predictive_check(
                 dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
             else:
                 dense = _labels(weights[:, own], confusion[:, who], random)
-            again = _replicate(said, dense, random, rankings)
+            if staged is None:
+                again = _replicate(said, dense, random, rankings)
+            else:
+                made = [staged.replicate(*pair, random) for pair in zip(said.blocks, dense, strict=True)]
+                again = Said.of([named for named, _ in made], [block for _, block in made])
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():
                 row = names.index(name)

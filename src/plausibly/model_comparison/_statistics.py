@@ -16,8 +16,10 @@ from jaxtyping import Float, Int
 class Said:
     """What the annotators of a case said, in every replicate."""
 
-    classes: Sequence[Int[np.ndarray, "replicate named"]]  #: of each annotator (replicate, named class), best first
-    blocks: Sequence[Int[np.ndarray, " named"]]  #: of each annotator the block of every named class
+    #: of each annotator (replicate, named class), best first; −1 where a list has ended, if lists differ in length
+    classes: Sequence[Int[np.ndarray, "replicate named"]]
+    #: of each annotator the block of every named class: (named,), or (replicate, named) if lists differ
+    blocks: Sequence[Int[np.ndarray, "*replicate named"]]
     n_classes: int  #: number of the classes that occur
 
     @classmethod
@@ -31,17 +33,19 @@ class Said:
         (2, [[[1, 0]], [[0]]])
         """
         known, number = np.unique(np.concatenate([named.ravel() for named in classes]), return_inverse=True)
+        if known[0] < 0:  # what only fills lists up is no class
+            known, number = known[1:], number - 1
         ends = np.cumsum([named.size for named in classes])[:-1]
         parts = np.split(number.ravel(), ends)
         return cls([part.reshape(named.shape) for part, named in zip(parts, classes, strict=True)], blocks, len(known))
 
     def table(self, first: bool) -> Float[np.ndarray, "replicate annotator class"]:
         """Mark the classes of the first blocks, or all that are named."""
-        out = np.zeros((len(self.classes[0]), len(self.classes), self.n_classes), np.float32)
+        out = np.zeros((len(self.classes[0]), len(self.classes), self.n_classes + 1), np.float32)
         for annotator, (named, block) in enumerate(zip(self.classes, self.blocks, strict=True)):
-            chosen = named[:, block == 0] if first else named
+            chosen = np.where(block == 0, named, -1) if first else named
             out[np.arange(len(out))[:, None], annotator, chosen] = 1
-        return out
+        return out[..., :-1]
 
 
 def _overlap(table: Float[np.ndarray, "replicate annotator class"]) -> Float[np.ndarray, " replicate"]:
@@ -75,10 +79,11 @@ def _order(said: Said) -> Float[np.ndarray, " replicate"]:
     same = np.zeros(len(said.classes[0]))
     total = np.zeros(len(said.classes[0]))
     for a, b in combinations(range(len(said.classes)), 2):
-        match = said.classes[a][:, :, None] == said.classes[b][:, None, :]
+        match = (said.classes[a][:, :, None] == said.classes[b][:, None, :]) & (said.classes[a][:, :, None] >= 0)
         both = match.any(2)
-        theirs = match @ said.blocks[b]
-        before = (said.blocks[a][:, None] < said.blocks[a]) & both[:, :, None] & both[:, None, :]
+        own, other = np.atleast_2d(said.blocks[a]), np.atleast_2d(said.blocks[b])
+        theirs = (match * other[:, None, :]).sum(2)
+        before = (own[:, :, None] < own[:, None, :]) & both[:, :, None] & both[:, None, :]
         gap = theirs[:, None, :] - theirs[:, :, None]
         same += (before & (gap > 0)).sum((1, 2))
         total += (before & (gap != 0)).sum((1, 2))

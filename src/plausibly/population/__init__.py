@@ -25,6 +25,11 @@ to rank, beginning at 1/4, anew in every sweep. Later ranks say which classes go
 votes. Tied classes are equally likely to be the one that counts. Every annotation counts once, whatever the
 reliability at which cases are aggregated afterwards. Of single labels, all of this is the posterior of the model above.
 
+Difficulty
+----------
+With ``difficulty="by-case"``, :math:`\log A_i` is normal around :math:`\log A` with a spread :math:`\tau`, as a rule of
+five nodes. :func:`difficulties` has the hardest cases.
+
 Interpretation
 --------------
 A population prior pulls rare classes towards common ones. That is what the best prediction of the next annotation
@@ -40,6 +45,7 @@ inference using mixtures, ibid. 90, for concentrations.
 
 from plausibly.population._case_priors import CasePriors as CasePriors
 from plausibly.population._case_priors import case_priors as case_priors
+from plausibly.population._difficulty import difficulties as difficulties
 from plausibly.population._estimate import estimate as estimate
 from plausibly.population._population import Population as Population
 from plausibly.population._shifts import shifts as shifts

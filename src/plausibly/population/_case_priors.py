@@ -17,8 +17,10 @@ from plausibly.annotations import REMAINDER, Annotations, Slots
 from plausibly.errors import AnnotationError
 from plausibly.population._estimate import rank_weight
 from plausibly.population._population import Population
+from plausibly.population._sampler import NODE_WEIGHTS, NODES
 
 HEADS = 32  #: heads of a case that are told apart; all of them where there are no more classes
+HEADS_BY_CASE = 12  #: the same where each has five concentrations
 LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot of its own
 LIKELIEST = 8  #: and how many of them at most
 
@@ -33,18 +35,26 @@ class CasePriors:
     slots: Slots  #: named classes, likely ones, and the remainder
     core: Slots  #: named classes and the remainder of all others, over which engines sample
     heads: Int[np.ndarray, "case head"]
-    log_weight: Float[np.ndarray, "case head"]  #: log prior probabilities of these heads
-    shape: Float[np.ndarray, "head slot"]  #: prior shapes over ``slots``, by the number of the head
-    core_shape: Float[np.ndarray, "head core"]  #: the same over ``core``
+    #: log prior probabilities of the components: heads, or pairs of a node of difficulty and a head
+    log_weight: Float[np.ndarray, "case component"]
+    shape: Float[np.ndarray, "component slot"]  #: prior shapes over ``slots``
+    core_shape: Float[np.ndarray, "component core"]  #: the same over ``core``
 
     def given(self, population: Population) -> "CasePriors":
         """Return the same layout with the shapes and weights of another population, such as a draw of this one."""
-        shares, log_prevalence = prior_shares(population), _log(population.prevalence)[self.heads]
+        shares, logs = prior_shares(population), _log(population.prevalence)[self.heads]
+        factors, weights = nodes(population)
+        logs = logs - logsumexp(logs, axis=1, keepdims=True)
+
+        def at_nodes(slots: Slots) -> Float[np.ndarray, "component slot"]:
+            shape = _shapes(shares, slots, self.heads).T
+            return np.concatenate([factor * shape for factor in factors])
+
         return replace(
             self,
-            log_weight=log_prevalence - logsumexp(log_prevalence, axis=1, keepdims=True),
-            shape=_shapes(shares, self.slots, self.heads).T,
-            core_shape=_shapes(shares, self.core, self.heads).T,
+            log_weight=np.concatenate([logs + np.log(weight) for weight in weights], axis=1),
+            shape=at_nodes(self.slots),
+            core_shape=at_nodes(self.core),
         )
 
     def core_of(self) -> Int[np.ndarray, " slot"]:
@@ -80,7 +90,7 @@ def case_priors(population: Population, annotations: Annotations) -> CasePriors:
     """
     core = Slots.of(annotations)
     n, k = annotations.n_cases, annotations.n_classes
-    n_heads = min(k, HEADS)
+    n_heads = min(k, HEADS_BY_CASE if population.spread else HEADS)
     heads, likely = np.empty((n, n_heads), np.int64), []
     for part, log_p, expected, named in expected_labels(population, annotations):
         # Ordered by class, so that equal weights do not depend on the sort.
@@ -94,15 +104,22 @@ def case_priors(population: Population, annotations: Annotations) -> CasePriors:
     return CasePriors(slots, core, heads, nothing, nothing, nothing).given(population)
 
 
+def nodes(population: Population) -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
+    """Factors of the concentration of a case, and their prior probabilities."""
+    if not population.spread:
+        return np.ones(1), np.ones(1)
+    return np.exp(population.spread * NODES), NODE_WEIGHTS
+
+
 def prior_shares(population: Population) -> Float[np.ndarray, "head class"]:
     """Prior shapes of all classes by head."""
     return np.maximum(population.concentration * population.profiles, _LEAST)
 
 
 def expected_labels(
-    population: Population, annotations: Annotations
+    population: Population, annotations: Annotations, counted: list[np.ndarray] | None = None
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-    """What the labels of cases say under a population, some hundred cases at a time.
+    """What the labels of cases say under a population, some hundred cases at a time; ``counted`` gets their numbers.
 
     Yields
     ------
@@ -129,6 +146,8 @@ def expected_labels(
         named = of_case[own] - part.start, label[own]
         expected = np.exp(log_p) @ shares
         expected[named] += count[own]
+        if counted is not None:
+            counted.append(count[own])
         yield part, log_p, expected / (population.concentration + total[part, None]), named
 
 

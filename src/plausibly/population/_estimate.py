@@ -41,6 +41,7 @@ def estimate(
     chains: int = 2,
     warmup: int = 100,
     seed: int = 0,
+    difficulty: bool = False,
     samples: bool = False,
     progress: bool = False,
 ) -> Population:
@@ -54,6 +55,8 @@ def estimate(
         Kept sweeps of each chain, chains, and sweeps of each before the first.
     seed
         Random seed.
+    difficulty
+        Whether cases differ in their concentration, see :func:`plausibly.population.difficulties`.
     samples
         Whether to keep draws of the shared parameters, too, for full Bayesian inference.
     progress
@@ -91,7 +94,7 @@ def estimate(
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 0)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ArgumentError(f"{name} must be a whole number of at least {least}, but {value!r} was given.")
-    key = (annotations.digest(), draws, chains, warmup, check_seed(seed), samples)
+    key = (annotations.digest(), draws, chains, warmup, check_seed(seed), samples, difficulty)
     if key in _kept:
         return _kept[key]
     order = _order(annotations)
@@ -101,7 +104,7 @@ def estimate(
 
         def run(chain: int) -> list[State]:
             random = np.random.default_rng([int(seed), chain])
-            state, found = start(labels, random), []
+            state, found = start(labels, random, difficulty), []
             for number in range(warmup + draws):
                 state = sweep(state, labels, random)
                 if number >= warmup:
@@ -164,6 +167,7 @@ def _thinned(state: State, number: int, samples: bool) -> State:
         state.expected,
         state.profiles.astype(np.float32) if samples and number % 8 == 0 else np.empty((0, 0)),
         state.mean_profiles.astype(np.float32) if number % 4 == 0 else np.empty((0, 0)),
+        state.spread,
     )
 
 
@@ -171,11 +175,13 @@ def _judge(by_chain: list[list[State]], names: np.ndarray, progress: Progress) -
     """Convergence of the shared parameters: the three numbers, and expected plausibilities of the commonest classes."""
     expected = np.array([[state.expected for state in found] for found in by_chain])
     most = np.argsort(-expected.mean((0, 1)), kind="stable")[:10]
-    three = [[[np.log(s.concentration), np.log(s.strength), s.self_share] for s in found] for found in by_chain]
-    numbers = np.concatenate([np.array(three), np.log(expected[..., most])], axis=-1)
+    names_of = ["concentration", "strength", "self_share", "spread"]
+    single = [[[np.log(s.concentration), np.log(s.strength), s.self_share, s.spread] for s in f] for f in by_chain]
+    used = slice(None) if by_chain[0][0].spread else slice(3)
+    numbers = np.concatenate([np.array(single)[..., used], np.log(expected[..., most])], axis=-1)
     r_hat, bulk, tail, _ = judge(numbers, progress=progress, what="shared parameters")
     good = (r_hat <= r_hat_bound(bulk, max(len(by_chain), 2), len(r_hat))) & (np.minimum(bulk, tail) >= ENOUGH)
-    quantities = ["concentration", "strength", "self_share", *(f"expected {names[k]}" for k in most)]
+    quantities = [*names_of[used], *(f"expected {names[k]}" for k in most)]
     columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
     return xr.Dataset(
         {name: ("quantity", column) for name, column in columns.items()},
@@ -202,7 +208,9 @@ def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
 
     drawn = [s for s in states if s.profiles.size]
     drawn = [drawn[i] for i in np.unique(np.linspace(0, len(drawn) - 1, SAMPLES).astype(int))] if drawn else []
-    kept = tuple(make(s.concentration, s.strength, s.self_share, s.prevalence, s.profiles) for s in drawn)
+    kept = tuple(
+        make(s.concentration, s.strength, s.self_share, s.prevalence, s.profiles, spread=s.spread) for s in drawn
+    )
     profiles = np.mean([s.mean_profiles for s in states if s.mean_profiles.size], axis=0)
     return make(
         np.exp(np.mean([np.log(s.concentration) for s in states])),
@@ -210,6 +218,7 @@ def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
         np.mean([s.self_share for s in states]),
         np.mean([s.prevalence for s in states], axis=0),
         profiles,
+        spread=float(np.mean([s.spread for s in states])),
         samples=kept if samples else (),
         convergence=diagnosis,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,10 @@ class Population:
         Number of cases that a profile is worth before its own are seen, positive or infinite.
     self_share
         Share of a profile on its head before its own cases are seen, 0 to 1.
+    spread
+        Standard deviation of the log concentration between cases; 0 where all are equally difficult.
+    stages
+        What annotators do after their first choice, of the staged Plackett-Luce model; None if it was not estimated.
     samples
         Draws of the same, each a Population, for full Bayesian inference; none if only an estimate is wanted.
     convergence
@@ -47,6 +52,8 @@ class Population:
     concentration: float
     strength: float = np.inf
     self_share: float = 0.0
+    spread: float = 0.0
+    stages: Any = None
     samples: tuple["Population", ...] = ()
     convergence: xr.Dataset | None = field(default=None, repr=False)
 
@@ -87,8 +94,10 @@ class Population:
         """Hash of everything that a posterior depends on."""
         found = blake2b("\0".join(map(str, self.classes)).encode(), digest_size=8)
         for one in (self, *self.samples):
-            for values in (one.prevalence, one.profiles, np.array([one.concentration])):
+            for values in (one.prevalence, one.profiles, np.array([one.concentration, one.spread])):
                 found.update(np.ascontiguousarray(values, np.float64).tobytes())
+        if self.stages is not None:
+            found.update(self.stages.text().encode())
         return found.hexdigest()
 
     @property
@@ -102,6 +111,7 @@ class Population:
             "concentration": self.concentration,
             "strength": self.strength if np.isfinite(self.strength) else None,
             "self_share": self.self_share,
+            "spread": self.spread,
         }
         if self.convergence is not None:
             columns = {str(name): values.values.tolist() for name, values in self.convergence.data_vars.items()}

@@ -6,8 +6,11 @@ case sit in the Chinese restaurant of its profile: :math:`t_{ik}` of them have t
 independent draw from the profile. Profiles are Dirichlet given these; tables of tables do the same for prevalence,
 strength and self share, which are drawn with the profiles summed out.
 
+Where cases differ in difficulty, :math:`\log A_i` is :math:`\log A + \tau x`, with :math:`x` one of the five nodes of a
+Gauss-Hermite rule and its weight as the probability, so that everything can be enumerated.
+
 Priors: :math:`a = 1`, :math:`A \sim \mathrm{Exponential}(1/10)`, :math:`\kappa \sim \mathrm{Exponential}(1/100)`,
-:math:`s \sim \mathrm{Uniform}(0, 1)`.
+:math:`s \sim \mathrm{Uniform}(0, 1)`, :math:`\tau \sim \mathrm{HalfNormal}(1)`.
 """
 
 from dataclasses import dataclass
@@ -15,11 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import gammaln
 
 PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
 PRIOR_STRENGTH = 0.01  #: rate of the exponential prior of κ
 PREVALENCE = 1.0  #: a, the concentration of the prior of the prevalence
 
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+NODES: Float[np.ndarray, "5"] = _NODES  #: standard deviations by which log A of a case is off
+NODE_WEIGHTS: Float[np.ndarray, "5"] = _WEIGHTS / _WEIGHTS.sum()
+
+_SPREADS = np.linspace(0.05, 3, 60)  # at which the spread is evaluated
 _LEAST = 1e-12  # keeps products of shares within double precision
 
 
@@ -46,9 +55,11 @@ class State:
     expected: Float[np.ndarray, " class"]  #: expected plausibilities of a case of which nothing is known
     profiles: Float[np.ndarray, "head class"]
     mean_profiles: Float[np.ndarray, "head class"]  #: expectation of the profiles given all else
+    spread: float = 0.0  #: of log A between cases, 0 where all are equally difficult
+    node: Int[np.ndarray, " case"] | None = None  #: of each case
 
 
-def start(labels: Labels, random: np.random.Generator) -> State:
+def start(labels: Labels, random: np.random.Generator, by_case: bool = False) -> State:
     """Begin where every case has its commonest class as head, and at concentrations that differ between chains.
 
     Which of two classes that go together is the head of their cases is a question with several good answers, between
@@ -71,7 +82,10 @@ def start(labels: Labels, random: np.random.Generator) -> State:
     shape = np.bincount(head[of_case] * np.int64(k) + label, count, k * k).reshape(k, k)
     shape += strength * (own * np.eye(k) + (1 - own) * pi)
     profiles = shape / shape.sum(1, keepdims=True)
-    return State(concentration, strength, own, pi, pi @ profiles, profiles, profiles)
+    node = np.full(labels.n_cases, len(NODES) // 2)
+    return State(
+        concentration, strength, own, pi, pi @ profiles, profiles, profiles, 0.5 * by_case, node if by_case else None
+    )
 
 
 def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
@@ -79,12 +93,16 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     k, n = labels.n_classes, labels.n_cases
     case, label, count = _counted(labels, random)
     total = np.bincount(case, count, n)
-    head = _heads(state, case, label, count, n, random)
+    factor = np.ones(n) if state.node is None else np.exp(state.spread * NODES[state.node])
+    head = _heads(state, factor, case, label, count, n, random)
 
-    tables = _tables(count, state.concentration * state.profiles[head[case], label], random)
+    tables = _tables(count, (state.concentration * factor)[case] * state.profiles[head[case], label], random)
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
-    log_x = np.log(random.beta(state.concentration, np.maximum(total, 1)))[total > 0].sum()
+    log_x = (factor * np.log(random.beta(state.concentration * factor, np.maximum(total, 1))))[total > 0].sum()
     concentration = random.gamma(1 + tables.sum()) / (PRIOR_CONCENTRATION - log_x)
+    spread, node = state.spread, state.node
+    if node is not None:
+        spread, node = _difficulties(concentration, spread, total, np.bincount(case, tables, n), random)
 
     rows, columns = np.nonzero(seated)
     of_self = np.where(rows == columns, state.strength * state.self_share, 0)
@@ -102,7 +120,29 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     shape[np.arange(k), np.arange(k)] += strength * self_share
     profiles = _dirichlet(shape, random)
     mean = shape / shape.sum(1, keepdims=True)
-    return State(concentration, strength, self_share, prevalence, prevalence @ profiles, profiles, mean)
+    expected = prevalence @ profiles
+    return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
+
+
+def _difficulties(concentration, spread, total, tables, random):
+    """Draw the spread of log A with the nodes summed out, and the nodes of all cases given it."""
+    logs = _log_nodes(concentration, _SPREADS[:, None], total, tables)  # (spread, case, node)
+    by_spread = np.logaddexp.reduce(logs, axis=-1).sum(1) - _SPREADS**2 / 2
+    weight = np.exp(by_spread - by_spread.max())
+    at = int(random.choice(len(_SPREADS), p=weight / weight.sum()))
+    own = np.exp(logs[at] - logs[at].max(1, keepdims=True))
+    below = np.cumsum(own, axis=1)
+    node = (below < random.random((len(total), 1)) * below[:, -1:]).sum(1)
+    return float(_SPREADS[at]), np.minimum(node, len(NODES) - 1)
+
+
+def _log_nodes(concentration, spread, total, tables):
+    """Log probability of the tables of every case at every node, up to a constant; equal cases share one number."""
+    pairs, inverse = np.unique(np.stack([total, tables], axis=1), axis=0, return_inverse=True)
+    a = concentration * np.exp(spread[..., None] * NODES)  # (spread, 1, node)
+    n, t = pairs[:, 0, None], pairs[:, 1, None]
+    found = np.log(NODE_WEIGHTS) + gammaln(a) - gammaln(a + n) + t * np.log(a)
+    return found[:, inverse.ravel()]
 
 
 def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -116,13 +156,13 @@ def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, n
     return case, label, count
 
 
-def _heads(state, case, label, count, n, random):
+def _heads(state, factor, case, label, count, n, random):
     """Draw the head of every case."""
     shares = np.ascontiguousarray(np.maximum(state.concentration * state.profiles.T, _LEAST))  # by class and head
-    rising = shares[label]
+    rising = shares[label] * factor[case, None]
     for seated in range(1, count.max(initial=1)):
         more = np.flatnonzero(count > seated)
-        rising[more] *= shares[label[more]] + seated
+        rising[more] *= shares[label[more]] * factor[case[more], None] + seated
     labelled, first = np.unique(case, return_index=True)
     with np.errstate(under="ignore"):
         weight = np.multiply.reduceat(rising, first, axis=0) * state.prevalence

@@ -60,7 +60,7 @@ def gibbs(
         Chains per case, sweeps of each to forget its start, and draws to keep; see :func:`sweeps_per_draw`.
     heads
         Instead of one Dirichlet prior for each case, a mixture of several; ``concentration`` is then that of any of
-        them, since all of a case have the same sum.
+        them.
     shapes
         What :func:`gibbs_shapes` decided on for these cases, or for more.
     progress

@@ -2,10 +2,10 @@ r"""A mixture of Dirichlet priors in the Gibbs sampler: which of them a case's p
 
 Before every sweep, the component is drawn from its exact conditional given the plausibilities,
 
-.. math:: P(z \mid \lambda) \propto w_z \prod_k \lambda_k^{\alpha_{zk} - 1} / \Gamma(\alpha_{zk}),
+.. math:: P(z \mid \lambda) \propto w_z \Gamma\Big(\sum_k \alpha_{zk}\Big) \prod_k
+   \frac{\lambda_k^{\alpha_{zk} - 1}}{\Gamma(\alpha_{zk})};
 
-where all components of a case have the same sum :math:`\sum_k \alpha_{zk}`; given it, the sweep is that of an ordinary
-prior.
+given it, the sweep is that of an ordinary prior.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,6 +38,7 @@ def with_heads(by_case: Callable[[Bucket, np.ndarray], CaseData], heads: Heads, 
     of_slot = bucket.slots[at]
     shape = np.where(of_slot < 0, 0, heads.shape[:, np.maximum(of_slot, 0)])
     constant = heads.log_weight[bucket.cases[at]].T - np.where(of_slot < 0, 0, gammaln(np.maximum(shape, 1e-9))).sum(-1)
+    constant += gammaln(np.maximum(shape.sum(-1), 1e-9))
     more = {"head_shape": np.moveaxis(shape, -1, 1), "head_constant": constant}
     return data._replace(arguments={**data.arguments, **{name: np.float32(value) for name, value in more.items()}})
 
@@ -53,5 +54,8 @@ def choose_head(
     u, _ = uniforms(state.words, state.clock, _FIRST, len(shape))
     head = (constant + (shape * logs).sum(1) - jnp.log(-jnp.log(u))).argmax(0)
     own = jnp.take_along_axis(shape, head[None, None], 0)[0]
-    named = tallies.shape - jnp.where(tallies.real, case.concentration, 0)
-    return tallies._replace(shape=jnp.where(tallies.real, named + own, 0)), head
+    plain = jnp.where(tallies.real, case.concentration, 0)
+    shape = jnp.where(tallies.real, tallies.shape - plain + own, 0)
+    # As many draws more from all classes as the prior is worth.
+    drawn = tallies.drawn.at[0].add((own * tallies.real).sum(0) - plain.sum(0))
+    return tallies._replace(shape=shape, drawn=jnp.maximum(drawn, LEAST)), head

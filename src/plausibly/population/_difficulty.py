@@ -1,0 +1,82 @@
+"""Which cases are hardest: the concentration of each case under a population prior."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln, logsumexp
+
+from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
+from plausibly.population._case_priors import case_priors, expected_labels, nodes
+from plausibly.population._population import Population
+
+
+def difficulties(annotations: Annotations, population: Population) -> pd.DataFrame:
+    r"""Rank cases by difficulty, the hardest first.
+
+    The concentration of a case is :math:`A_i`, with :math:`\log A_i` normal around :math:`\log A`. Annotators of a
+    case with a great one choose as differently as annotators of all the cases with its head do; with a small one, they
+    agree on few classes.
+
+    Parameters
+    ----------
+    annotations
+        N cases over K classes.
+    population
+        Shared parameters, estimated with ``difficulty=True``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``case``; ``annotators``, their number; ``difficulty``, the posterior mean of :math:`\log A_i - \log A`;
+        ``sd``, its posterior standard deviation; ``top_class``, the class that is expected to be most plausible, and
+        its ``plausibility``.
+
+    Raises
+    ------
+    ArgumentError
+        If the population has no spread of difficulty.
+
+    Notes
+    -----
+    From the labels by which populations are estimated, in closed form; a case with few annotators is hardly told from
+    the mean.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b", "a", "b"], ["a", "a", "a", "a"]])
+    >>> population = Population(np.array(["a", "b"]), np.array([0.5, 0.5]), np.full((2, 2), 0.5), 2.0, spread=1.0)
+    >>> difficulties(annotations, population)["case"].tolist()
+    ['0', '1']
+    """
+    if not population.spread:
+        raise ArgumentError(
+            "difficulties need a population in which cases differ in it, but this one has none: estimate it with "
+            "difficulty=True."
+        )
+    factors, _ = nodes(population)
+    priors = case_priors(population, annotations)
+    counts = np.zeros(len(priors.core))
+    top, share = [], []
+    for part, _, expected, (case, label) in expected_labels(population, annotations, counted := []):
+        counts[priors.core.find(case + part.start, label)] = counted.pop()
+        top.append(expected.argmax(1))
+        share.append(expected.max(1))
+    start = priors.core.start[:-1]
+    terms = np.where(counts > 0, gammaln(priors.core_shape + counts) - gammaln(priors.core_shape), 0)
+    total = np.add.reduceat(counts, start)
+    whole = np.repeat(population.concentration * factors, priors.heads.shape[1])
+    logs = priors.log_weight + np.add.reduceat(terms, start, axis=1).T
+    logs = logs + gammaln(whole) - gammaln(whole + total[:, None])
+    weight = np.exp(logs - logsumexp(logs, axis=1, keepdims=True)).reshape(len(logs), len(factors), -1).sum(2)
+    mean = weight @ np.log(factors)
+    table = pd.DataFrame(
+        {
+            "case": annotations.cases,
+            "annotators": np.diff(annotations.case_start),
+            "difficulty": mean,
+            "sd": np.sqrt(np.maximum(weight @ np.log(factors) ** 2 - mean**2, 0)),
+            "top_class": np.asarray(population.classes, str)[np.concatenate(top)],
+            "plausibility": np.concatenate(share),
+        }
+    )
+    return table.iloc[np.argsort(-mean, kind="stable")].reset_index(drop=True)

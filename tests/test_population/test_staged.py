@@ -1,0 +1,166 @@
+"""The staged Plackett-Luce model: its likelihood, its sampler, what annotators share, and replicates of any length."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.infer.util import log_density
+from scipy.stats import dirichlet
+
+import plausibly as pb
+from plausibly.aggregation import settle
+from plausibly.aggregation._staged import _chains
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.model_comparison._staged_replicates import StagedReplicates
+from plausibly.models.staged_plackett_luce import Stages, log_prob, staged_plackett_luce
+from plausibly.population import Population, case_priors, difficulties, estimate
+from plausibly.population._stages import CaseView, SharedStages, propose
+
+P = np.array([0.4, 0.3, 0.2, 0.1])
+D = np.array([0.1, 0.2, 0.3, 0.4])
+PI = np.array([0.25, 0.25, 0.3, 0.2])
+ALL = Stages(0.6, 0.3, 0.1)
+SHARED = SharedStages(ALL, np.array([0, 1]), np.array([1, 2]), np.array([3.0, 1.0]), np.full(4, 0.25), 2.0)
+
+
+def probability(blocks, stages=ALL, p=P, **more):
+    return float(np.exp(log_prob(p, blocks, D, PI, stages, xp=np, **more)))
+
+
+def test_probabilities_of_all_rankings_sum_to_one():
+    for depth in (1, 2, 3, 4):
+        total = sum(probability([[k] for k in order]) for order in permutations(range(4), depth))
+        assert total == pytest.approx(1, abs=1e-9)
+
+
+def test_a_tied_block_sums_its_orders():
+    tied = probability([[0], [1, 2], [3]])
+    assert tied == pytest.approx(sum(probability([[0], [a], [b], [3]]) for a, b in ((1, 2), (2, 1))), abs=1e-12)
+    three = probability([[0], [1, 2, 3]])
+    assert three == pytest.approx(
+        sum(probability([[0], *([k] for k in o)]) for o in permutations((1, 2, 3))), abs=1e-12
+    )
+
+
+def test_without_stages_it_is_plackett_luce():
+    found = probability([[1], [0, 2]], Stages())
+    assert found == pytest.approx(0.3 * (0.4 / 0.7 * 0.2 / 0.3 + 0.2 / 0.7 * 0.4 / 0.5), abs=1e-9)
+    tempered = probability([[1]], Stages(), reliability=2.0)
+    assert tempered == pytest.approx(0.09 / (P**2).sum(), abs=1e-9)
+
+
+def test_classes_of_a_remainder_compete_one_by_one():
+    whole = probability([[0], [1]], Stages(0.5), p=P)
+    lumped = np.array([0.4, 0.3, 0.3])
+    value = log_prob(lumped, [[0], [1]], D[:3], PI[:3], Stages(0.5), rest=np.array([2 / 3, 1 / 3]), xp=np)
+    assert float(np.exp(value)) == pytest.approx(whole, abs=1e-9)
+
+
+def test_numpy_and_jax_and_the_program_agree():
+    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4))
+    blocks = [[[0], [1, 2]], [[3, 1]]]
+    plain = [log_prob(P, one, D, PI, stages, xp=np) for one in blocks]
+    other = [log_prob(jnp.asarray(P), one, D, PI, stages) for one in blocks]
+    np.testing.assert_allclose(other, plain, rtol=1e-5)
+    heads, shape = np.array([0.7, 0.3]), np.array([[1.0, 2, 1, 1], [2.0, 1, 1, 3]])
+    arguments = (blocks, [D, D], PI, heads, shape, stages)
+    density = log_density(staged_plackett_luce, arguments, {}, {"plausibility": jnp.asarray(P)})[0]
+    prior = np.log(sum(w * dirichlet.pdf(P, a) for w, a in zip(heads, shape, strict=True)))
+    assert float(density) == pytest.approx(prior + sum(plain), rel=1e-4)
+
+
+def test_lengths_stop_with_the_mass_that_is_left():
+    stop = (0.0, 1.0, 2.0, -1.0)
+    one, two = (float(log_prob(P, b, D, PI, Stages(stop=stop), xp=np)) for b in ([[0]], [[0], [1]]))
+    odds = -np.log(0.6)
+    assert np.exp(one) == pytest.approx(0.4 / (1 + np.exp(-odds)), rel=1e-6)
+    ends = 1 / (1 + np.exp(-(1 - np.log(0.3))))
+    assert np.exp(two) == pytest.approx(0.4 * 0.5 * (1 - 1 / (1 + np.exp(-odds))) * ends, rel=1e-6)
+
+
+def case_of_two():
+    annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["a", "c"]], [["a"]]]], classes=list("abcd"))
+    population = Population.of(list("abcd"), PI, concentration=3.0, self_share=0.5)
+    return annotations, population, case_priors(population, annotations)
+
+
+def test_proposals_have_the_density_that_they_say():
+    """Weighted by the likelihood, they give the mean that weighted draws from the prior give."""
+    annotations, population, priors = case_of_two()
+    view = CaseView.of(annotations, priors, SHARED, population, 0)
+    random = np.random.default_rng(0)
+    plausibility, log_proposal = propose(view, priors, random, 40_000)
+    log_weight = view.log_likelihood(plausibility, ALL, 1.0) - log_proposal
+    found = np.average(plausibility, axis=0, weights=np.exp(log_weight))
+    heads = random.choice(4, 40_000, p=np.exp(priors.log_weight[0]))
+    prior = np.array([random.dirichlet(priors.shape[z]) for z in heads])
+    wanted = np.average(prior, axis=0, weights=np.exp(view.log_likelihood(prior, ALL, 1.0)))
+    np.testing.assert_allclose(found, wanted, atol=0.01)
+
+
+def test_chains_of_equal_weights_accept_everything():
+    at, moved = _chains(np.zeros((2, 30)), np.random.default_rng(0))
+    assert moved.all()
+    assert (at == np.arange(30)).all()
+
+
+def test_it_samples_and_is_checked():
+    annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
+    posterior = pb.aggregate(annotations, "staged-plackett-luce", draws=40, chains=2, progress=False)
+    totals = posterior["posterior"]["plausibility"].groupby("case").sum("slot")
+    np.testing.assert_allclose(totals, 1, atol=1e-5)
+    assert (posterior["sample_stats"]["acceptance_rate"].mean() > 0.1).all()
+    table = pb.predictive_check(posterior, replicates=20, progress=False).table.set_index("statistic")
+    assert table.loc["order_agreement", "status"] != "not modelled"
+    again = SharedStages.read(posterior.attrs["stages"])
+    assert again.stages.stop is not None
+    off = {"later": "same", "follow": "none", "careless": "none", "lengths": "given"}
+    settled = settle(annotations, "staged-plackett-luce", **off)
+    assert settled.engine == "independence"
+
+
+def test_replicates_choose_as_the_likelihood_says():
+    annotations, _, _ = case_of_two()
+    made = StagedReplicates.of(SHARED, 1.0, annotations, PI)
+    n = 20_000
+    classes, _ = made.replicate(np.array([0, 1]), np.tile(P, (n, 1)), np.random.default_rng(0))
+    found = np.zeros((4, 4))
+    np.add.at(found, (classes[:, 0], classes[:, 1]), 1 / n)
+    for one, two in permutations(range(4), 2):
+        value = log_prob(P, [[one], [two]], SHARED.follows([one]), PI, ALL, xp=np)
+        assert found[one, two] == pytest.approx(np.exp(value), abs=0.012)
+
+
+def test_replicates_draw_their_own_lengths():
+    annotations, _, _ = case_of_two()
+    shared = replace(SHARED, stages=ALL._replace(stop=(0.0, 50.0, 50.0, 0.0)))
+    made = StagedReplicates.of(shared, 1.0, annotations, PI)
+    _, blocks = made.replicate(np.array([0]), np.tile(P, (4000, 1)), np.random.default_rng(0))
+    assert (blocks.max(1) == 0).mean() == pytest.approx(0.5, abs=0.04)
+
+
+def test_hard_cases_come_first():
+    annotations = pb.Annotations.from_labels([["a", "b", "c", "d"], ["a"] * 4, ["b"] * 4], classes=list("abcd"))
+    population = Population(np.array(list("abcd")), np.full(4, 0.25), np.full((4, 4), 0.25), 2.0, spread=1.0)
+    table = difficulties(annotations, population)
+    assert table["case"].tolist()[0] == "0"
+    assert (table["difficulty"].diff().dropna() <= 0).all()
+    found = estimate(annotations, draws=8, chains=2, warmup=4, difficulty=True)
+    assert found.spread > 0
+    with pytest.raises(ArgumentError, match="difficulty=True"):
+        difficulties(annotations, Population.of(list("abcd"), PI, concentration=2.0))
+
+
+def test_refusals():
+    many = [[[list("abcdefghi")], [["j"]]], [[["a"]]]]
+    with pytest.raises(AnnotationError, match="blocks of up to 8 tied classes"):
+        pb.aggregate(
+            pb.Annotations.from_rankings(many, classes=list("abcdefghijk")),
+            "staged-plackett-luce",
+            class_prior=Population.of(list("abcdefghijk"), np.full(11, 1 / 11), concentration=2.0),
+            progress=False,
+        )
+    with pytest.raises(AnnotationError, match="one case alone"):
+        pb.aggregate(case_of_two()[0], "staged-plackett-luce", progress=False)
