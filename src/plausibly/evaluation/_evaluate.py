@@ -19,7 +19,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._ranges import CASES, Ranges
-from plausibly.evaluation._sums import all_rows, metric_sums
+from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._weights import check_weights
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import check_break_ties, check_size

@@ -11,13 +11,15 @@ from jaxtyping import Float, Int
 
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._metrics import metric_names
+from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
-from plausibly.evaluation._risk import level_plausibility, risk_by_case
-from plausibly.evaluation._sums import Weights, all_rows, count_rows, metric_sums, sum_counts, sum_coverage, sum_own
-from plausibly.metrics import Metric
-from plausibly.metrics._certainty import mode_share
+from plausibly.evaluation._risk import risk_arrays
+from plausibly.evaluation._rows import all_rows, count_rows, metric_sums
+from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._lists import ranked_classes
-from plausibly.metrics._risk import N_LEVELS
+from plausibly.posterior._blocks import Part as Block
+from plausibly.posterior._blocks import run
+from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key
 
 #: Draws of some cases, predictions of each classifier for them, and their weights, in every draw or the same in all.
@@ -72,58 +74,92 @@ class Found:
 def measure(part: Part, asked: Measures) -> Found:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
     cases, predictions, weights = part
-    depth = max([*(asked.ks if predictions else [1]), *asked.sizes])
-    lists = cases.lists(depth, asked.break_ties)
-    by_case = {f"annotation_certainty_{size}": mode_share(lists[:size], cases.n_classes) for size in asked.sizes}
-    groups: list[Weights | None] = [None]
-    if weights is not None:
-        groups = [np.ascontiguousarray(np.broadcast_to(weights, (cases.n_draws, len(cases))).T)]
-    if asked.risks is not None:
-        by_case |= risk_by_case(lists[0], level_plausibility(cases, asked.risks), asked.risks)
-    if asked.risks is not None and asked.by_level:
-        for level in range(N_LEVELS):
-            member = (asked.risks[lists[0]] == level).astype(np.float32)
-            groups.append(member if groups[0] is None else member * groups[0])
-    means = [None if group is None else group.mean(axis=1, keepdims=True) for group in groups]
-    if means[0] is not None:
-        by_case["case_weight"] = means[0][:, 0]
-
-    words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
-    predicted = [_predicted_lists(values, max(asked.ks), words).T for values in predictions]
-    sums, over_draws = _sums(asked, cases, lists, predictions, predicted, groups, split=True)
-    point = cases.at_point()
-    at_point = sums[..., :1]
-    if predictions:
-        best = point.lists(max(asked.ks), asked.break_ties)
-        at_point, _ = _sums(asked, point, best, predictions, predicted, means, split=False)
-    weight = [_total(group, len(cases), cases.n_draws) for group in groups]
-    weight_at_point = [_total(mean, len(cases), 1) for mean in means]
-    n_draws = cases.n_draws if groups[0] is None else groups[0].sum(axis=1, dtype=np.float64)
+    plan, rows = _plan(asked, cases, len(predictions), weights is not None)
+    given = _Given(asked, cases, predictions, weights)
+    dense = cases.n_classes if asked.own and predictions else 0
+    blocks = cases.blocks(room=max(8, plan.depth, 2 * dense))
+    name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
+    shape = (len(predictions), len(rows), cases.n_draws)
+    by_draw, at_point, weight, by_case = 0.0, 0.0, 0.0, {}
+    for block, found in run(
+        name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
+    ):
+        if predictions:
+            by_draw += np.concatenate([found["counts"], found["amounts"]], axis=2, dtype=float)
+            at_point += np.concatenate([found["counts_point"], found["amounts_point"]], axis=2, dtype=float)
+            sums = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
+            found["rows"] = np.concatenate(sums, axis=1)
+        weight += np.append(found["weight"], found["weight_point"][:, None], axis=1).astype(float)
+        for key, values in _by_case(asked, found, cases.n_draws).items():
+            own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
+            own[..., block.at] = values[..., : len(block.at)]
+    n_groups = len(weight)
+    if not predictions:
+        by_draw, at_point = np.empty((0, n_groups, *shape[1:])), np.empty((0, n_groups, len(rows)))
+    n_draws = cases.n_draws if weights is None else by_case["case_weight"] * cases.n_draws
+    over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, n_draws)
-    return Found(
-        np.concatenate([sums, at_point], axis=-1),
-        np.concatenate([weight, weight_at_point], axis=-1),
-        {name: values.astype(np.float32) for name, values in by_case.items()},
+    sums = np.append(by_draw, at_point[..., None], axis=-1).transpose(1, 0, 2, 3)
+    return Found(sums, weight, {key: values.astype(np.float32) for key, values in by_case.items()})
+
+
+def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
+    """Settle what the compiled program computes, and the rows of its sums."""
+    rows = all_rows(asked.ks, asked.own)
+    counted = count_rows(asked.ks) if n_classifiers else []
+    most = max((METRICS[metric].scale(k) for metric, k in counted), default=1)
+    plan = Plan(
+        n_classes=cases.n_classes,
+        break_ties=asked.break_ties,
+        depth=max([*(asked.ks if n_classifiers else [1]), *asked.sizes]),
+        ks=tuple(asked.ks),
+        rows=tuple(counted),
+        sizes=tuple(asked.sizes),
+        own=tuple(metric.function for metric in asked.own.values()),
+        weighted=weighted,
+        by_level=asked.by_level and asked.risks is not None,
+        parts=1 + cases.n_draws * most // 2**31,
     )
+    return plan, rows
 
 
-def _sums(asked, cases, lists, predictions, predicted, weights, *, split):
-    """Sums of all rows for every classifier: over cases, with each of the weights; over draws, with the first."""
-    rows = count_rows(asked.ks)
-    counts = [sum_counts(cases, own, lists, rows, weights) for own in predicted]
-    covered = sum_coverage(cases, predicted, asked.ks, weights, split=split)
-    own = sum_own(cases, asked.own, predictions, weights)
-    n_rows = len(all_rows(asked.ks, asked.own))
-    by_draw = np.empty((len(weights), len(predictions), n_rows, cases.n_draws))
-    by_case = np.empty((len(predictions), n_rows, len(cases)))
-    for number, parts in enumerate(zip(counts, covered, own, strict=True)):
-        np.concatenate([part for part, _ in parts], axis=1, out=by_draw[:, number])
-        np.concatenate([part for _, part in parts], axis=0, out=by_case[number])
-    return by_draw, by_case
+class _Given:
+    """What the compiled program is given besides the draws, block by block."""
+
+    def __init__(self, asked: Measures, cases: Range, predictions: Sequence[np.ndarray], weights: np.ndarray | None):
+        self._asked, self._cases = asked, cases
+        self._weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
+        words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
+        lists = [_predicted_lists(values, max(asked.ks), words).T for values in predictions]
+        self._predicted = np.stack(lists) if lists else None
+        self._scores = np.stack(predictions).astype(np.float32) if lists and asked.own else None
+
+    def of(self, block: Block) -> dict[str, np.ndarray]:
+        """Arrays of a block's cases, see :func:`measure_block`."""
+        at, cases = block.full, self._cases
+        given: dict[str, np.ndarray] = {"real": (np.arange(block.size) < len(block.at)).astype(np.int32)}
+        if self._predicted is not None:
+            given["predicted"] = self._predicted[..., at]
+            listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
+            given["cover"] = coefficients(cases.concentration * np.maximum(cases.n_classes - listed, 0))
+        if self._scores is not None:
+            given["scores"] = self._scores[:, at]
+        if self._weights is not None:
+            given["weights"] = self._weights[at]
+        if self._asked.risks is not None:
+            given |= risk_arrays(self._asked.risks, block.rung, cases.concentration)
+        return given
 
 
-def _total(weights: Weights | None, n_cases: int, n_draws: int) -> Float[np.ndarray, " draw"]:
-    return np.full(n_draws, float(n_cases)) if weights is None else weights.sum(axis=0, dtype=np.float64)
+def _by_case(asked: Measures, found: Mapping[str, np.ndarray], n_draws: int) -> dict[str, np.ndarray]:
+    """What a block gives by case, under its names in the results; cases are last."""
+    named = {f"annotation_certainty_{size}": found["certain"][at] / n_draws for at, size in enumerate(asked.sizes)}
+    if asked.risks is not None:
+        named["risk_certainty"] = found["of_best"].max(axis=0) / n_draws
+        named["risk_level_certainty"] = found["of_greatest"].max(axis=0) / n_draws
+        risk = ("risk_plausibility", "expected_risk_mean", "expected_risk_min", "expected_risk_max")
+        named |= {name: found[name] for name in risk}
+    return named | {name: found[name] for name in ("case_weight", "rows") if name in found}
 
 
 def _metrics_by_case(asked, names, sums, n_draws) -> Float[np.ndarray, "metric classifier case"]:

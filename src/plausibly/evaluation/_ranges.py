@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
-from plausibly.posterior import case_names, dense_slots, remainder_concentration, slots_of
+from plausibly.posterior import case_names, slots_of
+from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.random_streams import Words, case_keys, select, stream_words
 
@@ -26,8 +27,6 @@ class Range:
     ----------
     cases
         Positions among all cases.
-    size
-        Number of cases in every range but the last, which is padded to it, so that all compile once.
     names
         Names of the cases.
     slots
@@ -41,18 +40,17 @@ class Range:
     n_classes
         Number of all classes.
     concentration
-        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
+        Parameter, for each class, of the Dirichlet that splits the remainder.
     """
 
     cases: slice
-    size: int
     names: np.ndarray
     slots: Slots
     draws: Float[np.ndarray, "slot draw"]
     point: Float[np.ndarray, "slot 1"]
     words: Words
     n_classes: int
-    concentration: float | Float[np.ndarray, " class"]
+    concentration: float
 
     def __len__(self) -> int:
         return len(self.names)
@@ -61,10 +59,6 @@ class Range:
     def n_draws(self) -> int:
         """Number of draws of all chains."""
         return self.draws.shape[1]
-
-    def at_point(self) -> "Range":
-        """Return the same cases with the point estimate as their only draw."""
-        return replace(self, draws=self.point)
 
     def lists(self, depth: int, break_ties: str) -> Int[np.ndarray, "place case draw"]:
         """Rank the most plausible classes, see :func:`rank_slots`."""
@@ -80,10 +74,23 @@ class Range:
         )
         return lists.transpose(2, 1, 0)
 
-    def dense(self, cases: Int[np.ndarray, " chosen"]) -> Float[np.ndarray, "draw chosen class"]:
-        """Plausibilities of every class, of cases counted from the first of this range."""
-        words = select(self.words, cases)
-        return dense_slots(self.draws.T, self.slots, cases, words, self.n_classes, self.concentration)
+    def blocks(self, room: int, *, point: bool = True) -> Blocks:
+        """Cut the range into blocks for compiled programs, with the point estimate as the last of their draws.
+
+        Parameters
+        ----------
+        room
+            As for :class:`Blocks`.
+        point
+            Whether to add the point estimate.
+        """
+        # It splits the remainder as the first draw does.
+        numbers = np.append(np.arange(self.n_draws), np.zeros(int(point)))
+        draws = np.concatenate([self.draws, self.point], axis=1) if point else self.draws
+        cases = np.arange(len(self))
+        return Blocks(
+            draws, self.slots, cases, self.words, self.n_classes, self.concentration, room=room, numbers=numbers
+        )
 
 
 class Ranges:
@@ -103,7 +110,7 @@ class Ranges:
         self._point = posterior["constant_data"]["point_plausibility"].variable
         self._words = stream_words(case_keys(seed, self._names))
         self._n_classes = int(posterior.attrs["n_classes"])
-        self._concentration = remainder_concentration(posterior)
+        self._concentration = float(posterior.attrs["concentration"])
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
         self.n_draws = self.n_chains * self.draws_per_chain
         self.n_cases = len(self._names)
@@ -117,7 +124,6 @@ class Ranges:
             own = slice(int(start[cases.start]), int(start[cases.stop]))
             yield Range(
                 cases,
-                self._size,
                 self._names[cases],
                 self._slots.range(cases),
                 _checked(self._draws[..., own].values.reshape(self.n_draws, -1), cases),

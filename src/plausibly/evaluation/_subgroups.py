@@ -10,7 +10,7 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import read_risks
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Range, Ranges
-from plausibly.evaluation._risk import level_plausibility
+from plausibly.evaluation._risk import level_plausibilities
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior import annotations_of
@@ -82,7 +82,7 @@ def risk_weights(
     def member(cases: Range) -> Float[np.ndarray, "case draw"]:
         if of == "class":
             return levels[cases.lists(1, break_ties)[0]] == level
-        masses = level_plausibility(cases, levels)
+        masses = level_plausibilities(cases, levels)
         return masses[level] if of == "plausibility" else masses.argmax(axis=0) == level
 
     return _by_draw(posterior, seed, member)

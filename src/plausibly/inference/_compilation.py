@@ -28,6 +28,8 @@ from plausibly import models
 from plausibly.inference._devices import Device
 from plausibly.inference._program import Program
 
+#: Folders of this package whose functions are traced.
+_TRACED = "inference", "distributions", "primitives", "posterior", "metrics", "evaluation"
 _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
 
 
@@ -171,8 +173,12 @@ def _surroundings() -> tuple[Hashable, ...]:
 def _source() -> str:
     """Digest of versions and of the source that programs are traced from."""
     package = Path(__file__).parent.parent
-    folders = *(package / name for name in ("inference", "distributions", "primitives")), Path(models.__file__).parent
-    files = [package / "case.py", *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
+    folders = *(package / name for name in _TRACED), Path(models.__file__).parent
+    files = [
+        package / "case.py",
+        package / "random_streams.py",
+        *(path for folder in folders for path in sorted(folder.rglob("*.py"))),
+    ]
     versions = " ".join(version(name) for name in ("jax", "jaxlib", "numpyro"))
     return _digest(versions.encode() + b"".join(path.read_bytes() for path in files))
 

@@ -124,16 +124,27 @@ def certainty(
 def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Float[Array, " case"]:
     """Share of the draws whose set of classes is the most frequent one.
 
-    The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
-    words, and the longest run counted.
-
     Examples
     --------
     >>> set_certainty(jnp.array([[[0, 1]], [[1, 0]], [[0, 2]], [[0, 3]]]), 4).tolist()
     [0.5]
     """
-    n_draws, _, size = plausible.shape
-    members = jnp.sort(plausible, axis=-1).astype(jnp.uint32).transpose(2, 1, 0)  # (place, case, draw)
+    return most_frequent(plausible.transpose(2, 1, 0), n_classes) / len(plausible)
+
+
+def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[Array, " case"]:
+    """Count the draws whose set of classes is the most frequent one.
+
+    The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
+    words, and the longest run counted.
+
+    Examples
+    --------
+    >>> most_frequent(jnp.array([[[0, 1, 0, 0]], [[1, 0, 2, 3]]]), 4).tolist()
+    [2]
+    """
+    size, _, n_draws = lists.shape
+    members = jnp.sort(lists, axis=0).astype(jnp.uint32)
     bits = max(1, (n_classes - 1).bit_length())
     per_word = 32 // bits
     words = []
@@ -146,35 +157,4 @@ def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Fl
     differs = jnp.any(words[:, :, 1:] != words[:, :, :-1], axis=0)
     draws = jnp.arange(1, n_draws)
     run_start = lax.cummax(jnp.where(differs, draws, 0), axis=1)
-    longest = jnp.max(draws - run_start + 1, axis=1, initial=1)
-    return longest / n_draws
-
-
-def mode_share(lists: Int[np.ndarray, "place case draw"], n_classes: int) -> Float[np.ndarray, " case"]:
-    """Compute :func:`set_certainty` by NumPy, which sorts faster on a processor, of lists whose places come first.
-
-    The classes of a set, in ascending order, are packed into one whole number; where that has too few digits, what was
-    packed so far is first replaced by its rank. The numbers of each case are sorted and the longest run counted.
-
-    Examples
-    --------
-    >>> mode_share(np.array([[[0, 1, 0, 0]], [[1, 0, 2, 3]]]), 4).tolist()
-    [0.5]
-    """
-    bits = max(1, (n_classes - 1).bit_length())
-    members = np.sort(lists, axis=0) if len(lists) > 1 else lists
-    key, used = members[0], bits
-    for member in members[1:]:
-        if used + bits > 62:
-            key = np.unique(key, return_inverse=True)[1].reshape(key.shape)
-            used = int(key.max()).bit_length()
-        if used + bits > 31:
-            key = key.astype(np.int64)
-        key, used = (key << bits) | member, used + bits
-    key = np.sort(key, axis=1)
-    n_cases, n_draws = key.shape
-    first = np.ones(key.shape, bool)
-    np.not_equal(key[:, 1:], key[:, :-1], out=first[:, 1:])
-    starts = np.flatnonzero(first)
-    lengths = np.diff(starts, append=key.size)
-    return np.maximum.reduceat(lengths, np.searchsorted(starts, np.arange(n_cases) * n_draws)) / n_draws
+    return jnp.max(draws - run_start + 1, axis=1, initial=1)

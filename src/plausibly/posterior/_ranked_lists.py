@@ -1,32 +1,34 @@
 """Ranked lists of classes from ragged plausibilities: exact in the remainder, and never as large as draws × classes.
 
-Slots carry the plausibilities of the classes that somebody named and of the remainder of each case. A list takes, in
-this order,
+Slots carry the plausibilities of the named classes and of the remainder of each case. A list takes, in this order,
 
 1. the named classes of positive plausibility, merged with those pieces of the remainder that rank among them
    (:mod:`plausibly.posterior._split_remainder`);
-2. if the remainder has mass, further unnamed classes in random order: they are exchangeable, and below every named one;
+2. if the remainder has mass, further unnamed classes: they are exchangeable, and below every named one;
 3. the classes of plausibility exactly zero, in class order or, with ``break_ties="random"``, at random.
 
-All randomness comes from a key per case, so that a list depends neither on the other cases nor on its length: the list
-of three begins with the list of one.
+Unnamed classes of a list, from the first one on, are a random choice without replacement. All randomness comes from a
+key per case, so that a list depends neither on the other cases nor on its length: the list of three begins with the
+list of one.
+
+:func:`rank_block` is for compiled programs; :func:`rank_slots` runs it over any number of cases.
 """
 
 from functools import partial
 
-import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jax import lax
+from jaxtyping import Array, Float, Int, UInt32
 
 from plausibly.annotations import Slots
-from plausibly.posterior._split_remainder import largest_share, pieces_above
-from plausibly.posterior._unequal_split import sticks
-from plausibly.random_streams import Stream, Words, as_key, select
+from plausibly.posterior._blocks import Block, Blocks, run
+from plausibly.posterior._split_remainder import largest_pieces
+from plausibly.random_streams import Stream, Words, random_bits
 
-_PAIRS = 2**16  # Pairs of a case and a draw at a time, so that the processor's cache holds them.
-_CASES = 64  # Cases whose random bits one call makes: one compilation.
-_NOTHING = 1e-12  # what is left of a remainder
-_NOBODY = np.iinfo(np.int32).max // 2  # Pads sorted lists of classes.
+_ZERO, _UNNAMED = -1, -2  # what stands in a place until its class is known
+_FEW = 16  # numbers that are compared in one expression
+_NONE = np.iinfo(np.int32).max // 2  # pads sorted lists of classes
 
 
 def rank_slots(
@@ -37,7 +39,7 @@ def rank_slots(
     depth: int,
     *,
     n_classes: int,
-    concentration: float | Float[np.ndarray, " class"],
+    concentration: float,
     break_ties: str = "order",
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
@@ -57,152 +59,140 @@ def rank_slots(
     n_classes
         Number of all classes.
     concentration
-        Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
+        Of the Dirichlet that splits the remainder, for each class.
     break_ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
     """
-    by_slot = plausibility.T  # Draws run fastest in all that follows, so that operations run over long rows.
-    n_draws = by_slot.shape[1]
-    lists = np.empty((depth, len(cases), n_draws), np.int32)
-    first, end = slots.start[cases], slots.start[cases + 1]
-    has_remainder = (end > first) & slots.is_remainder[end - 1]
-    n_named = end - first - has_remainder
-    for count in np.unique(n_named):
-        members = np.flatnonzero(n_named == count)
-        for part in np.array_split(members, -(-len(members) * n_draws // _PAIRS)):
-            index = first[part, None] + np.arange(count)
-            rest = np.where(has_remainder[part, None], by_slot[end[part] - 1], 0)
-            bucket = _Bucket(slots.class_index[index], select(words, part), n_classes, rest)
-            values, classes = bucket.top_named(by_slot, index, depth, break_ties)
-            if np.ndim(concentration):
-                bucket.merge_unequal(values, classes, concentration)
-            else:
-                bucket.merge_pieces(values, classes, concentration)
-            bucket.fill(values, classes, break_ties)
-            lists[:, part] = classes
+    by_slot = np.ascontiguousarray(plausibility.T)  # draws run fastest in all that follows
+    blocks = Blocks(by_slot, slots, cases, words, n_classes, concentration, room=max(depth, 8))
+    lists = np.empty((depth, len(cases), by_slot.shape[1]), np.int32)
+    rank = partial(rank_block, depth=depth, n_classes=n_classes, break_ties=break_ties)
+    name = (rank_block, depth, n_classes, break_ties)
+    for part, found in run(name, rank, blocks.parts, lambda part: (blocks.block(part),)):
+        lists[:, part.at] = found[:, : len(part.at)]
     return lists.transpose(2, 1, 0)
 
 
-class _Bucket:
-    """Cases with one number of named classes; lists are (place, case, draw), empty places have the value 0."""
+def rank_block(block: Block, depth: int, n_classes: int, break_ties: str) -> Int[Array, "{depth} case draw"]:
+    """Rank the most plausible classes of the cases of a block, best first."""
+    values, classes = _top_named(block, depth, break_ties)
+    values, classes = _merge_pieces(block, values, classes)
+    # Places that are left: unnamed classes as far as there are any with mass, then those of plausibility zero.
+    unnamed = jnp.cumsum(classes == _UNNAMED, axis=0)[-1]
+    empty = jnp.cumsum(values == 0, axis=0)
+    from_rest = (values == 0) & (block.rest > 0) & (unnamed + empty <= block.n_unnamed[:, None])
+    classes = jnp.where(from_rest, _UNNAMED, classes)
+    classes = lax.cond(jnp.any(classes == _UNNAMED), _name_unnamed, lambda block, classes: classes, block, classes)
+    fill = partial(_fill_zeros, n_classes=n_classes, at_random=break_ties == "random")
+    return lax.cond(jnp.any(classes == _ZERO), fill, lambda block, classes: classes, block, classes)
 
-    def __init__(self, named, words, n_classes, rest):
-        self.named = named.astype(np.int32)
-        self.words = words
-        self.n_classes = n_classes
-        self.rest = rest
-        self.n_unnamed = n_classes - named.shape[1]
 
-    def top_named(self, by_slot, index, depth, break_ties):
-        n_cases, count = index.shape
-        n_draws = by_slot.shape[1]
-        values = np.zeros((depth, n_cases, n_draws), np.float32)
-        classes = np.full(values.shape, -1, np.int32)
-        length = min(depth, count)
-        if break_ties == "random" and length:
-            bits = [_all_bits(self.words[Stream.TIES], number, n_draws) for number in range(count)]
-            columns = np.stack([by_slot[index[:, number]] for number in range(count)], axis=-1)
-            place = np.lexsort((np.stack(bits, axis=-1), -columns))[..., :length]
-            values[:length] = np.moveaxis(np.take_along_axis(columns, place, axis=-1), -1, 0)
-            classes[:length] = np.moveaxis(self.named[np.arange(n_cases)[:, None, None], place], -1, 0)
-        else:
-            for number in range(count):
-                _insert(values[:length], classes[:length], by_slot[index[:, number]], self.named[:, number, None])
-        classes[values == 0] = -1
-        return values, classes
+def _top_named(block, depth, break_ties):
+    """Insert one named class after the other; empty places have the value 0."""
+    n_slots, n_cases, n_draws = block.values.shape
+    at_random = break_ties == "random"
+    values = jnp.zeros((depth, n_cases, n_draws), jnp.float32)
+    classes = jnp.full(values.shape, _ZERO)
+    bits = jnp.zeros((depth if at_random else 0, n_cases, n_draws), jnp.uint32)
 
-    def merge_pieces(self, values, classes, concentration):
-        """Put the pieces of the remainder where they rank among the named classes."""
-        depth = len(values)
-        if not self.n_unnamed or not self.rest.any():
-            return
-        last = np.where(values > 0, values, np.inf).min(axis=0)
-        case, draw = np.nonzero(last < largest_share(self.n_unnamed, concentration) * self.rest)
-        if not len(case):
-            return
-        members = np.full(len(case), self.n_unnamed)
-        words = self.words[Stream.SPLIT][case]
-        pair, position, piece = pieces_above(
-            self.rest[case, draw], members, last[case, draw], words, draw, concentration, most=depth
+    def one(slot, state):
+        values, classes, bits = state
+        value = block.values[slot]
+        greater = value > values
+        if at_random:
+            own, _ = random_bits(block.words[Stream.TIES][:, None], block.draw, slot)
+            greater |= (value == values) & (own > bits) & (value > 0)
+            bits = _insert(greater, bits, own)
+        classes = _insert(greater, classes, block.named[slot][:, None])
+        return _insert(greater, values, value), classes, bits
+
+    values, classes, _ = lax.fori_loop(0, n_slots, one, (values, classes, bits))
+    return values, classes
+
+
+def _insert(greater, values, value):
+    """Insert one more number into lists, in the first place where it is the greater one."""
+    pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
+    previous = jnp.concatenate([values[:1], values[:-1]])
+    return jnp.where(pushed, previous, jnp.where(greater, value, values))
+
+
+def _merge_pieces(block, values, classes):
+    """Put the pieces of the remainder where they rank among the named classes."""
+    last = jnp.min(jnp.where(values > 0, values, jnp.inf), axis=0)
+    needed = last < block.largest_share[:, None] * block.rest
+
+    def merge(values, classes):
+        pieces = largest_pieces(
+            needed,
+            block.rest,
+            last,
+            block.words[Stream.SPLIT],
+            block.draw,
+            block.n_unnamed,
+            block.concentration,
+            block.polynomial,
+            count=len(values),
         )
-        name = _nth_free(self.named[case[pair]], position)
-        # The n-th piece of every pair at once, so that no pair is there twice.
-        order = np.argsort(pair, kind="stable")
-        pair, piece, name = pair[order], piece[order].astype(np.float32), name[order].astype(np.int32)
-        nth = np.arange(len(pair)) - np.searchsorted(pair, pair)
-        for number in range(nth.max(initial=-1) + 1):
-            now = nth == number
-            at = slice(None), case[pair[now]], draw[pair[now]]
-            own_values, own_classes = values[at], classes[at]
-            _insert(own_values, own_classes, piece[now], name[now])
-            values[at], classes[at] = own_values, own_classes
 
-    def merge_unequal(self, values, classes, shape):
-        """The same where classes are not equally likely; the largest pieces come first, also into empty places."""
-        for case in np.flatnonzero(self.rest.any(axis=1)) if self.n_unnamed else ():
-            unnamed = np.setdiff1d(np.arange(self.n_classes), self.named[case])
-            rest = self.rest[case]
-            own_values, own_classes = values[:, case], classes[:, case]
-            for chosen, piece, left in sticks(shape[unnamed], self.words[Stream.SPLIT][case], len(rest)):
-                mass = (piece * rest).astype(np.float32)
-                better = np.flatnonzero(mass > own_values[-1])
-                at_values, at_classes = own_values[:, better], own_classes[:, better]
-                _insert(at_values, at_classes, mass[better], unnamed[chosen[better]].astype(np.int32))
-                own_values[:, better], own_classes[:, better] = at_values, at_classes
-                if not (left * rest > own_values[-1] + _NOTHING).any():
-                    break
-            values[:, case], classes[:, case] = own_values, own_classes
+        def one(number, state):
+            values, classes = state
+            greater = pieces[number] > values
+            return _insert(greater, values, pieces[number]), _insert(greater, classes, _UNNAMED)
 
-    def fill(self, values, classes, break_ties):
-        """Fill the empty places with unnamed classes at random, then with those of plausibility zero."""
-        depth, _, n_draws = values.shape
-        for place in range(depth):
-            case, draw = np.nonzero(classes[place] == -1)
-            if not len(draw):
-                continue
-            taken = classes[:place, case, draw].T
-            unnamed = np.where((taken[..., None] == self.named[case, None]).any(-1), _NOBODY, taken)
-            n_free = self.n_unnamed - np.count_nonzero(unnamed < _NOBODY, axis=1)
-            from_rest = (self.rest[case, draw] > 0) & (n_free > 0)
-            # Excluded from the choice: all named classes, or else only those already in the list.
-            excluded = np.concatenate([self.named[case], unnamed], axis=1)
-            excluded[~from_rest] = _NOBODY
-            excluded[~from_rest, : taken.shape[1]] = taken[~from_rest]
-            choices = np.where(from_rest, n_free, self.n_classes - place if break_ties == "random" else 1)
-            nth = np.zeros(len(draw), np.int64)
-            if choices.max() > 1:
-                bits = _all_bits(self.words[Stream.FILL], place, n_draws)
-                # 32 bits: of 10,000 classes none is favoured by more than 3e-6 of its share.
-                nth = (bits[case, draw].astype(np.int64) * choices) >> 32
-            classes[place, case, draw] = _nth_free(np.sort(excluded, axis=1), nth)
+        return lax.fori_loop(0, len(values), one, (values, classes))
+
+    return lax.cond(jnp.any(needed), merge, lambda values, classes: (values, classes), values, classes)
 
 
-def _insert(values, classes, value, name):
-    """Insert one more class into lists (place, …) of falling values; of equal values the one that was there first."""
-    greater = [value > own for own in values]
-    for place in range(len(values) - 1, -1, -1):
-        if place:
-            moved = np.where(greater[place - 1], classes[place - 1], name)
-            values[place] = np.maximum(np.minimum(value, values[place - 1]), values[place])
-        else:
-            moved = name
-            values[place] = np.maximum(value, values[place])
-        classes[place] = np.where(greater[place], moved, classes[place])
+def _name_unnamed(block, classes):
+    """Choose unnamed classes without replacement: the nth of those that are left, by 32 random bits."""
+    numbers = jnp.cumsum(classes == _UNNAMED, axis=0)
+    named = lax.optimization_barrier(jnp.sort(block.named, axis=0))
+
+    def one(number, state):
+        classes, taken = state
+        bits, _ = random_bits(block.words[Stream.FILL][:, None], block.draw, number)
+        n_left = jnp.maximum(block.n_unnamed[:, None] - number, 1)
+        position = _nth_free(taken, _share_of(bits, n_left))
+        name = _nth_free(named[..., None], position)
+        classes = jnp.where((classes == _UNNAMED) & (numbers == number + 1), name, classes)
+        return classes, _insert(position < taken, taken, position)
+
+    taken = jnp.full(classes.shape, _NONE, jnp.int32)
+    return lax.fori_loop(0, len(classes), one, (classes, taken))[0]
+
+
+def _fill_zeros(block, classes, *, n_classes, at_random):
+    """Fill what is left with classes of plausibility zero."""
+
+    def one(place, state):
+        classes, taken = state
+        nth = jnp.zeros(classes.shape[1:], jnp.int32)
+        if at_random:
+            # Other bits than those that choose unnamed classes.
+            _, bits = random_bits(block.words[Stream.FILL][:, None], block.draw, place)
+            nth = _share_of(bits, n_classes - place)
+        chosen = jnp.where(classes[place] == _ZERO, _nth_free(taken, nth), classes[place])
+        return classes.at[place].set(chosen), _insert(chosen < taken, taken, chosen)
+
+    taken = jnp.full(classes.shape, _NONE, jnp.int32)
+    return lax.fori_loop(0, len(classes), one, (classes, taken))[0]
 
 
 def _nth_free(excluded, nth):
-    """Find the nth (from 0) whole number not among the sorted excluded ones; rows along the first axis."""
-    return nth + np.count_nonzero(excluded - np.arange(excluded.shape[1]) <= nth[:, None], axis=1)
+    """Find the nth (from 0) whole number not among the excluded ones, which are sorted along the first axis."""
+    if len(excluded) <= _FEW:  # one loop over the draws
+        return nth + sum((one - place <= nth).astype(jnp.int32) for place, one in enumerate(excluded))
+    place = jnp.arange(len(excluded)).reshape(-1, *[1] * (excluded.ndim - 1))
+    return nth + jnp.sum(excluded - place <= nth, axis=0, dtype=jnp.int32)
 
 
-def _all_bits(words, number, n_draws):
-    """Random bits (case, draw), different for each number."""
-    padded = np.pad(words, ((0, -len(words) % _CASES), (0, 0)))
-    chunks = [_bits(chunk, np.uint32(number), n_draws) for chunk in np.split(padded, len(padded) // _CASES)]
-    return np.concatenate(chunks)[: len(words)]
-
-
-@partial(jax.jit, static_argnames="n_draws")
-def _bits(words, number, n_draws):
-    keys = as_key(words)
-    return jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, number), (n_draws,)))(keys)
+def _share_of(bits: UInt32[Array, "*shape"], n: Int[Array, "*#shape"]) -> Int[Array, "*shape"]:
+    """The whole part of n · bits / 2³², of which no number from 0 to n − 1 is favoured by more than n / 2³²."""
+    n = jnp.asarray(n).astype(jnp.uint32)
+    high, low = n >> 16, n & 0xFFFF
+    bits_high, bits_low = bits >> 16, bits & 0xFFFF
+    middle = bits_high * low + (bits_low * low >> 16)
+    carried = (middle & 0xFFFF) + bits_low * high
+    return (bits_high * high + (middle >> 16) + (carried >> 16)).astype(jnp.int32)

@@ -1,26 +1,31 @@
-"""Splitting the remainder of a case among the classes that nobody named, as far as a ranked list needs it.
+"""Splitting the remainder of a case among its unnamed classes, as far as a ranked list needs it.
 
-The mass T of the remainder falls on its m classes as T · Dirichlet(c · 1_m). A ranked list only asks for the pieces
-above some threshold v. Where c is small, few pieces carry nearly all of T, and sticks broken off in size-biased order
-find them: the first piece has a Beta(1 + c, (m − 1) c) share of T, the next a Beta(1 + c, (m − 2) c) share of what is
-left, and so on, until no more than v is left; which classes they are is a uniform draw without replacement. Where c is
-larger that takes nearly all m pieces, so they are drawn at once, and only those above v are kept. Before either, the
-expected number of pieces above v is compared with 1e-9 (:func:`largest_share`): below it there is nothing to do, and
-this is the only approximation.
+The mass T of the remainder falls on its m classes as T · Dirichlet(c · 1_m). A ranked list asks for no more than the
+few largest pieces, and only for those above its last named class, v. Classes of a remainder are exchangeable: which of
+them have the largest pieces is a random choice without replacement, independent of how large these are. So this module
+draws sizes alone.
 
-Every random number belongs to a case and a draw, so that neither other cases nor a longer list change a piece.
+Where c is small, few pieces carry nearly all of T, and sticks broken off in size-biased order find them: the first has
+a Beta(1 + c, (m − 1) c) share of T, the next a Beta(1 + c, (m − 2) c) share of what is left, and so on, until what is
+left is below v or below the last of the pieces that are wanted. Where c is larger, that takes nearly all m pieces, so
+gamma variables are drawn for all of them, a few rows at a time, and only the largest are kept.
+
+Before either, the expected number of pieces above v is compared with 1e-9 (:func:`largest_share`): below it there is
+nothing to do, and this is the only approximation. Pairs of a case and a draw that do need pieces are collected and
+taken in batches of a fixed size, in a loop on the device. Every random number belongs to a case, a draw and a stick or
+a class, so that neither other cases nor a longer list change a piece.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.extend.random import threefry_2x32
-from jaxtyping import Float, Int, UInt32
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, UInt32
 from scipy import stats
 
-from plausibly.random_streams import generator
+from plausibly.posterior._gamma import log_gamma, shares, uniform
+from plausibly.random_streams import Stream, random_bits
 
 NEGLIGIBLE = 1e-9
 """Expected number of pieces above the threshold below which a remainder is not split."""
@@ -28,11 +33,8 @@ NEGLIGIBLE = 1e-9
 STICKS_BELOW = 0.1
 """Concentration from which all pieces are drawn at once."""
 
-_LANES = 2**10, 2**12, 2**14  # A few shapes, so a few compilations, whatever the number of sticks.
-_NUMBERS = 2**14  # Pieces that one generator draws.
-_ATTEMPTS = 2**16  # Room for attempts at the length of a stick, of which two are hardly ever needed.
-
-Pieces = tuple[Int[np.ndarray, " piece"], Int[np.ndarray, " piece"], Float[np.ndarray, " piece"]]
+_LANES = 2**11  # pairs at a time
+_ROWS = 8  # pieces of each pair at a time
 
 
 @lru_cache(maxsize=4096)
@@ -44,150 +46,171 @@ def largest_share(members: int, concentration: float) -> float:
     >>> largest_share(1, 1.0), round(largest_share(419, 1.0), 3)
     (1.0, 0.062)
     """
-    if members == 1:
-        return 1.0
+    if members <= 1:
+        return float(members)
     return float(stats.beta.isf(NEGLIGIBLE / members, concentration, (members - 1) * concentration))
 
 
-def pieces_above(
-    mass: Float[np.ndarray, " pair"],
-    members: Int[np.ndarray, " pair"],
-    threshold: Float[np.ndarray, " pair"],
-    key_words: UInt32[np.ndarray, "pair 2"],
-    draw: Int[np.ndarray, " pair"],
-    concentration: float,
-    most: int | None = None,
-) -> Pieces:
-    """All pieces above the threshold of remainders that are split by a symmetric Dirichlet.
+def largest_pieces(
+    needed: Bool[Array, "case draw"],
+    mass: Float[Array, "case draw"],
+    threshold: Float[Array, "case draw"],
+    words: UInt32[Array, "case 2"],
+    draw: UInt32[Array, " draw"],
+    members: Int[Array, " case"],
+    concentration: Float[Array, ""],
+    polynomial: Float[Array, "tail coefficient"],
+    count: int,
+) -> Float[Array, "{count} case draw"]:
+    """The largest pieces of remainders that are split by a symmetric Dirichlet, largest first.
 
     Parameters
     ----------
-    mass, members, threshold
-        Of each (case, draw) pair: mass and number of classes of the remainder, and the threshold (positive).
-    key_words, draw
-        Randomness of a pair: data of its case's key, and the number of the draw.
+    needed
+        Where pieces are wanted; elsewhere they are 0.
+    mass, members
+        Mass and number of classes of each remainder.
+    threshold
+        Pieces below it are of no use, and may be 0; positive.
+    words
+        Random keys of the cases.
+    draw
+        Numbers of the draws.
     concentration
-        Of the Dirichlet, for each class.
-    most
-        How many pieces of a pair are of use; smaller ones than these may be left out.
-
-    Returns
-    -------
-    Pair, position among the classes of the remainder (from 0) and mass of each piece.
+        Parameter of the Dirichlet, for each class.
+    polynomial
+        What :func:`plausibly.posterior._gamma.coefficients` finds for it.
+    count
+        How many pieces are wanted.
     """
-    arguments = (np.asarray(mass, np.float64), members, np.asarray(threshold, np.float64), key_words, draw)
-    if concentration < STICKS_BELOW:
-        return _sticks(*arguments, concentration)
-    return _all_at_once(*arguments, concentration, most)
+    n_draws = needed.shape[1]
+    wanted = needed.ravel()
+    place = jnp.cumsum(wanted) - 1
+    total = place[-1] + 1
+    room = -(-len(wanted) // _LANES) * _LANES
+    order = (
+        jnp.full(room, len(wanted))
+        .at[jnp.where(wanted, place, room)]
+        .set(jnp.arange(len(wanted)), mode="drop", unique_indices=True)
+    )
+
+    def batch(number, found):
+        pair = lax.dynamic_slice(order, (number * _LANES,), (_LANES,))
+        live = pair < len(wanted)
+        pair = jnp.minimum(pair, len(wanted) - 1)
+        case = pair // n_draws
+        lanes = (
+            live,
+            jnp.where(live, mass.ravel()[pair], 0),
+            threshold.ravel()[pair],
+            words[case],
+            draw[pair % n_draws],
+            members[case],
+        )
+        few = lax.cond(
+            concentration < STICKS_BELOW,
+            partial(_sticks, count=count),
+            partial(_all_at_once, count=count),
+            lanes,
+            concentration,
+            polynomial,
+        )
+        return found.at[:, jnp.where(live, pair, len(wanted))].set(few, mode="drop", unique_indices=True)
+
+    found = jnp.zeros((count, len(wanted)), jnp.float32)
+    found = lax.fori_loop(0, -(-total // _LANES), batch, found)
+    return found.reshape(count, *needed.shape)
 
 
-def dirichlet(
-    random: np.random.Generator, concentrations: Float[np.ndarray, " part"], n: int
-) -> Float[np.ndarray, "n part"]:
-    """Draw from a Dirichlet; parts of concentration zero get nothing.
+def _sticks(lanes, concentration, polynomial, *, count):
+    """Break off sticks until none can be of use.
 
-    Small concentrations go by logarithms, where a share too small for a float leaves the others right.
+    A stick is drawn by rejection from Beta(1, others · c), whose distribution function has a closed inverse; the ratio
+    of the densities is the c-th power of the share. Every step is one attempt of every pair.
+    """
+    live, mass, threshold, words, draw, members = lanes
+
+    def useful(left, taken, top):
+        return live & (taken < members) & (left > jnp.maximum(threshold, top[-1]))
+
+    def attempt(state):
+        number, left, taken, top = state
+        first, second = random_bits(words, draw, number)
+        others = (members - taken - 1).astype(jnp.float32)
+        log_rest = jnp.where(others > 0, jnp.log(uniform(first)) / jnp.maximum(others * concentration, 1e-30), -jnp.inf)
+        share = -jnp.expm1(log_rest)
+        accepted = (others <= 0) | (jnp.log(uniform(second)) < concentration * jnp.log(share))
+        accepted &= useful(left, taken, top)
+        top = insert(top, jnp.where(accepted, left * share, 0))
+        left = jnp.where(accepted, left * jnp.exp(log_rest), left)
+        return number + 1, left, taken + accepted, top
+
+    start = jnp.uint32(0), mass, jnp.zeros_like(members), jnp.zeros((count, len(mass)), jnp.float32)
+    return lax.while_loop(lambda state: jnp.any(useful(*state[1:])), attempt, start)[-1]
+
+
+def _all_at_once(lanes, concentration, polynomial, *, count):
+    """Draw a gamma variable for every class, some rows at a time, and keep the largest and their sum."""
+    live, mass, _, words, draw, members = lanes
+    most = jnp.max(jnp.where(live, members, 0))
+
+    def rows(number, state):
+        row = number * _ROWS + jnp.arange(_ROWS)[:, None]
+        value = log_gamma(random_bits(words, draw, row), concentration, polynomial)
+        value = jnp.where(row < members, value, -jnp.inf)
+        highest, total, top = state
+        higher = jnp.maximum(highest, jnp.max(value, axis=0))
+        total = total * jnp.exp(highest - higher) + jnp.sum(jnp.exp(value - higher), axis=0)
+        top = lax.fori_loop(0, _ROWS, lambda at, top: insert(top, value[at]), top)
+        return higher, total, top
+
+    start = jnp.full(len(mass), -1e30), jnp.zeros(len(mass)), jnp.full((count, len(mass)), -jnp.inf)
+    highest, total, top = lax.fori_loop(0, -(-most // _ROWS), rows, start)
+    return mass * jnp.exp(top - highest) / jnp.maximum(total, 1e-30)
+
+
+def insert(top: Float[Array, "place *batch"], value: Float[Array, "*batch"]) -> Float[Array, "place *batch"]:
+    """Insert numbers into lists of falling ones, which keep their length.
 
     Examples
     --------
-    >>> dirichlet(np.random.default_rng(0), np.array([2.0, 0.0, 0.001]), 3).sum(axis=1)
-    array([1., 1., 1.])
+    >>> insert(jnp.array([[3.0], [1.0]]), jnp.array([2.0])).ravel().tolist()
+    [3.0, 2.0]
     """
-    present = concentrations > 0
-    shapes = concentrations[present]
-    if shapes.min() >= STICKS_BELOW:
-        values = random.standard_gamma(shapes, (n, len(shapes)))
-    else:
-        log_gamma = np.log(random.standard_gamma(shapes + 1, (n, len(shapes))))
-        log_gamma -= random.standard_exponential(log_gamma.shape) / shapes
-        values = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
-    out = np.zeros((n, len(present)))
-    out[:, present] = values / values.sum(axis=1, keepdims=True)
-    return out
+    before = jnp.concatenate([jnp.full_like(top[:1], jnp.inf), top[:-1]])
+    return jnp.maximum(top, jnp.minimum(before, value))
 
 
-def _all_at_once(mass, members, threshold, key_words, draw, concentration, most) -> Pieces:
-    """Draw all pieces of a few draws of a case from one generator, and keep those that are large enough."""
-    found = []
-    rows = np.maximum(1, _NUMBERS // members)
-    block = draw // rows
-    sorting = np.lexsort((block, *key_words.T))
-    keys = np.column_stack([key_words, block])[sorting]
-    starts = np.flatnonzero(np.concatenate([[True], (keys[1:] != keys[:-1]).any(axis=1)])) if len(keys) else []
-    for at in np.split(sorting, starts[1:]) if len(keys) else []:
-        size = int(members[at[0]])
-        random = generator(key_words[at[0]], int(block[at[0]]))
-        values = dirichlet(random, np.full(size, concentration), int(rows[at[0]]))[draw[at] % rows[at[0]]]
-        values *= mass[at, None]
-        least = threshold[at]
-        if most is not None and most < size:
-            # Just below the last piece of use, which itself has to be above.
-            least = np.maximum(least, np.nextafter(np.partition(values, size - most, axis=1)[:, size - most], 0))
-        pair, position = np.nonzero(values > least[:, None])
-        found.append((at[pair], position, values[pair, position]))
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+def split_among_all(block: Any, n_classes: int) -> Float[Array, "{n_classes} case draw"]:
+    """Plausibilities of every class of the cases of a block (:class:`plausibly.posterior._blocks.Block`)."""
+    case = jnp.arange(block.named.shape[1])
+    number = jnp.arange(n_classes)[:, None, None]
+    bits = random_bits(block.words[Stream.DENSE][:, None], block.draw, number)
+    unnamed = jnp.ones((n_classes, len(case)), bool).at[block.named, case].set(False, mode="drop")
+    values = log_gamma(bits, block.concentration, block.polynomial)
+    values = shares(jnp.where(unnamed[..., None], values, -jnp.inf)) * block.rest
+    return values.at[block.named, case].set(block.values, mode="drop")
 
 
-def _sticks(mass, members, threshold, key_words, draw, concentration) -> Pieces:
-    """Break off sticks in size-biased order until less than the threshold is left."""
-    pair = np.arange(len(mass))
-    log_left = np.zeros(len(mass))
-    taken = np.empty((len(mass), 0), np.int32)  # positions of the sticks before, ascending
-    found = []
-    stick = 0
-    while len(pair):
-        others = members[pair] - stick - 1
-        log_rest, bits = _break(key_words[pair], draw[pair], stick, others, concentration)
-        piece = mass[pair] * np.exp(log_left) * -np.expm1(log_rest)
-        nth = (bits.astype(np.int64) * (others + 1)) >> 32
-        position = nth + np.count_nonzero(taken - np.arange(stick) <= nth[:, None], axis=1)
-        log_left = log_left + log_rest
-        kept = piece > threshold[pair]
-        found.append((pair[kept], position[kept], piece[kept]))
-        more = mass[pair] * np.exp(log_left) > threshold[pair]
-        taken = np.sort(np.column_stack([taken[more], position[more].astype(np.int32)]), axis=1)
-        pair, log_left = pair[more], log_left[more]
-        stick += 1
-    if not found:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+def split_among_some(
+    words: UInt32[Array, "case 2"],
+    draw: UInt32[Array, " draw"],
+    shapes: Float[Array, "part case"],
+    polynomials: Float[Array, "tail coefficient part case"],
+) -> Float[Array, "part case draw"]:
+    """Shares of the remainder that groups of its classes get: a Dirichlet, whose parameters add up within groups.
 
-
-def _break(words, draw, stick, others, concentration):
-    """Logarithm of what is left when a Beta(1 + c, others · c) share is taken away; and bits that choose its class.
-
-    By rejection from Beta(1, others · c), whose distribution function has a closed inverse: the densities' ratio is the
-    c-th power of the share.
+    Parameters
+    ----------
+    words, draw
+        Random keys of the cases, and numbers of the draws.
+    shapes
+        Parameter of each group; one of 0 gets nothing.
+    polynomials
+        What :func:`plausibly.posterior._gamma.coefficients` finds for them.
     """
-    log_rest, choice = np.zeros(len(draw)), np.zeros(len(draw), np.uint32)
-    open_ = np.arange(len(draw))
-    attempt = 0
-    while len(open_):
-        bits = _bits(words[open_], draw[open_], _ATTEMPTS * stick + attempt)
-        choice = choice if attempt else bits[:, 3]
-        uniform = (bits[:, :2] + 0.5) / 2**32
-        found = np.log(uniform[:, 0]) / np.maximum(others[open_] * concentration, 1e-300)
-        log_rest[open_] = found
-        open_ = open_[uniform[:, 1] >= (-np.expm1(found)) ** concentration]
-        attempt += 1
-    log_rest[others == 0] = -np.inf
-    return log_rest, choice
-
-
-def _bits(words, draw, counter):
-    """Four words of random bits per row, from the key of its case, its draw and a counter."""
-    out = np.empty((len(draw), 4), np.uint32)
-    for start in range(0, len(draw), _LANES[-1]):
-        n = min(_LANES[-1], len(draw) - start)
-        lanes = next(size for size in _LANES if size >= n)
-        keys, draws = np.zeros((lanes, 2), np.uint32), np.zeros(lanes, np.uint32)
-        keys[:n], draws[:n] = words[start : start + n], draw[start : start + n]
-        out[start : start + n] = np.asarray(_random_words(keys, draws, np.uint32(counter)))[:n]
-    return out
-
-
-@jax.jit
-def _random_words(keys, draws, counter):
-    return jax.vmap(lambda key, draw: threefry_2x32(key, jnp.stack([draw, draw, counter, ~counter])))(keys, draws)
+    number = jnp.arange(len(shapes))[:, None, None]
+    shapes = shapes[..., None]
+    values = log_gamma(random_bits(words[:, None], draw, number), jnp.maximum(shapes, 1e-30), polynomials[..., None])
+    values = lax.optimization_barrier(values)  # or else they are drawn three times
+    return shares(jnp.where(shapes > 0, values, -jnp.inf))

@@ -1,6 +1,7 @@
 """Plausibilities in the forms that are asked for: all draws in a row, every class, the most plausible classes."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,16 +11,11 @@ from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
-from plausibly.posterior._container import (
-    case_names,
-    check_posterior,
-    remainder_concentration,
-    slots_of,
-)
+from plausibly.posterior._blocks import Blocks, run
+from plausibly.posterior._container import case_names, check_posterior, slots_of
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
-from plausibly.posterior._split_remainder import dirichlet
-from plausibly.random_streams import Stream, Words, case_keys, generator, stream_words
+from plausibly.random_streams import Words, case_keys, stream_words
 
 
 def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
@@ -88,7 +84,7 @@ def top_classes(
         stream_words(case_keys(seed, names)),
         k,
         n_classes=n_classes,
-        concentration=remainder_concentration(posterior),
+        concentration=float(posterior.attrs["concentration"]),
         break_ties=break_ties,
     )
 
@@ -136,7 +132,7 @@ def dense(
         positions,
         stream_words(case_keys(seed, names)),
         int(posterior.attrs["n_classes"]),
-        remainder_concentration(posterior),
+        float(posterior.attrs["concentration"]),
     )
 
 
@@ -146,19 +142,14 @@ def dense_slots(
     cases: Int[np.ndarray, " chosen"],
     words: Words,
     n_classes: int,
-    concentration: float | Float[np.ndarray, " class"],
+    concentration: float,
 ) -> Float[np.ndarray, "draw chosen class"]:
     """Split the remainders of the cases at these positions; ``words`` are their random keys."""
-    out = np.zeros((len(draws), len(cases), n_classes), np.float32)
-    for row, case in enumerate(cases):
-        own = slice(slots.start[case], slots.start[case + 1])
-        named = slots.class_index[own][~slots.is_remainder[own]]
-        out[:, row, named] = draws[:, own][:, : len(named)]
-        if len(named) < own.stop - own.start and draws[:, own.stop - 1].any():
-            unnamed = np.setdiff1d(np.arange(n_classes), named)
-            shape = np.broadcast_to(concentration, n_classes)[unnamed]
-            shares = dirichlet(generator(words[Stream.DENSE][row]), shape, len(draws))
-            out[:, row, unnamed] = draws[:, own.stop - 1, None] * shares
+    blocks = Blocks(np.ascontiguousarray(draws.T), slots, cases, words, n_classes, concentration, room=2 * n_classes)
+    out = np.empty((len(draws), len(cases), n_classes), np.float32)
+    split = partial(split_among_all, n_classes=n_classes)
+    for part, found in run((split_among_all, n_classes), split, blocks.parts, lambda part: (blocks.block(part),)):
+        out[:, part.at] = found[:, : len(part.at)].transpose(2, 1, 0)
     return out
 
 

@@ -1,0 +1,206 @@
+"""The compiled program of an evaluation: from the draws of a block of cases to sums.
+
+Lists are ranked, remainders split, metrics counted and summed over the cases of the block, and over draws, in one
+program. Only sums leave it, whole numbers as whole numbers. The point estimate is its last draw, apart from the sums.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from plausibly.metrics import METRICS
+from plausibly.metrics._certainty import most_frequent
+from plausibly.metrics._risk import N_LEVELS
+from plausibly.posterior._blocks import Block
+from plausibly.posterior._ranked_lists import rank_block
+from plausibly.posterior._split_remainder import split_among_all, split_among_some
+from plausibly.random_streams import Stream
+
+
+class Plan(NamedTuple):
+    """What a program computes.
+
+    Attributes
+    ----------
+    n_classes, break_ties
+        As for :func:`rank_block`.
+    depth
+        Length of the lists.
+    ks
+        Lengths at which coverage is wanted.
+    rows
+        Counts of lists that are wanted: metrics and lengths.
+    sizes
+        Sizes of the sets whose certainty is wanted.
+    own
+        The user's own metrics.
+    weighted
+        Whether cases are weighed.
+    by_level
+        Whether to sum within the subgroup of each risk level, too.
+    parts
+        In how many parts to sum over the draws, so that no whole number overflows.
+    """
+
+    n_classes: int
+    break_ties: str
+    depth: int
+    ks: tuple[int, ...]
+    rows: tuple[tuple[str, int], ...]
+    sizes: tuple[int, ...]
+    own: tuple[Callable[..., Any], ...]
+    weighted: bool
+    by_level: bool
+    parts: int
+
+
+def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
+    """Measure all classifiers on the cases of a block.
+
+    Parameters
+    ----------
+    block
+        All draws, and the point estimate as one more.
+    given
+        ``real`` (case,), 0 for those that only fill the block; with classifiers, ``predicted`` (classifier, place,
+        case) and ``cover`` (tail, coefficient, classes), polynomials for all but so many classes together;
+        with metrics of the user's own, ``scores`` (classifier, case, class); with weights, ``weights`` (case, draw);
+        with risks, ``risks`` (class,) and ``risk`` (tail, coefficient, level, named), polynomials for the classes of a
+        level of which so many are named.
+    plan
+        What to compute.
+
+    Returns
+    -------
+    dict
+        Sums over cases ``counts`` (classifier, group, row, draw) and ``amounts`` of coverage and the user's own metrics
+        likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row); those
+        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; ``weight`` (group, draw)
+        and ``weight_point`` (group,); and by case ``certain`` (size, case), ``case_weight``, and what
+        :func:`_risk_by_case` finds.
+    """
+    lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
+    draws = lists[..., :-1]
+    found: dict[str, Array] = {}
+    if plan.sizes:
+        found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
+    real = given["real"][:, None]
+    groups = [given["weights"] * real if plan.weighted else jnp.broadcast_to(real, draws.shape[1:])]
+    if plan.weighted:
+        found["case_weight"] = jnp.mean(given["weights"], axis=1)
+    if "risks" in given:
+        found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)
+    if plan.by_level:
+        of_best = given["risks"][draws[0]]
+        groups += [groups[0] * (of_best == level) for level in range(N_LEVELS)]
+    weights = jnp.stack(groups)
+    at_point = jnp.mean(weights.astype(jnp.float32), axis=2)
+    found |= {"weight": jnp.sum(weights, axis=1), "weight_point": jnp.sum(at_point, axis=1)}
+    if "predicted" not in given:
+        return found
+
+    def summed(values: Array, name: str) -> dict[str, Array]:
+        values = lax.optimization_barrier(values)  # (row, case, draw), which the two directions share
+        of_draws = values[..., :-1]
+        by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
+        by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
+        point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
+        return {name: jnp.stack(by_draw), f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
+
+    def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
+        rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
+        return summed(jnp.stack([jnp.broadcast_to(row, lists.shape[1:]) for row in rows]), "counts")
+
+    table = _of_listed(block, given["predicted"], given["cover"])
+    every = split_among_all(block, plan.n_classes) if plan.own else None
+
+    def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
+        place, scores = of
+        covered = jnp.cumsum(jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place), axis=0)
+        rows = [covered[k - 1] for k in plan.ks]
+        for function in plan.own:
+            over_draws = jax.vmap(function, in_axes=(None, 1))
+            rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
+        return summed(jnp.stack(rows), "amounts")
+
+    places = _places(block, given["predicted"], len(table))
+    scores = given.get("scores", jnp.zeros((len(places), 0)))
+    return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (places, scores))
+
+
+def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
+    """Plausibilities of the named classes, then of the unnamed ones that some classifier lists.
+
+    These get Dirichlet shares of the remainder, one each, all others together what is left; at the point estimate, the
+    last draw, the shares that are expected.
+    """
+    listed, _, new = _listed(block, predicted)
+    own = jnp.where(new, block.concentration, 0)
+    n_others = jnp.maximum(block.n_unnamed - jnp.sum(new, axis=0), 0)
+    shapes = jnp.concatenate([own, block.concentration * n_others[None]])
+    alone = jnp.broadcast_to(block.polynomial[..., None, None], (*cover.shape[:2], *listed.shape))
+    together = cover[..., block.n_named + jnp.sum(new, axis=0)]
+    shapes, polynomials = lax.optimization_barrier((shapes, jnp.concatenate([alone, together[:, :, None]], axis=2)))
+    expected = jnp.where(new, 1 / jnp.maximum(block.n_unnamed, 1), 0)
+    shares = lax.cond(
+        jnp.any(block.rest > 0),
+        lambda: split_among_some(block.words[Stream.COVERAGE], block.draw, shapes, polynomials)[:-1],
+        lambda: jnp.zeros((*listed.shape, len(block.draw)), jnp.float32),
+    )
+    shares = shares.at[..., -1].set(expected)
+    return jnp.concatenate([block.values, shares * block.rest])
+
+
+def _listed(block, predicted):
+    """All listed classes (listing, case), whether they are named, and which are unnamed ones listed first there."""
+    listed = predicted.reshape(-1, predicted.shape[-1])
+    is_named = jnp.any(listed[:, None] == block.named, axis=1)
+    earlier = jnp.tril(jnp.ones((len(listed), len(listed)), bool), -1)
+    again = jnp.any((listed[:, None] == listed[None]) & earlier[..., None], axis=1)
+    # Small arrays that XLA would compute again for every draw.
+    return lax.optimization_barrier((listed, is_named, ~is_named & ~again))
+
+
+def _places(block, predicted, n_rows) -> Int[Array, "classifier place case"]:
+    """Row of the table of :func:`_of_listed` that each listed class has."""
+    listed, is_named, _ = _listed(block, predicted)
+    named = jnp.argmax(listed[:, None] == block.named, axis=1)
+    first = jnp.argmax(listed[:, None] == listed[None], axis=1) + len(block.named)
+    return lax.optimization_barrier(jnp.where(is_named, named, first).reshape(predicted.shape))
+
+
+def level_plausibility(
+    block: Block,
+    risks: Int[Array, " class"],
+    polynomials: Float[Array, "tail coefficient level named"],
+) -> Float[Array, "level case draw"]:
+    """Sum of the plausibilities of the classes of each risk level.
+
+    The remainder's mass falls on the levels as Dirichlet(concentration · number of unnamed classes of the level), which
+    is how Dirichlet(concentration · 1) over the classes adds up within levels.
+    """
+    levels = jnp.arange(N_LEVELS)
+    member = risks.at[block.named].get(mode="fill", fill_value=-1)[:, None] == levels[:, None]  # (slot, level, case)
+    n_named = jnp.sum(member, axis=0)
+    n_of_level = jnp.sum(risks == levels[:, None], axis=1)[:, None] - n_named
+    own = polynomials[:, :, levels[:, None], n_named]
+    shares = split_among_some(block.words[Stream.RISK], block.draw, block.concentration * n_of_level, own)
+    return jnp.sum(jnp.where(member[..., None], block.values[:, None], 0), axis=0) + shares * block.rest
+
+
+def _risk_by_case(best, levels, given) -> dict[str, Array]:
+    """Sums over draws of what the risks of a case are made of."""
+    level = jnp.arange(N_LEVELS)[:, None, None]
+    expected = jnp.sum(levels * level, axis=0)
+    return {
+        "of_best": jnp.sum(given["risks"][best] == level, axis=2),
+        "of_greatest": jnp.sum(jnp.argmax(levels, axis=0) == level, axis=2),
+        "risk_plausibility": jnp.mean(levels, axis=2),
+        "expected_risk_min": jnp.min(expected, axis=1),
+        "expected_risk_max": jnp.max(expected, axis=1),
+        "expected_risk_mean": jnp.mean(expected, axis=1),
+    }

@@ -1,0 +1,258 @@
+"""Blocks of cases of similar size, and compiled programs run over them on all devices.
+
+A block holds all draws of some cases: the plausibilities of their named classes, padded to a rung of a short ladder,
+and of their remainders. How many cases it has follows from the number of draws, so a posterior needs a program for each
+rung that its cases take, whatever their number; three rungs are enough for most data, one for little.
+
+Devices take blocks in turn. Blocks do not depend on the number of devices, and what they give comes back in their
+order, so neither does any result.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.annotations import Slots
+from plausibly.inference._compilation import compiler_options, kept_on_disk, lower
+from plausibly.inference._devices import devices
+from plausibly.posterior._gamma import coefficients
+from plausibly.posterior._split_remainder import largest_share
+from plausibly.random_streams import Stream, Words, select
+
+_RUNGS = 4, 8, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
+_LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
+_AHEAD = 2  # blocks that wait for each thread
+
+_compiled: dict[Hashable, Any] = {}
+
+
+class Block(NamedTuple):
+    """All draws of some cases of similar size, for a compiled program.
+
+    Attributes
+    ----------
+    values
+        Plausibilities of the named classes (slot, case, draw).
+    named
+        These classes (slot, case); slots that only fill the block have a class beyond all others and the value 0.
+    rest
+        Mass of the remainder (case, draw), 0 where there is none.
+    n_named
+        Number of named classes (case,).
+    n_unnamed
+        Number of all others (case,).
+    largest_share
+        Share of the remainder (case,) that no piece of it exceeds but with a negligible probability.
+    words
+        Random keys (case, 2) of every stream.
+    draw
+        Numbers of the draws.
+    concentration
+        Parameter, for each class, of the Dirichlet that splits the remainder.
+    polynomial
+        What :func:`plausibly.posterior._gamma.coefficients` finds for it.
+    """
+
+    values: Any
+    named: Any
+    rest: Any
+    n_named: Any
+    n_unnamed: Any
+    largest_share: Any
+    words: dict[Stream, Any]
+    draw: Any
+    concentration: Any
+    polynomial: Any
+
+
+class Part(NamedTuple):
+    """The cases of a block, by their places among those of the posterior's part that is worked on."""
+
+    rung: int
+    size: int  # of the block, which the cases are repeated to fill
+    at: Int[np.ndarray, " case"]
+
+    @property
+    def full(self) -> Int[np.ndarray, " size"]:
+        """These cases, repeated to the size of the block."""
+        return np.resize(self.at, self.size)
+
+
+class Blocks:
+    """Cuts cases into blocks, and makes their arrays when they are asked for.
+
+    Parameters
+    ----------
+    draws
+        Plausibilities of all slots; draws run fastest.
+    slots
+        Which case and class they belong to.
+    cases
+        Positions of the cases that are wanted.
+    words
+        Random keys of these cases, of every stream.
+    n_classes
+        Number of all classes.
+    concentration
+        Parameter, for each class, of the Dirichlet that splits the remainder.
+    room
+        Numbers that a program holds for each pair of a case and a draw, besides the named classes.
+    numbers
+        Numbers of the draws, if they are not 0, 1, ….
+    """
+
+    def __init__(
+        self,
+        draws: Float[np.ndarray, "slot draw"],
+        slots: Slots,
+        cases: Int[np.ndarray, " case"],
+        words: Words,
+        n_classes: int,
+        concentration: float,
+        *,
+        room: int = 8,
+        numbers: Int[np.ndarray, " draw"] | None = None,
+    ):
+        self._draws, self._slots, self._words = draws, slots, words
+        self._n_classes, self._concentration = n_classes, concentration
+        n_draws = draws.shape[1]
+        self._numbers = np.asarray(np.arange(n_draws) if numbers is None else numbers, np.uint32)
+        self._first = slots.start[cases]
+        end = slots.start[cases + 1]
+        has_rest = (end > self._first) & slots.is_remainder[np.maximum(end, 1) - 1]
+        self._rest = np.where(has_rest, end - 1, -1)
+        self.n_named = (end - self._first - has_rest).astype(np.int32)
+        rungs = np.array([_rung(n) for n in range(self.n_named.max(initial=0) + 1)])[self.n_named]
+        if len(cases) * n_draws <= _LITTLE:
+            rungs = np.full_like(rungs, rungs.max(initial=0))
+        self.parts = []
+        for rung in np.unique(rungs):
+            members = np.flatnonzero(rungs == rung)
+            size = _size(rung, n_draws, max(room, int(rung)), len(cases))
+            self.parts += [Part(int(rung), size, members[i : i + size]) for i in range(0, len(members), size)]
+
+    def block(self, part: Part) -> Block:
+        """Make the arrays of a block."""
+        at = part.full
+        own = np.arange(part.rung)[:, None] < self.n_named[at]
+        slot = np.where(own, self._first[at] + np.arange(part.rung)[:, None], 0)
+        values = self._draws[slot]
+        values[~own] = 0
+        rest = self._draws[np.maximum(self._rest[at], 0)]
+        rest[self._rest[at] < 0] = 0
+        n_unnamed = self._n_classes - self.n_named[at]
+        share = [largest_share(int(n), self._concentration) for n in n_unnamed]
+        return Block(
+            values,
+            np.where(own, self._slots.class_index[slot], NO_CLASS).astype(np.int32),
+            rest,
+            self.n_named[at],
+            n_unnamed.astype(np.int32),
+            np.array(share, np.float32),
+            select(self._words, at),
+            self._numbers,
+            np.float32(self._concentration),
+            coefficients(np.array(self._concentration)),
+        )
+
+
+NO_CLASS = np.iinfo(np.int32).max // 2
+"""Class of slots that only fill a block."""
+
+
+def _rung(n: int) -> int:
+    return next((rung for rung in _RUNGS if rung >= n), -(-n // _RUNGS[-1]) * _RUNGS[-1])
+
+
+def _size(rung: int, n_draws: int, room: int, n_cases: int) -> int:
+    """How many cases a block has: as many as a core's cache holds, or as keep a GPU busy; no more than there are."""
+    pairs = (2**17 if jax.default_backend() == "cpu" else 2**25) // room
+    most = 1 << max(n_cases - 1, 0).bit_length()
+    return min(1 << max(pairs // n_draws, 1).bit_length() - 1, most)
+
+
+def run(
+    name: Hashable,
+    function: Callable[..., Any],
+    parts: Sequence[Part],
+    inputs: Callable[[Part], tuple[Any, ...]],
+) -> Iterator[tuple[Part, Any]]:
+    """Apply a program to all blocks, on all devices; what it gives comes back in their order.
+
+    Parameters
+    ----------
+    name
+        Everything that the function depends on, for the cache on disk; with anything else in it than functions of this
+        package, texts and numbers, nothing is kept there.
+    function
+        Function of trees of arrays to a tree of arrays.
+    parts
+        Blocks.
+    inputs
+        Returns the function's arguments for a block, of the same shapes for all blocks of one rung and size.
+
+    Yields
+    ------
+    tuple
+        Block, and NumPy arrays.
+    """
+    places = devices()
+    n_threads = -(-(os.cpu_count() or 1) // len(places))
+    pools = [ThreadPoolExecutor(n_threads) for _ in places]
+    try:
+        programs = _programs(name, function, parts, inputs, places, pools)
+
+        def work(part: Part, program: Any) -> Any:
+            return jax.tree.map(np.asarray, program(*jax.tree.leaves(inputs(part))))
+
+        waiting = deque()
+        for number, part in enumerate(parts):
+            place = number % len(places)
+            waiting.append((part, pools[place].submit(work, part, programs[part.rung, part.size, place])))
+            if len(waiting) > _AHEAD * n_threads * len(places):
+                part, future = waiting.popleft()
+                yield part, future.result()
+        while waiting:
+            part, future = waiting.popleft()
+            yield part, future.result()
+    finally:
+        for pool in pools:
+            pool.shutdown(cancel_futures=True)
+
+
+def _programs(name, function, parts, inputs, places, pools) -> dict[tuple[int, int, int], Any]:
+    """One program for each rung and device that has a block, from the life of this process or made now."""
+    found, making = {}, {}
+    with_devices: dict[tuple[int, int], tuple[Part, set[int]]] = {}
+    for number, part in enumerate(parts):
+        with_devices.setdefault((part.rung, part.size), (part, set()))[1].add(number % len(places))
+    examples = {}
+    for shape, (part, numbers) in with_devices.items():
+        leaves, tree = jax.tree.flatten(inputs(part))
+        ident = name, *((a.shape, str(a.dtype)) for a in map(np.asarray, leaves))
+        for number in numbers:
+            program = _compiled.get((ident, places[number]))
+            if program is None:
+                examples.setdefault(ident, (leaves, tree, []))[2].append((shape, number))
+            else:
+                found[*shape, number] = program
+    if not examples:
+        return found
+    with kept_on_disk():
+        for ident, (leaves, tree, wanted) in examples.items():
+
+            def make(leaves=leaves, tree=tree):
+                return lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), tuple(leaves)
+
+            lowered = lower(ident, make, devices=[places[number] for _, number in wanted])
+            for (shape, number), program in zip(wanted, lowered, strict=True):
+                making[ident, shape, number] = pools[number].submit(program.compile, compiler_options())
+        for (ident, shape, number), future in making.items():
+            found[*shape, number] = _compiled[ident, places[number]] = future.result()
+    return found
