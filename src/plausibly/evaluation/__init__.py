@@ -1,9 +1,9 @@
 """Evaluating classifiers against a posterior: every metric by draw, by case and at the point estimate.
 
-Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` turns a range into sums over its cases
-(``_sums``) and into means by case; what ranges give is added up in their order, here or from a cluster's workers.
-``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` say how much a case counts in each draw;
-``_evaluate`` is the front door, and ``_summary`` tabulates.
+Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
+blocks of their cases, which turns draws into sums (``_rows``) and means by case; what ranges give is added up in their
+order, here or from a cluster's workers. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` say how much a
+case counts in each draw; ``_evaluate`` is the front door, and ``_summary`` tabulates.
 """
 
 from plausibly.evaluation._evaluate import SIZES as SIZES

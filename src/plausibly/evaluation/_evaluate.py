@@ -18,7 +18,7 @@ from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
-from plausibly.evaluation._ranges import CASES, Ranges
+from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._weights import check_weights
 from plausibly.metrics import METRICS, Metric
@@ -178,7 +178,7 @@ def evaluate_by_level(
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 yield cases, own, None if checked is None else checked[:, cases.cases]
 
-        here = (measure(part, asked) for part in parts())
+        here = (measure(part, asked) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
         found = join(made, ranges.n_cases, advance)
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}

@@ -104,7 +104,6 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         return found
 
     def summed(values: Array, name: str) -> dict[str, Array]:
-        values = lax.optimization_barrier(values)  # (row, case, draw), which the two directions share
         of_draws = values[..., :-1]
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
         by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
@@ -120,8 +119,8 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
 
     def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
         place, scores = of
-        covered = jnp.cumsum(jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place), axis=0)
-        rows = [covered[k - 1] for k in plan.ks]
+        own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+        rows = [sum(own[at] for at in range(k)) for k in plan.ks]
         for function in plan.own:
             over_draws = jax.vmap(function, in_axes=(None, 1))
             rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
@@ -144,7 +143,7 @@ def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
     shapes = jnp.concatenate([own, block.concentration * n_others[None]])
     alone = jnp.broadcast_to(block.polynomial[..., None, None], (*cover.shape[:2], *listed.shape))
     together = cover[..., block.n_named + jnp.sum(new, axis=0)]
-    shapes, polynomials = lax.optimization_barrier((shapes, jnp.concatenate([alone, together[:, :, None]], axis=2)))
+    polynomials = jnp.concatenate([alone, together[:, :, None]], axis=2)
     expected = jnp.where(new, 1 / jnp.maximum(block.n_unnamed, 1), 0)
     shares = lax.cond(
         jnp.any(block.rest > 0),
@@ -161,8 +160,7 @@ def _listed(block, predicted):
     is_named = jnp.any(listed[:, None] == block.named, axis=1)
     earlier = jnp.tril(jnp.ones((len(listed), len(listed)), bool), -1)
     again = jnp.any((listed[:, None] == listed[None]) & earlier[..., None], axis=1)
-    # Small arrays that XLA would compute again for every draw.
-    return lax.optimization_barrier((listed, is_named, ~is_named & ~again))
+    return listed, is_named, ~is_named & ~again
 
 
 def _places(block, predicted, n_rows) -> Int[Array, "classifier place case"]:
@@ -170,7 +168,7 @@ def _places(block, predicted, n_rows) -> Int[Array, "classifier place case"]:
     listed, is_named, _ = _listed(block, predicted)
     named = jnp.argmax(listed[:, None] == block.named, axis=1)
     first = jnp.argmax(listed[:, None] == listed[None], axis=1) + len(block.named)
-    return lax.optimization_barrier(jnp.where(is_named, named, first).reshape(predicted.shape))
+    return jnp.where(is_named, named, first).reshape(predicted.shape)
 
 
 def level_plausibility(

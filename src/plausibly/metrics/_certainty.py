@@ -155,6 +155,7 @@ def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[A
         words.append(word)
     words = jnp.stack(lax.sort(words, dimension=1, num_keys=len(words)))
     differs = jnp.any(words[:, :, 1:] != words[:, :, :-1], axis=0)
-    draws = jnp.arange(1, n_draws)
-    run_start = lax.cummax(jnp.where(differs, draws, 0), axis=1)
-    return jnp.max(draws - run_start + 1, axis=1, initial=1)
+    # Where runs begin, in ascending order, followed by the end; a second sort costs less than a cumulative maximum.
+    starts = jnp.sort(jnp.where(differs, jnp.arange(1, n_draws), n_draws), axis=1)
+    ends = jnp.concatenate([starts, jnp.full_like(starts[:, :1], n_draws)], axis=1) if n_draws > 1 else None
+    return jnp.ones(lists.shape[1], jnp.int32) if ends is None else jnp.max(jnp.diff(ends, axis=1, prepend=0), axis=1)

@@ -25,7 +25,7 @@ from plausibly.posterior._gamma import coefficients
 from plausibly.posterior._split_remainder import largest_share
 from plausibly.random_streams import Stream, Words, select
 
-_RUNGS = 4, 8, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
+_RUNGS = 6, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
 _LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
 _AHEAD = 2  # blocks that wait for each thread
 

@@ -78,9 +78,9 @@ def rank_block(block: Block, depth: int, n_classes: int, break_ties: str) -> Int
     values, classes = _top_named(block, depth, break_ties)
     values, classes = _merge_pieces(block, values, classes)
     # Places that are left: unnamed classes as far as there are any with mass, then those of plausibility zero.
-    unnamed = jnp.cumsum(classes == _UNNAMED, axis=0)[-1]
-    empty = jnp.cumsum(values == 0, axis=0)
-    from_rest = (values == 0) & (block.rest > 0) & (unnamed + empty <= block.n_unnamed[:, None])
+    n_unnamed, n_filled = jnp.sum(classes == _UNNAMED, axis=0), jnp.sum(values > 0, axis=0)
+    nth_empty = jnp.arange(depth)[:, None, None] - n_filled
+    from_rest = (nth_empty >= 0) & (block.rest > 0) & (n_unnamed + nth_empty < block.n_unnamed[:, None])
     classes = jnp.where(from_rest, _UNNAMED, classes)
     classes = lax.cond(jnp.any(classes == _UNNAMED), _name_unnamed, lambda block, classes: classes, block, classes)
     fill = partial(_fill_zeros, n_classes=n_classes, at_random=break_ties == "random")
@@ -147,20 +147,20 @@ def _merge_pieces(block, values, classes):
 
 def _name_unnamed(block, classes):
     """Choose unnamed classes without replacement: the nth of those that are left, by 32 random bits."""
-    numbers = jnp.cumsum(classes == _UNNAMED, axis=0)
-    named = lax.optimization_barrier(jnp.sort(block.named, axis=0))
+    named = jnp.sort(block.named, axis=0)
+    keys = block.words[Stream.FILL][:, None]
+    bits = lax.map(lambda place: random_bits(keys, block.draw, place)[0], jnp.arange(len(classes)))
 
-    def one(number, state):
-        classes, taken = state
-        bits, _ = random_bits(block.words[Stream.FILL][:, None], block.draw, number)
-        n_left = jnp.maximum(block.n_unnamed[:, None] - number, 1)
-        position = _nth_free(taken, _share_of(bits, n_left))
-        name = _nth_free(named[..., None], position)
-        classes = jnp.where((classes == _UNNAMED) & (numbers == number + 1), name, classes)
-        return classes, _insert(position < taken, taken, position)
+    def one(place, state):
+        classes, taken, n_left = state
+        wanted = classes[place] == _UNNAMED
+        position = jnp.where(wanted, _nth_free(taken, _share_of(bits[place], n_left)), _NONE)
+        classes = classes.at[place].set(jnp.where(wanted, _nth_free(named[..., None], position), classes[place]))
+        return classes, _insert(position < taken, taken, position), n_left - wanted
 
     taken = jnp.full(classes.shape, _NONE, jnp.int32)
-    return lax.fori_loop(0, len(classes), one, (classes, taken))[0]
+    n_left = jnp.broadcast_to(block.n_unnamed[:, None], classes.shape[1:])
+    return lax.fori_loop(0, len(classes), one, (classes, taken, n_left))[0]
 
 
 def _fill_zeros(block, classes, *, n_classes, at_random):

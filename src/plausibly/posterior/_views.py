@@ -15,6 +15,7 @@ from plausibly.posterior._blocks import Blocks, run
 from plausibly.posterior._container import case_names, check_posterior, slots_of
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
+from plausibly.posterior._split_remainder import split_among_all
 from plausibly.random_streams import Words, case_keys, stream_words
 
 

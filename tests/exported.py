@@ -1,0 +1,112 @@
+"""Exports every compiled program of the package for processors and GPUs, and prints what came of it as JSON.
+
+A program of its own, because ``jax.jit`` has to be replaced before the package is imported. Functions that the package
+compiles are recorded when they are traced, with the shapes of their arguments, while a little of everything is
+computed; then each is exported for all platforms. Run by ``test_export.py``.
+"""
+
+import json
+import os
+import sys
+from functools import wraps
+from pathlib import Path
+
+os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "0"}
+
+import jax
+import jax.core
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from jax import export
+
+PLATFORMS = ("cpu", "cuda", "tpu")
+jit = jax.jit
+recorded = {}
+
+
+def place(frame):
+    """Module and function that call ``jax.jit``."""
+    return f"{frame.f_globals['__name__']}:{frame.f_code.co_name}"
+
+
+def recording(function=None, /, **options):
+    """``jax.jit`` that records what the package compiles."""
+    if function is None:
+        return lambda function: recording(function, **options)
+    where = place(sys._getframe(1))
+    # A program from disk is for this platform alone; it was recorded when it was traced.
+    if not where.startswith("plausibly.") or isinstance(getattr(function, "__self__", None), export.Exported):
+        return jit(function, **options)
+
+    @wraps(function)
+    def traced(*arguments, **named):
+        shaped = jax.tree.map(shape, (arguments, named))
+        recorded.setdefault((where, function.__qualname__, repr(shaped)), (function, options, shaped))
+        return function(*arguments, **named)
+
+    return jit(traced, **options)
+
+
+def shape(leaf):
+    """Shape of what is traced; static arguments as they are."""
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.core.Tracer) else leaf
+
+
+LITTLE = {"draws": 20, "chains": 2, "seed": 0, "progress": False}
+FOUR = list("abcd")
+
+
+def workload():
+    """A little of everything that compiles."""
+    from numpyro.infer import MCMC
+
+    import plausibly as pb
+    from plausibly.annotations import Slots
+    from plausibly.inference._batching import bucket_cases
+    from plausibly.inference.gibbs._kernel import PlackettLuceGibbs
+
+    rankings = [[[["a"], ["b", "c"]], [["b"], ["a"]]], [[["a", "b"], ["d"]], [["c"]]], [[["d"], ["a"]], [["d"]]]]
+    annotations = pb.Annotations.from_rankings(rankings, classes=FOUR)
+    posterior = pb.aggregate(annotations, "plackett-luce", reliability=2, engine="nuts", warmup=30, **LITTLE)
+    pb.aggregate(annotations, "plackett-luce", reliability=2, engine="gibbs", warmup=30, **LITTLE)
+    pb.aggregate(annotations, "plackett-luce", reliability="infer", mode="temper", warmup=30, **LITTLE)
+    for model in ("prirn", "dirichlet-categorical"):
+        sampled = pb.aggregate(annotations, model, **LITTLE)
+    table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
+    pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
+    slots = Slots.of(annotations)
+    bucket = bucket_cases(annotations, slots, np.ones(len(slots)))[0]
+    case = jax.tree.map(lambda values: jnp.asarray(values[0]), bucket.data)
+    MCMC(PlackettLuceGibbs(), num_warmup=5, num_samples=5, progress_bar=False).run(jax.random.key(0), case)
+    jax.hessian(pb.primitives.block_log_prob)(jnp.array([0.3, -0.2]), 0.5)
+    predictions = {"A": np.random.default_rng(0).random((3, 4))}
+    own = {"expected": lambda given, plausibility: given @ plausibility}
+    risks = [0, 1, 2, 2]
+    for ties in ("order", "random"):
+        pb.evaluate(sampled, predictions, risks=risks, metrics=own, break_ties=ties, progress=False)
+    pb.evaluate(
+        posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
+    )
+    dense = jnp.asarray(pb.dense(posterior))
+    pb.metrics.per_draw(own["expected"], predictions["A"], dense)
+    pb.metrics.annotation_certainty(dense, 2)
+    pb.metrics.overlap(jnp.asarray(predictions["A"]), dense, 2, break_ties="random")
+
+
+def attempt(where, name, function, options, shaped):
+    """Export one function, and say what is wrong with it."""
+    arguments, named = shaped
+    try:
+        module = export.export(jit(function, **options), platforms=PLATFORMS)(*arguments, **named).mlir_module()
+    except Exception as error:
+        return {"where": where, "name": name, "wrong": f"{type(error).__name__}: {error}"[:500]}
+    wrong = [word for word in ("f64", "callback") if word in module]
+    return {"where": where, "name": name, "wrong": ", ".join(wrong)}
+
+
+if __name__ == "__main__":
+    jax.jit = recording
+    workload()
+    found = [attempt(where, name, *of) for (where, name, _), of in list(recorded.items())]
+    Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")
