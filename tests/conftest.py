@@ -47,8 +47,10 @@ def little_memory():
     if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 3_500_000:
         from plausibly._memory import release_memory
         from plausibly.inference import _scheduling
+        from plausibly.posterior import _blocks
 
         _scheduling._compiled.clear()
+        _blocks._compiled.clear()
         jax.clear_caches()
         release_memory()
 

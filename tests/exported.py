@@ -71,8 +71,9 @@ def workload():
     posterior = pb.aggregate(annotations, "plackett-luce", reliability=2, engine="nuts", warmup=30, **LITTLE)
     pb.aggregate(annotations, "plackett-luce", reliability=2, engine="gibbs", warmup=30, **LITTLE)
     pb.aggregate(annotations, "plackett-luce", reliability="infer", mode="temper", warmup=30, **LITTLE)
-    for model in ("prirn", "dirichlet-categorical"):
-        sampled = pb.aggregate(annotations, model, **LITTLE)
+    sampled = pb.aggregate(annotations, "prirn", **LITTLE)
+    labels = pb.Annotations.from_labels([["a", "b"], ["c"], ["c", "c"]], classes=FOUR)
+    pb.aggregate(labels, "dirichlet-categorical", **LITTLE)
     table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
     pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
     slots = Slots.of(annotations)

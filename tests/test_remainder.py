@@ -8,7 +8,13 @@ from jax.extend.random import threefry_2x32
 from scipy import special, stats
 
 from plausibly.posterior._gamma import coefficients, log_gamma
-from plausibly.posterior._split_remainder import NEGLIGIBLE, largest_pieces, largest_share, split_among_some
+from plausibly.posterior._split_remainder import (
+    NEGLIGIBLE,
+    largest_classes,
+    largest_pieces,
+    largest_share,
+    split_among_some,
+)
 from plausibly.random_streams import random_bits
 
 N_CASES, N_DRAWS = 5, 800
@@ -114,6 +120,27 @@ def test_fewer_pieces_are_the_largest_of_more(concentration):
         above = few > 0.02
         # The sum of all pieces may be added up in another order.
         np.testing.assert_allclose(few[above], many[:count][above], rtol=1e-5)
+
+
+def test_classes_that_are_not_equally_likely_share_by_their_dirichlet():
+    parameters = np.array([0.5, 2.0, 0.2, 0.05, 1.5])
+    unnamed = np.tile(np.array([True, False, True, True, True])[:, None], (1, N_CASES))
+    shape, draw = (N_CASES, N_DRAWS), np.arange(N_DRAWS, dtype=np.uint32)
+    arguments = words(), draw, unnamed, parameters.astype(np.float32), coefficients(parameters)
+    largest = jax.jit(largest_classes, static_argnames="count")
+    sizes, names = map(np.asarray, largest(np.ones(shape, bool), np.full(shape, 0.5, np.float32), *arguments, count=5))
+    assert (np.diff(sizes, axis=0) <= 0).all()
+    assert (sizes[4] == 0).all()
+    found = np.zeros((5, N))
+    np.add.at(found, (names[:4].reshape(4, -1), np.arange(N)), sizes[:4].reshape(4, -1))
+    np.testing.assert_allclose(found.sum(axis=0), 0.5, rtol=1e-5)
+    left = np.where(unnamed[:, 0], parameters, 0)
+    for one, own in zip(2 * found, left, strict=True):
+        if own:  # four tests at a rate of 1e-5
+            expected = np.random.default_rng(1).beta(own, left.sum() - own, N)
+            assert stats.ks_2samp(one.round(5), expected.round(5), method="asymp").pvalue > 1e-5
+        else:
+            assert (one == 0).all()
 
 
 def test_pieces_are_drawn_only_where_they_are_needed():

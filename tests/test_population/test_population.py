@@ -13,7 +13,6 @@ from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.population import Population, case_priors, estimate, shifts
 from plausibly.population._sampler import Labels, _tables, start, sweep
 from plausibly.posterior import top_classes
-from plausibly.posterior._unequal_split import sticks
 
 CLASSES = list("abcdefgh")
 RANKED = pb.datasets.simulate_differentials(20, n_classes=8, seed=0).annotations
@@ -140,16 +139,6 @@ def test_shared_parameters_are_calibrated():
     inside = np.mean((np.array(ranks) > 0.05) & (np.array(ranks) < 0.95), axis=0)
     assert (inside > 0.76).all(), inside
     assert (np.abs(np.mean(ranks, axis=0) - 0.5) < 4 * np.sqrt(1 / 12 / 60)).all(), np.mean(ranks, axis=0)
-
-
-def test_unequal_sticks_are_a_dirichlet():
-    shape, n = np.array([0.5, 0.2, 0.05, 1.5]), 20_000
-    out = np.zeros((n, 4))
-    for chosen, piece, _ in sticks(shape, np.array([3, 4], np.uint32), n):
-        out[np.arange(n), chosen] += piece
-    mean = shape / shape.sum()
-    np.testing.assert_allclose(out.mean(0), mean, atol=0.012)
-    np.testing.assert_allclose(out.var(0), mean * (1 - mean) / (shape.sum() + 1), rtol=0.1)
 
 
 def test_metrics_see_the_prior_of_the_remainder():

@@ -76,7 +76,8 @@ def measure(part: Part, asked: Measures) -> Found:
     cases, predictions, weights = part
     plan, rows = _plan(asked, cases, len(predictions), weights is not None)
     given = _Given(asked, cases, predictions, weights)
-    dense = cases.n_classes if asked.own and predictions else 0
+    uneven = np.ndim(cases.concentration) > 0
+    dense = cases.n_classes if uneven or (asked.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense))
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = (len(predictions), len(rows), cases.n_draws)
@@ -141,7 +142,9 @@ class _Given:
         if self._predicted is not None:
             given["predicted"] = self._predicted[..., at]
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
-            given["cover"] = coefficients(cases.concentration * np.maximum(cases.n_classes - listed, 0))
+            even = not np.ndim(cases.concentration)
+            others = cases.concentration * np.maximum(cases.n_classes - listed, 0) if even else np.zeros(1)
+            given["cover"] = coefficients(others)
         if self._scores is not None:
             given["scores"] = self._scores[:, at]
         if self._weights is not None:

@@ -114,8 +114,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
         return summed(jnp.stack([jnp.broadcast_to(row, lists.shape[1:]) for row in rows]), "counts")
 
-    table = _of_listed(block, given["predicted"], given["cover"])
-    every = split_among_all(block, plan.n_classes) if plan.own else None
+    uneven = block.concentration.ndim > 0
+    every = split_among_all(block, plan.n_classes) if plan.own or uneven else None
+    if uneven:
+        table = _of_listed_among(block, given["predicted"], every)
+    else:
+        table = _of_listed(block, given["predicted"], given["cover"])
 
     def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
         place, scores = of
@@ -154,6 +158,17 @@ def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
     return jnp.concatenate([block.values, shares * block.rest])
 
 
+def _of_listed_among(block, predicted, every) -> Float[Array, "slot case draw"]:
+    """The same where classes are not equally likely, from the plausibilities of all of them."""
+    listed, _, _ = _listed(block, predicted)
+    case = jnp.arange(block.named.shape[1])
+    unnamed = jnp.ones((len(every), len(case)), bool).at[block.named, case].set(False, mode="drop")
+    shapes = jnp.where(unnamed, block.concentration[:, None], 0)
+    expected = jnp.take_along_axis(shapes / jnp.maximum(jnp.sum(shapes, axis=0), 1e-30), listed, axis=0)
+    own = jnp.take_along_axis(every, listed[..., None], axis=0)
+    return jnp.concatenate([block.values, own.at[..., -1].set(expected * block.rest[:, -1])])
+
+
 def _listed(block, predicted):
     """All listed classes (listing, case), whether they are named, and which are unnamed ones listed first there."""
     listed = predicted.reshape(-1, predicted.shape[-1])
@@ -181,6 +196,9 @@ def level_plausibility(
     The remainder's mass falls on the levels as Dirichlet(concentration · number of unnamed classes of the level), which
     is how Dirichlet(concentration · 1) over the classes adds up within levels.
     """
+    if block.concentration.ndim:
+        every = split_among_all(block, len(risks))
+        return jnp.stack([jnp.sum(jnp.where((risks == at)[:, None, None], every, 0), axis=0) for at in range(N_LEVELS)])
     levels = jnp.arange(N_LEVELS)
     member = risks.at[block.named].get(mode="fill", fill_value=-1)[:, None] == levels[:, None]  # (slot, level, case)
     n_named = jnp.sum(member, axis=0)

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
-from plausibly.posterior import case_names, slots_of
+from plausibly.posterior import case_names, remainder_concentration, slots_of
 from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.random_streams import Words, case_keys, select, stream_words
@@ -44,7 +44,7 @@ class Range:
     n_classes
         Number of all classes.
     concentration
-        Parameter, for each class, of the Dirichlet that splits the remainder.
+        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
     """
 
     cases: slice
@@ -54,7 +54,7 @@ class Range:
     point: Float[np.ndarray, "slot 1"]
     words: Words
     n_classes: int
-    concentration: float
+    concentration: float | Float[np.ndarray, " class"]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -114,7 +114,7 @@ class Ranges:
         self._point = posterior["constant_data"]["point_plausibility"].variable
         self._words = stream_words(case_keys(seed, self._names))
         self._n_classes = int(posterior.attrs["n_classes"])
-        self._concentration = float(posterior.attrs["concentration"])
+        self._concentration = remainder_concentration(posterior)
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
         self.n_draws = self.n_chains * self.draws_per_chain
         self.n_cases = len(self._names)

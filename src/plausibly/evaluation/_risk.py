@@ -10,8 +10,12 @@ from plausibly.posterior._blocks import run
 from plausibly.posterior._gamma import coefficients
 
 
-def risk_arrays(risks: Int[np.ndarray, " class"], rung: int, concentration: float) -> dict[str, np.ndarray]:
+def risk_arrays(
+    risks: Int[np.ndarray, " class"], rung: int, concentration: float | Float[np.ndarray, " class"]
+) -> dict[str, np.ndarray]:
     """Levels of the classes, and polynomials by level for each number of named classes up to ``rung``."""
+    if np.ndim(concentration):  # the program splits the remainder among all classes
+        return {"risks": risks.astype(np.int32), "risk": coefficients(np.zeros((N_LEVELS, 1)))}
     n_of_level = np.bincount(risks, minlength=N_LEVELS)[:, None] - np.arange(rung + 1)
     return {"risks": risks.astype(np.int32), "risk": coefficients(concentration * np.maximum(n_of_level, 0))}
 
@@ -19,7 +23,7 @@ def risk_arrays(risks: Int[np.ndarray, " class"], rung: int, concentration: floa
 def level_plausibilities(cases: Range, risks: Int[np.ndarray, " class"]) -> Float[np.ndarray, "level case draw"]:
     """Sum of the plausibilities of the classes of each risk level, see :func:`level_plausibility`."""
     out = np.empty((N_LEVELS, len(cases), cases.n_draws), np.float32)
-    blocks = cases.blocks(room=8, point=False)
+    blocks = cases.blocks(room=2 * cases.n_classes if np.ndim(cases.concentration) else 8, point=False)
 
     def inputs(part):
         return blocks.block(part), *risk_arrays(risks, part.rung, cases.concentration).values()

@@ -27,6 +27,8 @@ from plausibly.random_streams import Stream, Words, select
 
 _RUNGS = 6, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
 _LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
+_LEAST = 1e-9  # parameter of a class that a prior rules out
+_KEPT = 256  # compiled programs; each new function of a user's own makes some
 _AHEAD = 2  # blocks that wait for each thread
 
 _compiled: dict[Hashable, Any] = {}
@@ -54,7 +56,7 @@ class Block(NamedTuple):
     draw
         Numbers of the draws.
     concentration
-        Parameter, for each class, of the Dirichlet that splits the remainder.
+        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
     polynomial
         What :func:`plausibly.posterior._gamma.coefficients` finds for it.
     """
@@ -100,7 +102,7 @@ class Blocks:
     n_classes
         Number of all classes.
     concentration
-        Parameter, for each class, of the Dirichlet that splits the remainder.
+        Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
     room
         Numbers that a program holds for each pair of a case and a draw, besides the named classes.
     numbers
@@ -114,13 +116,13 @@ class Blocks:
         cases: Int[np.ndarray, " case"],
         words: Words,
         n_classes: int,
-        concentration: float,
+        concentration: float | Float[np.ndarray, " class"],
         *,
         room: int = 8,
         numbers: Int[np.ndarray, " draw"] | None = None,
     ):
         self._draws, self._slots, self._words = draws, slots, words
-        self._n_classes, self._concentration = n_classes, concentration
+        self._n_classes, self._concentration = n_classes, np.maximum(concentration, _LEAST)
         n_draws = draws.shape[1]
         self._numbers = np.asarray(np.arange(n_draws) if numbers is None else numbers, np.uint32)
         self._first = slots.start[cases]
@@ -147,7 +149,8 @@ class Blocks:
         rest = self._draws[np.maximum(self._rest[at], 0)]
         rest[self._rest[at] < 0] = 0
         n_unnamed = self._n_classes - self.n_named[at]
-        share = [largest_share(int(n), self._concentration) for n in n_unnamed]
+        even = not np.ndim(self._concentration)
+        share = [largest_share(int(n), float(self._concentration)) if even else 1.0 for n in n_unnamed]
         return Block(
             values,
             np.where(own, self._slots.class_index[slot], NO_CLASS).astype(np.int32),
@@ -157,8 +160,8 @@ class Blocks:
             np.array(share, np.float32),
             select(self._words, at),
             self._numbers,
-            np.float32(self._concentration),
-            coefficients(np.array(self._concentration)),
+            self._concentration.astype(np.float32),
+            coefficients(self._concentration),
         )
 
 
@@ -255,4 +258,6 @@ def _programs(name, function, parts, inputs, places, pools) -> dict[tuple[int, i
                 making[ident, shape, number] = pools[number].submit(program.compile, compiler_options())
         for (ident, shape, number), future in making.items():
             found[*shape, number] = _compiled[ident, places[number]] = future.result()
+    while len(_compiled) > _KEPT:
+        del _compiled[next(iter(_compiled))]
     return found

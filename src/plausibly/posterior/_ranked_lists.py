@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int, UInt32
 
 from plausibly.annotations import Slots
 from plausibly.posterior._blocks import Block, Blocks, run
-from plausibly.posterior._split_remainder import largest_pieces
+from plausibly.posterior._split_remainder import insert_at, largest_classes, largest_pieces
 from plausibly.random_streams import Stream, Words, random_bits
 
 _ZERO, _UNNAMED = -1, -2  # what stands in a place until its class is known
@@ -39,7 +39,7 @@ def rank_slots(
     depth: int,
     *,
     n_classes: int,
-    concentration: float,
+    concentration: float | Float[np.ndarray, " class"],
     break_ties: str = "order",
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
@@ -59,7 +59,7 @@ def rank_slots(
     n_classes
         Number of all classes.
     concentration
-        Of the Dirichlet that splits the remainder, for each class.
+        Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
     break_ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
     """
@@ -76,13 +76,22 @@ def rank_slots(
 def rank_block(block: Block, depth: int, n_classes: int, break_ties: str) -> Int[Array, "{depth} case draw"]:
     """Rank the most plausible classes of the cases of a block, best first."""
     values, classes = _top_named(block, depth, break_ties)
-    values, classes = _merge_pieces(block, values, classes)
+    if block.concentration.ndim:
+        values, classes = _merge_classes(block, values, classes)
+    else:
+        values, classes = _merge_pieces(block, values, classes)
     # Places that are left: unnamed classes as far as there are any with mass, then those of plausibility zero.
+    if block.concentration.ndim:  # pieces have their classes, down to the last one
+        return _filled(block, classes, n_classes, break_ties)
     n_unnamed, n_filled = jnp.sum(classes == _UNNAMED, axis=0), jnp.sum(values > 0, axis=0)
     nth_empty = jnp.arange(depth)[:, None, None] - n_filled
     from_rest = (nth_empty >= 0) & (block.rest > 0) & (n_unnamed + nth_empty < block.n_unnamed[:, None])
     classes = jnp.where(from_rest, _UNNAMED, classes)
     classes = lax.cond(jnp.any(classes == _UNNAMED), _name_unnamed, lambda block, classes: classes, block, classes)
+    return _filled(block, classes, n_classes, break_ties)
+
+
+def _filled(block, classes, n_classes, break_ties):
     fill = partial(_fill_zeros, n_classes=n_classes, at_random=break_ties == "random")
     return lax.cond(jnp.any(classes == _ZERO), fill, lambda block, classes: classes, block, classes)
 
@@ -102,19 +111,12 @@ def _top_named(block, depth, break_ties):
         if at_random:
             own, _ = random_bits(block.words[Stream.TIES][:, None], block.draw, slot)
             greater |= (value == values) & (own > bits) & (value > 0)
-            bits = _insert(greater, bits, own)
-        classes = _insert(greater, classes, block.named[slot][:, None])
-        return _insert(greater, values, value), classes, bits
+            bits = insert_at(greater, bits, own)
+        classes = insert_at(greater, classes, block.named[slot][:, None])
+        return insert_at(greater, values, value), classes, bits
 
     values, classes, _ = lax.fori_loop(0, n_slots, one, (values, classes, bits))
     return values, classes
-
-
-def _insert(greater, values, value):
-    """Insert one more number into lists, in the first place where it is the greater one."""
-    pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
-    previous = jnp.concatenate([values[:1], values[:-1]])
-    return jnp.where(pushed, previous, jnp.where(greater, value, values))
 
 
 def _merge_pieces(block, values, classes):
@@ -138,7 +140,28 @@ def _merge_pieces(block, values, classes):
         def one(number, state):
             values, classes = state
             greater = pieces[number] > values
-            return _insert(greater, values, pieces[number]), _insert(greater, classes, _UNNAMED)
+            return insert_at(greater, values, pieces[number]), insert_at(greater, classes, _UNNAMED)
+
+        return lax.fori_loop(0, len(values), one, (values, classes))
+
+    return lax.cond(jnp.any(needed), merge, lambda values, classes: (values, classes), values, classes)
+
+
+def _merge_classes(block, values, classes):
+    """The same where classes are not equally likely; pieces also go into empty places."""
+    needed = values[-1] < block.rest
+
+    def merge(values, classes):
+        case = jnp.arange(block.named.shape[1])
+        unnamed = jnp.ones((len(block.concentration), len(case)), bool).at[block.named, case].set(False, mode="drop")
+        words = block.words[Stream.SPLIT]
+        shapes = block.concentration, block.polynomial
+        pieces, names = largest_classes(needed, block.rest, words, block.draw, unnamed, *shapes, count=len(values))
+
+        def one(number, state):
+            values, classes = state
+            greater = pieces[number] > values
+            return insert_at(greater, values, pieces[number]), insert_at(greater, classes, names[number])
 
         return lax.fori_loop(0, len(values), one, (values, classes))
 
@@ -156,7 +179,7 @@ def _name_unnamed(block, classes):
         wanted = classes[place] == _UNNAMED
         position = jnp.where(wanted, _nth_free(taken, _share_of(bits[place], n_left)), _NONE)
         classes = classes.at[place].set(jnp.where(wanted, _nth_free(named[..., None], position), classes[place]))
-        return classes, _insert(position < taken, taken, position), n_left - wanted
+        return classes, insert_at(position < taken, taken, position), n_left - wanted
 
     taken = jnp.full(classes.shape, _NONE, jnp.int32)
     n_left = jnp.broadcast_to(block.n_unnamed[:, None], classes.shape[1:])
@@ -174,7 +197,7 @@ def _fill_zeros(block, classes, *, n_classes, at_random):
             _, bits = random_bits(block.words[Stream.FILL][:, None], block.draw, place)
             nth = _share_of(bits, n_classes - place)
         chosen = jnp.where(classes[place] == _ZERO, _nth_free(taken, nth), classes[place])
-        return classes.at[place].set(chosen), _insert(chosen < taken, taken, chosen)
+        return classes.at[place].set(chosen), insert_at(chosen < taken, taken, chosen)
 
     taken = jnp.full(classes.shape, _NONE, jnp.int32)
     return lax.fori_loop(0, len(classes), one, (classes, taken))[0]

@@ -10,10 +10,13 @@ a Beta(1 + c, (m − 1) c) share of T, the next a Beta(1 + c, (m − 2) c) share
 left is below v or below the last of the pieces that are wanted. Where c is larger, that takes nearly all m pieces, so
 gamma variables are drawn for all of them, a few rows at a time, and only the largest are kept.
 
-Before either, the expected number of pieces above v is compared with 1e-9 (:func:`largest_share`): below it there is
-nothing to do, and this is the only approximation. Pairs of a case and a draw that do need pieces are collected and
-taken in batches of a fixed size, in a loop on the device. Every random number belongs to a case, a draw and a stick or
-a class, so that neither other cases nor a longer list change a piece.
+Classes with parameters of their own (:func:`largest_classes`) are not exchangeable: all pieces are drawn, and a class
+travels with its piece.
+
+Before splitting evenly, the expected number of pieces above v is compared with 1e-9 (:func:`largest_share`): below it
+there is nothing to do, and this is the only approximation. Pairs of a case and a draw that do need pieces are collected
+and taken in batches of a fixed size, in a loop on the device. Every random number belongs to a case, a draw and a stick
+or a class, so that neither other cases nor a longer list change a piece.
 """
 
 from functools import lru_cache, partial
@@ -21,7 +24,7 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from scipy import stats
 
 from plausibly.posterior._gamma import log_gamma, shares, uniform
@@ -35,6 +38,7 @@ STICKS_BELOW = 0.1
 
 _LANES = 2**11  # pairs at a time
 _ROWS = 8  # pieces of each pair at a time
+_TINY = 1e-36  # size of a piece that is too small for a float
 
 
 @lru_cache(maxsize=4096)
@@ -83,6 +87,97 @@ def largest_pieces(
     count
         How many pieces are wanted.
     """
+    few = partial(_few_largest, concentration=concentration, polynomial=polynomial, count=count)
+    given = mass, threshold, words, draw, members
+    return _collected(needed, lambda live, case, at: (few(live, *_lanes(given, case, at)),), count)[0]
+
+
+def largest_classes(
+    needed: Bool[Array, "case draw"],
+    mass: Float[Array, "case draw"],
+    words: UInt32[Array, "case 2"],
+    draw: UInt32[Array, " draw"],
+    unnamed: Bool[Array, "class case"],
+    concentration: Float[Array, " class"],
+    polynomial: Float[Array, "tail coefficient class"],
+    count: int,
+) -> tuple[Float[Array, "{count} case draw"], Int[Array, "{count} case draw"]]:
+    """The largest pieces of remainders whose classes are not equally likely, and the classes that get them.
+
+    Parameters
+    ----------
+    needed, mass, words, draw, count
+        As for :func:`largest_pieces`.
+    unnamed
+        Which classes share the remainder of each case.
+    concentration
+        Parameter of the Dirichlet for each class.
+    polynomial
+        What :func:`plausibly.posterior._gamma.coefficients` finds for them.
+
+    Returns
+    -------
+    Sizes, largest first, and classes. Where fewer classes are unnamed, the last sizes are 0.
+    """
+
+    def few(live, case, at):
+        own = unnamed[:, case]
+
+        def rows(number, state):
+            def one(row):
+                row = jnp.minimum(row, len(concentration) - 1)
+                value = log_gamma(random_bits(words[case], draw[at], row), concentration[row], polynomial[..., row])
+                return jnp.where(own[row] & live, value, -jnp.inf)
+
+            row = number * _ROWS + jnp.arange(_ROWS)
+            value = jnp.where((row < len(concentration))[:, None], lax.map(one, row), -jnp.inf)
+            highest, total = _added(*state[:2], value)
+
+            def add(nth, state):
+                top, names = state
+                greater = value[nth] > top
+                return insert_at(greater, top, value[nth]), insert_at(greater, names, row[nth])
+
+            return highest, total, *lax.fori_loop(0, _ROWS, add, state[2:])
+
+        n = len(case)
+        start = *_nothing(n), jnp.full((count, n), -jnp.inf), jnp.zeros((count, n), jnp.int32)
+        highest, total, top, names = lax.fori_loop(0, -(-len(concentration) // _ROWS), rows, start)
+        # Pieces too small for a float are still larger than nothing, and keep their order.
+        least = _TINY * (count - jnp.arange(count))[:, None]
+        sizes = jnp.maximum(mass[case, at] * jnp.exp(top - highest) / jnp.maximum(total, 1e-30), least)
+        return jnp.where(top > -jnp.inf, sizes, 0), names
+
+    return _collected(needed, few, count, jnp.float32, jnp.int32)
+
+
+def insert_at(
+    greater: Bool[Array, "place *batch"], values: Shaped[Array, "place *batch"], value: Shaped[Array, "*#batch"]
+) -> Shaped[Array, "place *batch"]:
+    """Insert numbers into lists, which keep their length, at the first place where they are greater.
+
+    Examples
+    --------
+    >>> values = jnp.array([[3.0], [1.0]])
+    >>> insert_at(2.0 > values, values, jnp.array([2.0])).ravel().tolist()
+    [3.0, 2.0]
+    """
+    pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
+    previous = jnp.concatenate([values[:1], values[:-1]])
+    return jnp.where(pushed, previous, jnp.where(greater, value, values))
+
+
+def _lanes(given, case, at):
+    mass, threshold, words, draw, members = given
+    return mass[case, at], threshold[case, at], words[case], draw[at], members[case]
+
+
+def _collected(needed, few, count, *dtypes):
+    """Apply a function to the pairs of a case and a draw that need it, in batches of one size.
+
+    It gets which of a batch are real, their cases and their draws, and returns arrays (count, batch).
+    """
+    dtypes = dtypes or (jnp.float32,)
     n_draws = needed.shape[1]
     wanted = needed.ravel()
     place = _running_count(wanted) - 1
@@ -97,29 +192,19 @@ def largest_pieces(
     def batch(number, found):
         pair = lax.dynamic_slice(order, (number * _LANES,), (_LANES,))
         live = pair < len(wanted)
-        pair = jnp.minimum(pair, len(wanted) - 1)
-        case = pair // n_draws
-        lanes = (
-            live,
-            jnp.where(live, mass.ravel()[pair], 0),
-            threshold.ravel()[pair],
-            words[case],
-            draw[pair % n_draws],
-            members[case],
-        )
-        few = lax.cond(
-            concentration < STICKS_BELOW,
-            partial(_sticks, count=count),
-            partial(_all_at_once, count=count),
-            lanes,
-            concentration,
-            polynomial,
-        )
-        return found.at[:, jnp.where(live, pair, len(wanted))].set(few, mode="drop", unique_indices=True)
+        inside = jnp.minimum(pair, len(wanted) - 1)
+        made = few(live, inside // n_draws, inside % n_draws)
+        return tuple(one.at[:, pair].set(own, mode="drop") for one, own in zip(found, made, strict=True))
 
-    found = jnp.zeros((count, len(wanted)), jnp.float32)
+    found = tuple(jnp.zeros((count, len(wanted)), dtype) for dtype in dtypes)
     found = lax.fori_loop(0, -(-total // _LANES), batch, found)
-    return found.reshape(count, *needed.shape)
+    return tuple(one.reshape(count, *needed.shape) for one in found)
+
+
+def _few_largest(live, mass, threshold, words, draw, members, *, concentration, polynomial, count):
+    lanes = live, jnp.where(live, mass, 0), threshold, words, draw, members
+    ways = partial(_sticks, count=count), partial(_all_at_once, count=count)
+    return lax.cond(concentration < STICKS_BELOW, *ways, lanes, concentration, polynomial)
 
 
 def _running_count(given: Bool[Array, " n"]) -> Int[Array, " n"]:
@@ -177,14 +262,23 @@ def _all_at_once(lanes, concentration, polynomial, *, count):
 
         value = lax.map(one, number * _ROWS + jnp.arange(_ROWS))
         highest, total, top = state
-        higher = jnp.maximum(highest, jnp.max(value, axis=0))
-        total = total * jnp.exp(highest - higher) + jnp.sum(jnp.exp(value - higher), axis=0)
         top = lax.fori_loop(0, _ROWS, lambda at, top: insert(top, value[at]), top)
-        return higher, total, top
+        return *_added(highest, total, value), top
 
-    start = jnp.full(len(mass), -1e30), jnp.zeros(len(mass)), jnp.full((count, len(mass)), -jnp.inf)
+    start = *_nothing(len(mass)), jnp.full((count, len(mass)), -jnp.inf)
     highest, total, top = lax.fori_loop(0, -(-most // _ROWS), rows, start)
     return mass * jnp.exp(top - highest) / jnp.maximum(total, 1e-30)
+
+
+def _nothing(n):
+    """A sum of no numbers, as :func:`_added` keeps it."""
+    return jnp.full(n, -1e30), jnp.zeros(n)
+
+
+def _added(highest, total, log_values):
+    """Add numbers, given by their logarithms, to a sum that is kept in units of the greatest of them."""
+    higher = jnp.maximum(highest, jnp.max(log_values, axis=0))
+    return higher, total * jnp.exp(highest - higher) + jnp.sum(jnp.exp(log_values - higher), axis=0)
 
 
 def insert(top: Float[Array, "place *batch"], value: Float[Array, "*batch"]) -> Float[Array, "place *batch"]:
@@ -205,7 +299,10 @@ def split_among_all(block: Any, n_classes: int) -> Float[Array, "{n_classes} cas
 
     def one(number):
         bits = random_bits(block.words[Stream.DENSE][:, None], block.draw, number)
-        return log_gamma(bits, block.concentration, block.polynomial)
+        own = (block.concentration, block.polynomial)
+        if block.concentration.ndim:
+            own = (block.concentration[number], block.polynomial[..., number])
+        return log_gamma(bits, *own)
 
     unnamed = jnp.ones((n_classes, len(case)), bool).at[block.named, case].set(False, mode="drop")
     values = lax.map(one, jnp.arange(n_classes))

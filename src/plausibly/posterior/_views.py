@@ -12,7 +12,7 @@ from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.posterior._blocks import Blocks, run
-from plausibly.posterior._container import case_names, check_posterior, slots_of
+from plausibly.posterior._container import case_names, check_posterior, remainder_concentration, slots_of
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._split_remainder import split_among_all
@@ -85,7 +85,7 @@ def top_classes(
         stream_words(case_keys(seed, names)),
         k,
         n_classes=n_classes,
-        concentration=float(posterior.attrs["concentration"]),
+        concentration=remainder_concentration(posterior),
         break_ties=break_ties,
     )
 
@@ -133,7 +133,7 @@ def dense(
         positions,
         stream_words(case_keys(seed, names)),
         int(posterior.attrs["n_classes"]),
-        float(posterior.attrs["concentration"]),
+        remainder_concentration(posterior),
     )
 
 
@@ -143,7 +143,7 @@ def dense_slots(
     cases: Int[np.ndarray, " chosen"],
     words: Words,
     n_classes: int,
-    concentration: float,
+    concentration: float | Float[np.ndarray, " class"],
 ) -> Float[np.ndarray, "draw chosen class"]:
     """Split the remainders of the cases at these positions; ``words`` are their random keys."""
     blocks = Blocks(np.ascontiguousarray(draws.T), slots, cases, words, n_classes, concentration, room=2 * n_classes)
