@@ -32,6 +32,8 @@ INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
 GOOD, BAD = "reproduced", "not reproduced"
 
+_TOGETHER = 32  # cases whose remainders are split at a time
+
 
 @dataclass(frozen=True)
 class PredictiveCheck:
@@ -174,9 +176,12 @@ def predictive_check(
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
         for case in range(annotations.n_cases):
             said = _observed(annotations, case)
-            own, at = slice(*slots.start[case : case + 2]), np.array([case])
+            own = slice(*slots.start[case : case + 2])
+            if case % _TOGETHER == 0:
+                some = np.arange(case, min(case + _TOGETHER, annotations.n_cases))
+                split = dense_slots(ones, slots, some, select(words, some), n_classes, concentration)
             # The same for all annotators of a case, whatever their reliability.
-            shares = dense_slots(ones, slots, at, select(words, at), n_classes, concentration)[:, 0]
+            shares = split[:, case % _TOGETHER]
             slot = np.full(n_classes, own.stop - own.start - 1)
             slot[slots.class_index[own][~slots.is_remainder[own]]] = np.flatnonzero(~slots.is_remainder[own])
             who = annotations.annotation_annotator[slice(*annotations.case_start[case : case + 2])]
