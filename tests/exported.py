@@ -65,7 +65,6 @@ def workload():
     from plausibly.annotations import Slots
     from plausibly.inference._batching import bucket_cases
     from plausibly.inference.gibbs._kernel import PlackettLuceGibbs
-    from plausibly.random_streams import case_keys, fold_in
 
     rankings = [[[["a"], ["b", "c"]], [["b"], ["a"]]], [[["a", "b"], ["d"]], [["c"]]], [[["d"], ["a"]], [["d"]]]]
     annotations = pb.Annotations.from_rankings(rankings, classes=FOUR)
@@ -82,7 +81,6 @@ def workload():
     case = jax.tree.map(lambda values: jnp.asarray(values[0]), bucket.data)
     MCMC(PlackettLuceGibbs(), num_warmup=5, num_samples=5, progress_bar=False).run(jax.random.key(0), case)
     pb.primitives.block_log_prob(jnp.array([0.3, -0.2]), 0.5)
-    fold_in(case_keys(0, FOUR), np.arange(4))
     jax.hessian(pb.primitives.block_log_prob)(jnp.array([0.3, -0.2]), 0.5)
     predictions = {"A": np.random.default_rng(0).random((3, 4))}
     own = {"expected": lambda given, plausibility: given @ plausibility}

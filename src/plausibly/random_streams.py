@@ -15,7 +15,6 @@ from jaxtyping import Array, Int, Key, UInt32
 
 from plausibly._seed import check_seed
 
-_TURNS = (13, 15, 26, 6), (17, 29, 16, 24)  # of Threefry
 
 def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
     """One key per case: the seed's key with 64 bits of a hash of the case's name folded in.
@@ -69,21 +68,24 @@ def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
 def _folded(
     words: UInt32[np.ndarray, "*#shape 2"], numbers: UInt32[np.ndarray, "*#shape"]
 ) -> UInt32[np.ndarray, "*shape 2"]:
-    """Fold numbers into keys, as ``jax.random.fold_in`` does, by NumPy: of a few rows, JAX would only compile.
+    """Fold numbers into keys, as ``jax.random.fold_in`` does, by NumPy: of a few rows, JAX would only compile."""
+    return np.stack(np.broadcast_arrays(*_threefry(words[..., 0], words[..., 1], np.uint32(0), numbers)), axis=-1)
 
-    That is Threefry-2x32 of the counter (0, number) with twenty rounds (Salmon, Moraes, Dror & Shaw 2011, Parallel
-    random numbers: as easy as 1, 2, 3).
+
+def _threefry(key, other_key, first, second):
+    """Threefry-2x32 with twenty rounds, of keys and counters that are arrays of NumPy or JAX.
+
+    Salmon, Moraes, Dror & Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
     """
-    first, second = words[..., 0], words[..., 1]
-    schedule = first, second, first ^ second ^ np.uint32(0x1BD11BDA)
-    x, y = np.broadcast_arrays(first, second + numbers)
+    schedule = key, other_key, key ^ other_key ^ np.uint32(0x1BD11BDA)
+    first, second = first + key, second + other_key
     for group in range(5):
         for rotation in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
-            x = x + y
-            y = (y << np.uint32(rotation) | y >> np.uint32(32 - rotation)) ^ x
-        x = x + schedule[(group + 1) % 3]
-        y = y + schedule[(group + 2) % 3] + np.uint32(group + 1)
-    return np.stack([x, y], axis=-1)
+            first = first + second
+            second = (second << np.uint32(rotation) | second >> np.uint32(32 - rotation)) ^ first
+        first = first + schedule[(group + 1) % 3]
+        second = second + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return first, second
 
 
 class Stream(IntEnum):
@@ -134,12 +136,8 @@ def random_bits(
 ) -> tuple[UInt32[Array, "*shape"], UInt32[Array, "*shape"]]:
     """Two words of random bits that belong to a case's key, a draw and a number, for compiled programs.
 
-    These are the bits of JAX's own generator, Threefry-2x32 with 20 rounds, written out as arithmetic that XLA fuses
-    with what uses them: where every number has a key of its own, JAX's form of it takes ten times as long on a CPU.
-
-    References
-    ----------
-    Salmon, Moraes, Dror & Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
+    These are the bits of JAX's own generator, written out as arithmetic that XLA fuses with what uses them: where every
+    number has a key of its own, JAX's form of it takes ten times as long on a CPU.
 
     Examples
     --------
@@ -149,16 +147,7 @@ def random_bits(
     >>> expected.tolist() == [int(first), int(second)]
     True
     """
-    keys = [words[..., 0], words[..., 1]]
-    keys.append(keys[0] ^ keys[1] ^ jnp.uint32(0x1BD11BDA))
-    first, second = draw + keys[0], jnp.asarray(number).astype(jnp.uint32) + keys[1]
-    for group in range(5):
-        for turn in _TURNS[group % 2]:
-            first = first + second
-            second = first ^ (second << jnp.uint32(turn) | second >> jnp.uint32(32 - turn))
-        first = first + keys[(group + 1) % 3]
-        second = second + keys[(group + 2) % 3] + jnp.uint32(group + 1)
-    return first, second
+    return _threefry(words[..., 0], words[..., 1], draw, jnp.asarray(number).astype(jnp.uint32))
 
 
 def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Generator:
