@@ -19,6 +19,7 @@ from .irn import irn as irn
 from .majority_vote import majority_vote as majority_vote
 from .normal_scores import normal_scores as normal_scores
 from .one_coin import one_coin as one_coin
+from .ordinal_scores import ordinal_scores as ordinal_scores
 from .plackett_luce import plackett_luce as plackett_luce
 from .plackett_luce_ml import plackett_luce_ml as plackett_luce_ml
 from .prirn import prirn as prirn

@@ -18,6 +18,8 @@ from plausibly.cli import app
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.posterior import annotations_of, scores_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* of the scores equal the threshold")
+
 PRIOR = (0.2, 1.0, 3.0, 2.0)
 BY_CASE = {"<p>": [-1, -1, 0], "q, r": [2], "s": [1, -2, 2, 1], "t": [0.5, 0.5]}
 TABLE = pd.DataFrame(
@@ -160,7 +162,10 @@ def run(*words):
 def test_commands(tmp_path):
     TABLE.to_csv(tmp_path / "scores.csv", index=False)
     out = tmp_path / "p.nc"
-    done = run("aggregate", tmp_path / "scores.csv", "--threshold", "-0.5", "--prior", "0.2,1,3,2", "--out", out)
+    done = run(
+        *("aggregate", tmp_path / "scores.csv", "--model", "normal-scores", "--threshold", "-0.5"),
+        *("--prior", "0.2,1,3,2", "--out", out),
+    )
     assert done.exit_code == 0, done.output
     np.testing.assert_array_equal(
         pb.load(out)["posterior"]["mean"].values, aggregate(threshold=-0.5)["posterior"]["mean"].values
@@ -175,7 +180,7 @@ def test_commands(tmp_path):
     # Without --model, scores have a usual one of their own.
     done = run("sweep", tmp_path / "scores.csv", *words[:-1], tmp_path / "swept", "--draws", 20)
     assert done.exit_code == 0, done.output
-    assert set(pd.read_csv(tmp_path / "swept" / "sweep.csv")["reliability"]) == {1, 2, 3, 5, 10}
+    assert set(pd.read_csv(tmp_path / "swept" / "sweep.csv")["model"]) == {"ordinal-scores"}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from plausibly.aggregation import _infer
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _compilation, _scheduling
-from plausibly.inference.gibbs import _sweep, _tied_blocks
+from plausibly.inference.gibbs import _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
@@ -119,6 +119,14 @@ def _coin_prior(location):
     return location + 1.5
 
 
+def _narrowly(draw_between):
+    return lambda lower, upper, mean, sd, random: draw_between(lower, upper, mean, 0.6 * sd, random)
+
+
+def _middle(draw_between):
+    return lambda lower, upper, mean, sd, random: (np.maximum(lower, -2.5) + np.minimum(upper, 3.5)) / 2
+
+
 def _no_rows(gammaln):
     return lambda x: 0 * x
 
@@ -160,6 +168,12 @@ BREAKS = {
         "any point of a slice's first interval is taken", "one-coin", "true-class", _COIN, "slice_draw", _first_point
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
+    "ordinal-narrow": Break(
+        "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
+    ),
+    "ordinal-numbers": Break(
+        "scores are taken for the latent numbers", "ordinal-scores", "ordinal", _ordinal, "draw_between", _middle
+    ),
     "sample-weights": Break(
         "log weights are 3 % too small", "", "goodness", PartialPlackettLuce, "sample", _sample_weights
     ),

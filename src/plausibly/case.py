@@ -181,6 +181,8 @@ class ScoredCase(NamedTuple):
     threshold: Float[Array, ""]  #: A score equal to it is in the first class
     prior: NormalInverseGamma  #: of the mean and the variance of the case's scores: given, or estimated from all cases
     n_classes: Int[Array, " slot"]  #: 1 for each of the two classes
+    lower: Float[Array, " annotation"] | None = None  #: where scores are categories: lower ends of their intervals
+    upper: Float[Array, " annotation"] | None = None  #: and upper ends, both on the latent scale
 
 
 class ScoreSums(NamedTuple):

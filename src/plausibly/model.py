@@ -21,12 +21,8 @@ CARON = (
 )
 
 
-LAYOUT = (
-    "unranked",
-    "class_prior",
-    "shared",
-    "difficulty",
-)  #: options that decide on slots and their prior, not on the program
+#: options that decide on slots, their prior and cutpoints, not on the program
+LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints")
 
 #: options of models whose prior over classes may be learnt from other cases
 BORROWING = {
@@ -139,6 +135,10 @@ class Model:
         Of a model of labels under which every case has one true class: how to sample it. The program is then that of
         all cases, ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape
         (case, class). Labels must say who gave them.
+    categories
+        Of a model of scores: whether they are categories, intervals of a latent scale with normal mean and variance as
+        of normal scores, so that a Gibbs sampler draws the latent numbers. The option ``cutpoints`` says where the
+        intervals end.
     baseline
         Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.
     citations
@@ -172,6 +172,7 @@ class Model:
     log_likelihood: bool = False
     joint: Callable[..., None] | None = None
     true_class: TrueClass | None = None
+    categories: bool = False
     baseline: bool = False
     citations: tuple[tuple[str, str], ...] = ()
 
@@ -204,7 +205,7 @@ class Model:
         """Names of the engines that it has."""
         if self.deterministic:
             return ("point",) if self.update is None else ("ml",)
-        if self.true_class is not None:
+        if self.true_class is not None or self.categories:
             return "gibbs", "nuts"
         if self.staged is not None:
             return ("independence",)

@@ -82,7 +82,7 @@ def test_its_definition(given_rows, accuracies, empirical):
                 c = row["confidence"]
                 ga *= c / (c + (1 - c) * p) if c else 0
             s, t = accuracy[a["annotator"]], accuracy[b["annotator"]]
-            below = s * t + (1 - s) * (1 - t)
+            below = s * t + (1 - s) * (1 - t) / max(n_labels - 1, 1)
             agreed.append(ga)
             right.append(ga * (s * t / below if below else 0.5))
         assert result.loc[case, "concordance"] == pytest.approx(np.mean(agreed), abs=1e-12)
@@ -270,3 +270,14 @@ def test_rasch_converges_and_the_majority_of_others_orders_annotators_alike(answ
     ranks = others.annotators()["ability"].rank().tolist()  # neighbours are closer than 200 draws tell apart
     assert (ranks[0], ranks[-1]) == (1, 5)
     assert np.corrcoef(ranks, [1, 2, 3, 4, 5])[0, 1] > 0.85
+
+
+def test_wrong_labels_are_spread_over_the_others_or_published():
+    """Of three labels, two annotators of accuracy 0.6 who agree are right with 0.36 / (0.36 + 0.16 / 2)."""
+    table = {"p": {"ann": "a", "bob": "a"}, "q": {"ann": "b", "bob": "c"}}
+    spread = weighted_reliability(table, competence=0.6)
+    published = weighted_reliability(table, competence=0.6, wrong_labels="published")
+    assert spread.reliability == pytest.approx(0.36 / 0.44 / 2)
+    assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
+    with pytest.raises(ArgumentError, match="wrong_labels must be one of spread, published, but 'none'"):
+        weighted_reliability(table, competence=0.6, wrong_labels="none")

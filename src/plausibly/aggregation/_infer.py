@@ -1,5 +1,6 @@
 """From annotations, all or those of a shard, to their posterior: what runs, once everything is settled."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +20,12 @@ from plausibly.aggregation._with_population import Mixture, draw_exactly, sample
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
 from plausibly.diagnostics import convergence
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyWarning
 from plausibly.inference import (
     MAX_TREE_DEPTH,
+    ORDINAL_THINNING,
     THINNING,
+    Categories,
     Heads,
     Program,
     Shape,
@@ -30,6 +33,7 @@ from plausibly.inference import (
     dirichlet,
     dirichlet_tree,
     draw_scores,
+    estimate_ordinal_prior,
     estimate_prior,
     gibbs,
     log_likelihood,
@@ -37,11 +41,14 @@ from plausibly.inference import (
     normal_log_likelihood,
     nothing_kept,
     nuts,
+    ordinal,
     sweeps_per_draw,
 )
 from plausibly.model import Model
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys, take
+
+AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
 @dataclass
@@ -60,6 +67,8 @@ class _Work:
     keys: Key[Array, " case"]
     bars: Progress
     mixture: Mixture | None = None  # instead of the prior
+    categories: Categories | None = None  # of scores
+    seed: int = 0
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -97,7 +106,7 @@ def infer_cases(
     """
     if progress and nothing_kept():
         tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
-    scores = observed if isinstance(observed, Scores) else None
+    scores, categories = observed if isinstance(observed, Scores) else None, None
     known, engine, arguments = settled.model, settled.engine, settled.arguments
     if known.true_class is not None:
         return infer_true_class(observed, settled, seed=seed, progress=progress)
@@ -106,7 +115,16 @@ def infer_cases(
     slots, prior = lay_out(observed, arguments)
     if scores is not None:
         given = arguments["prior"]
-        prior = estimate_prior(scores) if given is None else NormalInverseGamma(*given)
+        if not known.categories:
+            _warn_of_ties(known.name, scores, arguments["threshold"])
+        if known.categories:
+            categories = Categories.of(scores, arguments["cutpoints"])
+        if given is not None:
+            prior = NormalInverseGamma(*given)
+        elif categories is not None:
+            prior = estimate_ordinal_prior(scores, categories, int(seed))
+        else:
+            prior = estimate_prior(scores)
         described |= {"prior": [float(value) for value in prior], "prior_from": "given" if given else "scores"}
     program = Program(known.program, tuple(known.static(arguments).items()))
     keys = case_keys(int(seed), observed.cases)
@@ -120,6 +138,7 @@ def infer_cases(
         work = _Work(
             known, program, observed, labels, slots, prior, arguments, exact, shapes.sampling, keys, bars, mixture
         )
+        work.categories, work.seed = categories, int(seed)
         drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
@@ -165,6 +184,19 @@ def infer_cases(
     )
 
 
+def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
+    """Warn of scores that stand at the threshold, half of which a model of numbers takes to be above it."""
+    share = float((scores.score == threshold).mean())
+    if share > AT_THRESHOLD:
+        warnings.warn(
+            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} takes scores for numbers, and puts "
+            "about half of a case that stands there above it. Choose ordinal-scores, which takes them for categories, "
+            "or a threshold between two scores.",
+            PlausiblyWarning,
+            stacklevel=2,
+        )
+
+
 def _exact(work: _Work) -> _Drawn:
     """Independent draws from the posterior that the model declares."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
@@ -179,7 +211,22 @@ def _exact(work: _Work) -> _Drawn:
     return _Drawn(plausibility, by_case=by_case, certainty=np.maximum(below, 1 - below))
 
 
+def _ordinal(work: _Work) -> _Drawn:
+    """Draws of scores that are categories, by data augmentation."""
+    assert work.categories is not None
+    settings, threshold = work.settings(*SETTINGS), work.arguments["threshold"]
+    advance = work.bars.task("Sampling scores", settings["chains"] * settings["draws"], "draws")
+    plausibility, by_case = ordinal(
+        work.observed, work.categories, threshold, work.prior, **settings, seed=work.seed, advance=advance
+    )
+    certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
+    statistics = {"lp": np.zeros((*plausibility.shape[:2], work.observed.n_cases), np.float32)}
+    return _Drawn(plausibility, statistics, {"thinning": ORDINAL_THINNING}, by_case, certainty)
+
+
 def _gibbs(work: _Work) -> _Drawn:
+    if work.categories is not None:
+        return _ordinal(work)
     count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
     if work.mixture is not None:
         core = work.mixture.priors.core_shape[0]
@@ -216,7 +263,10 @@ def _nuts(work: _Work) -> _Drawn:
     settings = work.settings(*SETTINGS) | {"progress": work.bars}
     attrs = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
     if model.of_scores:
-        buckets = bucket_scores(work.observed, slots, arguments["threshold"], work.prior)
+        threshold, bounds = arguments["threshold"], None
+        if work.categories is not None:
+            threshold, bounds = work.categories.threshold(threshold), work.categories.bounds
+        buckets = bucket_scores(work.observed, slots, threshold, work.prior, bounds)
         ones = np.ones(len(slots))
         plausibility, statistics = nuts(
             work.labels, slots, work.program, work.numbers, ones, work.keys, buckets=buckets, **settings

@@ -14,6 +14,7 @@ ModelNames = Annotated[
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
         f"of {MODEL_NAMES}, or a Python file that declares a model. By default {' and '.join(options.DEFAULT_MODELS)}, "
-        f"for scores {options.DEFAULT_MODELS_OF_SCORES[0]}.",
+        f"for scores {options.DEFAULT_MODELS_OF_SCORES[0]}, above {options.MOST_CATEGORIES} distinct ones "
+        f"{options.DEFAULT_MODELS_OF_SCORES[1]}.",
     ),
 ]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from plausibly.annotations import Annotations, Scores
 
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
-DEFAULT_MODELS_OF_SCORES = ("normal-scores",)
+DEFAULT_MODELS_OF_SCORES = ("ordinal-scores", "normal-scores")
+MOST_CATEGORIES = 21  #: distinct scores up to which they are taken for categories
 
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
@@ -177,7 +178,10 @@ def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
     """Models to run where none is asked for."""
     from plausibly.annotations import Scores
 
-    return DEFAULT_MODELS_OF_SCORES if isinstance(annotations, Scores) else DEFAULT_MODELS
+    if not isinstance(annotations, Scores):
+        return DEFAULT_MODELS
+    categories, numbers = DEFAULT_MODELS_OF_SCORES
+    return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:

@@ -6,7 +6,8 @@ or a Gibbs sampler needs, and returns plausibilities by (chain, draw, slot) with
 =======================  ==========================================================================================
 ``exact/``               independent draws: Dirichlet posteriors, trees of them, mean and variance of scores
 ``nuts/``                the No-U-Turn sampler for any NumPyro program, all cases and chains side by side
-``gibbs/``               Plackett-Luce at whole reliabilities by ``mode="power"``; also a kernel of NumPyro's ``MCMC``
+``gibbs/``               Plackett-Luce at whole reliabilities by ``mode="power"``; also a kernel of NumPyro's ``MCMC``;
+                         scores that are categories
 ``joint/``               all cases as one model: reliabilities inferred, by HMC within Gibbs sampling; and models of
                          labels with one true class per case, by Gibbs sampling
 ``_likelihood``          log probabilities of annotations at draws of any engine
@@ -50,6 +51,10 @@ from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
 from plausibly.inference.gibbs._heads import Heads as Heads
 from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
 from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
+from plausibly.inference.gibbs._ordinal import ORDINAL_THINNING as ORDINAL_THINNING
+from plausibly.inference.gibbs._ordinal import Categories as Categories
+from plausibly.inference.gibbs._ordinal import estimate_ordinal_prior as estimate_ordinal_prior
+from plausibly.inference.gibbs._ordinal import ordinal as ordinal
 from plausibly.inference.joint._density import Prior as Prior
 from plausibly.inference.joint._moves import LEAPS as LEAPS
 from plausibly.inference.joint._sampler import sample_jointly as sample_jointly

@@ -80,19 +80,25 @@ class WeightedReliability:
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> tuple[float, float]:
-        """Interval of ϱ: of the posterior if competence is a Rasch model, else by bootstrap over cases.
+        """Interval of ϱ for cases like these, by bootstrap over cases; with a Rasch model, of its draws, too.
 
         Parameters
         ----------
         ci_prob
             Probability, or confidence, of the interval.
         replicates, seed, progress
-            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`.
+            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. With a Rasch model, every draw has weights
+            of the cases of its own (Rubin 1981, The Bayesian bootstrap).
         """
-        values = self.draws
         if self.posterior is None:
             cases = self.reliability_by_case[0, self._included, None]
             values = resampled_sums(cases, np.arange(len(cases)), replicates, seed, progress)[:, 0] / len(cases)
+        else:
+            values = np.empty(len(self.reliability_by_case))
+            random = np.random.default_rng(seed)
+            for draw, row in enumerate(self.reliability_by_case[:, self._included]):
+                weight = random.standard_exponential(len(row))
+                values[draw] = weight @ row / weight.sum()
         lower, upper = interval(values, ci_prob)
         return float(lower), float(upper)
 

@@ -1,7 +1,7 @@
 """Weighted reliability: agreement that is neither luck nor a common mistake."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,6 +31,7 @@ def weighted_reliability(
     scale: Mapping[Any, float] | tuple[float, float] | None = None,
     truth: Any = None,
     n_classes: int | None = None,
+    wrong_labels: Literal["spread", "published"] = "spread",
     draws: int = 1000,
     chains: int = 4,
     warmup: int = 1000,
@@ -45,9 +46,12 @@ def weighted_reliability(
     .. math::
        \hat c_i = \frac{c_i}{c_i + (1 - c_i) p_i}, \quad
        \sigma = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j], \quad
-       \varrho = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j] \frac{a_i a_j}{a_i a_j + (1 - a_i)(1 - a_j)},
+       \varrho = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j]
+       \frac{a_i a_j}{a_i a_j + (1 - a_i)(1 - a_j) / (n - 1)},
 
-    over the pairs of annotators of the case; both then averaged over cases. See Cabitza, Campagner et al. (2020).
+    over the pairs of annotators of the case; both then averaged over cases. See Cabitza, Campagner et al. (2020), who
+    take two annotators who are both wrong to agree, as they do where there are :math:`n = 2` labels. Of more labels,
+    here, wrong ones are spread evenly over the :math:`n - 1` others.
 
     Parameters
     ----------
@@ -74,7 +78,10 @@ def weighted_reliability(
         Table with the columns ``case`` and ``label``, or a mapping ``{case: label}``, for ``"known"`` and, in place
         of the majority of the others, for ``"rasch"``; not every case needs one.
     n_classes
-        Number of possible labels, for ``"uniform"``; by default those in use.
+        Number of possible labels :math:`n`; by default those in use.
+    wrong_labels
+        ``"spread"``: annotators who are both wrong agree with probability :math:`1 / (n - 1)`. ``"published"``: they
+        always do (n = 2), the form of Cabitza, Campagner et al., which makes ϱ too small where there are more labels.
     draws, chains, warmup
         Draws of each chain, chains and warm-up steps of the Rasch model's sampler.
     seed
@@ -122,7 +129,10 @@ def weighted_reliability(
     check_single_labels(labels)
     check_two_annotators(labels, np.diff(labels.start))
     given = read_confidence(labels, confidence, scale)
+    if wrong_labels not in ("spread", "published"):
+        raise ArgumentError(f"wrong_labels must be one of spread, published, but {wrong_labels!r} was given.")
     certainty = beyond_chance(given, chance_of(code, names, chance, n_classes))
+    n_labels = 2 if wrong_labels == "published" else max(n_classes or len(names), 2)
     posterior = None
     if name == "given":
         accuracy = read_accuracies(labels, competence)
@@ -141,7 +151,7 @@ def weighted_reliability(
     n_draws = 1 if posterior is None else draws * chains
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
         concordance = _concordance(labels, code, certainty)
-        reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, bars)
+        reliability, mean_accuracy = _reliability(labels, code, certainty, accuracy, posterior, n_labels, bars)
     return WeightedReliability(
         labels=labels,
         confidence=np.column_stack([given, certainty]),
@@ -165,16 +175,20 @@ def _sampled(labels: Labels, judged: np.ndarray, **sampler: Any) -> Posterior:
 
 
 def correct_if_agreed(
-    first: Float[np.ndarray, "*pair"], second: Float[np.ndarray, "*pair"]
+    first: Float[np.ndarray, "*pair"], second: Float[np.ndarray, "*pair"], n_labels: int = 2
 ) -> Float[np.ndarray, "*pair"]:
     """Probability that two who agree are right, from the accuracy of each; ½ if one is always right, one always wrong.
+
+    Of two who are wrong, one agrees with the other with probability 1 / (n − 1) where there are n labels.
 
     Examples
     --------
     >>> correct_if_agreed(np.array([0.9, 0.5, 1.0]), np.array([0.8, 0.5, 0.0])).round(3).tolist()
     [0.973, 0.5, 0.5]
+    >>> float(correct_if_agreed(np.array([0.5]), np.array([0.5]), n_labels=3)[0].round(3))
+    0.667
     """
-    right, wrong = first * second, (1 - first) * (1 - second)
+    right, wrong = first * second, (1 - first) * (1 - second) / (n_labels - 1)
     return np.divide(right, right + wrong, out=np.full(np.shape(right), 0.5), where=right + wrong > 0)
 
 
@@ -201,6 +215,7 @@ def _reliability(
     certainty: np.ndarray,
     accuracy: np.ndarray | None,
     posterior: Posterior | None,
+    n_labels: int,
     progress: Progress,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute ϱ of every case, draws of the accuracies a few at a time; and the mean accuracies."""
@@ -223,7 +238,7 @@ def _reliability(
             own = accuracy_draws(posterior, labels.annotator, labels.case, draws)
         total = np.zeros((len(own), len(n)))
         for left, right in agreeing:
-            weight = certainty[left] * certainty[right] * correct_if_agreed(own[:, left], own[:, right])
+            weight = certainty[left] * certainty[right] * correct_if_agreed(own[:, left], own[:, right], n_labels)
             for row, values in enumerate(weight):
                 total[row] += np.bincount(labels.case[left], values, len(n))
         out[draws] = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)

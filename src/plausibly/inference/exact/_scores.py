@@ -1,5 +1,6 @@
 """Scores: their prior from all cases (empirical Bayes), exact draws, and cases of one number of scores side by side."""
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -22,7 +23,7 @@ _CENTRE = (0.0, float(np.log(2.0)))  # and where it is centred
 _BOUNDS = ((None, None), (-9.2, 9.2), (float(np.log(0.5)), 9.2))
 
 
-def estimate_prior(scores: Scores) -> NormalInverseGamma:
+def estimate_prior(scores: Scores, levels: Float[np.ndarray, " level"] | None = None) -> NormalInverseGamma:
     r"""Maximise the marginal likelihood of all scores over the parameters of the prior.
 
     The marginal likelihood does not always have a finite maximum: one score per case does not tell spread within cases
@@ -35,13 +36,15 @@ def estimate_prior(scores: Scores) -> NormalInverseGamma:
     ----------
     scores
         Scores of any number of cases.
+    levels
+        Values that scores can take; by default those in use.
 
     References
     ----------
     Chung, Rabe-Hesketh, Dorie, Gelman & Liu (2013), A nondegenerate penalized likelihood estimator for variance
     parameters in multilevel models, Psychometrika 78, for weak assumptions that keep estimates off the boundary.
     """
-    levels = np.unique(scores.score)
+    levels = np.unique(scores.score if levels is None else levels)
     centre, spread = scores.score.mean(), scores.score.std()
     resolution = max(np.diff(levels).min(), _LEAST) if len(levels) > 1 else 1.0
     unit = max(spread, _LEAST) if len(levels) > 1 else resolution
@@ -152,7 +155,13 @@ def normal_log_likelihood(
     return -((scores.score - mean) ** 2 / variance + np.log(2 * np.pi * variance)) / 2
 
 
-def bucket_scores(scores: Scores, slots: Slots, threshold: float, prior: NormalInverseGamma) -> list[Bucket]:
+def bucket_scores(
+    scores: Scores,
+    slots: Slots,
+    threshold: float,
+    prior: NormalInverseGamma,
+    bounds: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
+) -> list[Bucket]:
     """Stack the cases that have the same number of different scores, for engines that go through a program.
 
     Parameters
@@ -161,6 +170,8 @@ def bucket_scores(scores: Scores, slots: Slots, threshold: float, prior: NormalI
         The data; every case has two slots.
     threshold, prior
         The same for all cases.
+    bounds
+        Ends of the intervals of scores that are categories.
     """
     level, counts, row = _different(scores)
     width = np.bincount(level[0], minlength=scores.n_cases)
@@ -182,6 +193,9 @@ def bucket_scores(scores: Scores, slots: Slots, threshold: float, prior: NormalI
             prior=NormalInverseGamma(*map(repeated, prior)),
             n_classes=np.ones((len(cases), 2), np.int32),
         )
+        if bounds is not None:
+            low, high = (ends.astype(np.float32) for ends in bounds(level[1][at]))
+            data = data._replace(lower=low, upper=high)
         shape = Shape(slots=2, annotations=int(size), sets=0, ties=())
         of_slot = slots.start[cases, None] + np.arange(2)
         buckets.append(Bucket(shape, cases, of_slot, data, here, case, row[here]))  # type: ignore[arg-type]

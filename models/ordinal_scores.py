@@ -1,0 +1,79 @@
+"""Ordinal scores: a score is an interval of a latent scale, on which annotators are about the mean of the case."""
+
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax.scipy.special import log_ndtr, ndtr
+from jaxtyping import Array, Float
+
+from plausibly.case import ScoredCase
+from plausibly.model import STUTZ, Model
+
+FAR = 1e4  # standard deviations, at which single precision still has a slope
+
+
+def ordinal_scores(case: ScoredCase) -> None:
+    r"""One case of scores.
+
+    .. math::
+       \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa), \quad
+       z^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad y^r = v_k \iff c_{k-1} < z^r \le c_k, \quad
+       \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
+
+    The latent :math:`z^r` is summed out. The threshold stands at the cutpoint above the greatest score up to it.
+
+    Parameters
+    ----------
+    case
+        Intervals of the scores, the cutpoint of the threshold, and the prior :math:`(m, \kappa, a, b)`.
+
+    Notes
+    -----
+    Many scores are categories: ten annotators who all answer 0 agree, and a normal distribution of numbers about 0
+    would put half of it above. Here they show that all of it is likely within one category.
+
+    Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from how often each score is used in the whole data set:
+    its distribution on the latent scale is standard normal, which fixes location and scale. Or they are the midpoints
+    of neighbouring scores (``"midpoints"``), which takes distances between scores at face value.
+
+    References
+    ----------
+    Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data, Journal of the American
+    Statistical Association 88; Stutz, Cemgil, Roy et al. (2025), Evaluating medical AI systems in dermatology under
+    uncertain ground truth, Appendix A.
+    """
+    m, strength, a, b = case.prior
+    variance = numpyro.sample("variance", dist.InverseGamma(a, b))
+    mean = numpyro.sample("mean", dist.Normal(m, jnp.sqrt(variance / strength)))
+    sd = jnp.sqrt(variance)
+    z = (case.threshold - mean) / sd
+    numpyro.deterministic("plausibility", jnp.stack([ndtr(z), ndtr(-z)]))
+    of_score = log_between((case.lower - mean) / sd, (case.upper - mean) / sd)
+    numpyro.factor("scores", (case.counts * of_score).sum())
+
+
+def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Log probability that a standard normal variable lies between two bounds, from the tail in which they are.
+
+    Examples
+    --------
+    >>> float(jnp.exp(log_between(jnp.array(-1.0), jnp.array(1.0))).round(3))
+    0.683
+    """
+    flip = lower > -upper
+    low, high = (jnp.clip(jnp.where(flip, -a, b), -FAR, FAR) for a, b in ((upper, lower), (lower, upper)))
+    above, below = log_ndtr(high), log_ndtr(low)
+    return above + jnp.log(jnp.maximum(-jnp.expm1(jnp.minimum(below - above, 0)), 1e-30))
+
+
+model = Model(
+    name="ordinal-scores",
+    program=ordinal_scores,
+    takes="scores",
+    options={"cutpoints": ("inferred", "midpoints")},
+    categories=True,
+    citations=(
+        ("scores as categories", "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data."),
+        ("normal model of scores", STUTZ),
+    ),
+)

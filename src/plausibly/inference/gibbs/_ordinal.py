@@ -1,0 +1,182 @@
+"""Scores as intervals of a latent scale: cutpoints, the prior that cases share, and draws by data augmentation.
+
+Given the latent number of every score, mean and variance of a case have the posterior of normal scores; given these,
+latent numbers are normal variables between two cutpoints (Albert & Chib 1993). The prior is that of the greatest
+marginal likelihood: draws of the latent numbers and the best prior given them take turns, and the second half of the
+turns is averaged (stochastic EM, Celeux & Diebolt 1985).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
+
+from plausibly.annotations import Scores
+from plausibly.case import NormalInverseGamma, ScoreSums
+from plausibly.inference.exact._scores import estimate_prior
+
+ORDINAL_THINNING = 6  #: sweeps per kept draw
+_TURNS = 40  # of stochastic EM
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Values that scores take, and the cutpoints between them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plausibly.annotations import Annotations
+    >>> scores = Annotations.from_scores(pd.DataFrame({"case": [1, 1], "annotator": ["a", "b"], "score": [0, 2]}))
+    >>> Categories.of(scores, "midpoints").cuts.tolist()
+    [-inf, 1.0, inf]
+    """
+
+    values: Float[np.ndarray, " value"]  #: distinct scores, ascending
+    cuts: Float[np.ndarray, " value+1"]  #: from minus to plus infinity
+    typical: Float[np.ndarray, " value"]  #: a number of each interval on the latent scale
+
+    @classmethod
+    def of(cls, scores: Scores, cutpoints: str) -> "Categories":
+        """Find cutpoints: ``"midpoints"`` of neighbouring values, or ``"inferred"`` from how often each is used."""
+        values, counts = np.unique(scores.score, return_counts=True)
+        if cutpoints == "midpoints":
+            inner, typical = (values[1:] + values[:-1]) / 2, values
+        else:
+            share = np.cumsum(counts) / counts.sum()
+            inner = ndtri(share[:-1])
+            typical = ndtri(share - counts / counts.sum() / 2)
+        return cls(values, np.concatenate([[-np.inf], inner, [np.inf]]), typical)
+
+    def threshold(self, value: float) -> float:
+        """Cutpoint between the scores up to a value and those above it."""
+        return float(self.cuts[np.searchsorted(self.values, value, side="right")])
+
+    def bounds(self, score: Float[np.ndarray, " score"]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of the intervals of scores."""
+        at = np.searchsorted(self.values, score)
+        return self.cuts[at], self.cuts[at + 1]
+
+
+def draw_between(
+    lower: Float[np.ndarray, " n"],
+    upper: Float[np.ndarray, " n"],
+    mean: Float[np.ndarray, " n"],
+    sd: Float[np.ndarray, " n"],
+    random: np.random.Generator,
+) -> Float[np.ndarray, " n"]:
+    """Draw normal variables between bounds, however far out these are.
+
+    Examples
+    --------
+    >>> far = draw_between(*np.array([[60.0], [61.0], [0.0], [1.0]]), np.random.default_rng(0))
+    >>> bool(60 < far[0] < 60.5)
+    True
+    """
+    low, high = (lower - mean) / sd, (upper - mean) / sd
+    flip = low > -high  # to the left tail, which logarithms of probabilities reach into
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    with np.errstate(divide="ignore"):
+        u = random.random(len(low))
+        z = ndtri_exp(np.logaddexp(log_ndtr(low) + np.log1p(-u), log_ndtr(high) + np.log(u)))
+    z = np.clip(z, low, high)
+    return mean + sd * np.where(flip, -z, z)
+
+
+def _start(scores: Scores, categories: Categories) -> tuple[np.ndarray, np.ndarray]:
+    typical = categories.typical[np.searchsorted(categories.values, scores.score)]
+    sums = ScoreSums.of(replace(scores, score=typical))
+    spread = max(float(typical.std()), 1e-3)
+    return sums.mean, np.sqrt(sums.squares / sums.n + (spread / 4) ** 2)
+
+
+def _update(
+    scores: Scores,
+    bounds: tuple[np.ndarray, np.ndarray],
+    prior: NormalInverseGamma,
+    mean: Float[np.ndarray, " case"],
+    sd: Float[np.ndarray, " case"],
+    random: np.random.Generator,
+) -> tuple[Float[np.ndarray, " score"], Float[np.ndarray, " case"], Float[np.ndarray, " case"]]:
+    """One sweep: latent numbers, means and standard deviations."""
+    case = scores.annotation_case
+    z = draw_between(*bounds, mean[case], sd[case], random)
+    n = np.diff(scores.case_start)
+    centre = np.add.reduceat(z, scores.case_start[:-1]) / n
+    squares = np.add.reduceat((z - centre[case]) ** 2, scores.case_start[:-1])
+    found = prior.posterior(n, centre, squares)
+    variance = found.scale / random.standard_gamma(found.shape)
+    mean = found.mean + np.sqrt(variance / found.strength) * random.standard_normal(len(n))
+    return z, mean, np.sqrt(variance)
+
+
+def estimate_ordinal_prior(scores: Scores, categories: Categories, seed: int) -> NormalInverseGamma:
+    """Maximise the marginal likelihood of all scores over the parameters of the prior on the latent scale.
+
+    Parameters
+    ----------
+    scores, categories
+        The data and their intervals.
+    seed
+        Random seed of stochastic EM.
+    """
+    random, bounds = np.random.default_rng([seed, 1]), categories.bounds(scores.score)
+    typical = categories.typical[np.searchsorted(categories.values, scores.score)]
+    prior = estimate_prior(replace(scores, score=typical), levels=categories.typical)
+    mean, sd = _start(scores, categories)
+    kept = []
+    for turn in range(_TURNS):
+        for _ in range(3):
+            z, mean, sd = _update(scores, bounds, prior, mean, sd, random)
+        prior = estimate_prior(replace(scores, score=z), levels=categories.typical)
+        if 2 * turn >= _TURNS:
+            kept.append([prior.mean, np.log(prior.strength), np.log(prior.shape), np.log(prior.scale)])
+    m, *logs = np.mean(kept, axis=0)
+    return NormalInverseGamma(float(m), *(float(np.exp(value)) for value in logs))
+
+
+def ordinal(
+    scores: Scores,
+    categories: Categories,
+    threshold: float,
+    prior: NormalInverseGamma,
+    *,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    advance: Callable[[int], None] = lambda number: None,
+) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, Float[np.ndarray, "chain draw case"]]]:
+    """Draw the shares of both classes of every case, and mean and variance on the latent scale.
+
+    Parameters
+    ----------
+    scores, categories
+        The data and their intervals.
+    threshold
+        Score that divides the classes.
+    prior
+        Prior of mean and variance on the latent scale.
+    draws, chains, warmup
+        Kept draws of each chain, chains, and sweeps of each before the first.
+    seed
+        Random seed.
+    advance
+        Told of each draw.
+    """
+    cut, bounds, n = categories.threshold(threshold), categories.bounds(scores.score), scores.n_cases
+    means, variances = np.empty((2, chains, draws, n))
+    for chain in range(chains):
+        random = np.random.default_rng([seed, 0, chain])
+        mean, sd = _start(scores, categories)
+        sd = sd * random.uniform(0.5, 2, n)
+        for sweep in range(-warmup, draws * ORDINAL_THINNING):
+            _, mean, sd = _update(scores, bounds, prior, mean, sd, random)
+            if sweep >= 0 and (sweep + 1) % ORDINAL_THINNING == 0:
+                means[chain, sweep // ORDINAL_THINNING], variances[chain, sweep // ORDINAL_THINNING] = mean, sd**2
+                advance(1)
+    z = (cut - means) / np.sqrt(variances)
+    plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * n)
+    return plausibility.astype(np.float32), {"mean": means, "variance": variances}
