@@ -163,10 +163,11 @@ class Plan:
         found = None if folder.fresh else read_fingerprint(path)
         what = difference(found, wanted) if found is not None else ""
         existed = path.exists() and not folder.fresh
-        done = "reused" if _is_complete(path) else "continued"
+        matches = found is not None and not what
+        done = "reused" if matches and _is_complete(path) else "continued"
         options |= {"out": path, "shard": folder.shard, "fresh": folder.fresh or bool(what)}
         posterior = aggregate(self.observed, step.model, **options)
-        if found is not None and not what:
+        if matches:
             say(f"{path} is of the same data, arguments and versions: {done}")
         elif existed:
             say(f"{path} was replaced ({what or 'it has no fingerprint'})")
