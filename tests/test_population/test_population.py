@@ -201,6 +201,16 @@ def test_left_out_scores_use_other_cases():
     assert "without the cases" in found.verdict()
 
 
+@pytest.mark.slow
+def test_gibbs_under_a_uniform_population_is_gibbs_under_a_uniform_prior():
+    """Plackett-Luce, ties and repeats included."""
+    annotations = RANKED.select(np.arange(6))
+    how = {"reliability": 2, "draws": 500, "progress": False}
+    plain = pb.aggregate(annotations, "plackett-luce", unranked="exact", **how)
+    found = pb.aggregate(annotations, "plackett-luce", class_prior=uniform(RANKED.classes), **how)
+    np.testing.assert_allclose(pb.dense(found).mean(0), pb.dense(plain).mean(0), atol=0.025)
+
+
 ALONE = pb.Annotations.from_labels([["a", "b"]], classes=["a", "b"])
 REFUSED = [
     ({"class_prior": "population"}, ALONE, AnnotationError, "one case alone"),
