@@ -32,9 +32,14 @@ trusted, by the :mod:`~plausibly.distances` between them.
 What is used is imported when it is first used; ``__init__.pyi`` lists the names and where they come from.
 """
 
+import copyreg as _copyreg
+import importlib as _importlib
+import sys as _sys
 from importlib.metadata import version as _version
 
 from lazy_loader import attach_stub as _attach_stub
 
 __getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
+# lazy_loader gives this module a class of its own; pickles of users' programs that refer to the package need to know it.
+_copyreg.pickle(type(_sys.modules[__name__]), lambda module: (_importlib.import_module, (module.__name__,)))
 __version__ = _version("plausibly")
