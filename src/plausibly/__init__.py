@@ -40,6 +40,6 @@ from importlib.metadata import version as _version
 from lazy_loader import attach_stub as _attach_stub
 
 __getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
-# lazy_loader gives this module a class of its own; pickles of users' programs that refer to the package need to know it.
+# lazy_loader gives this module a class of its own, which pickles of users' programs that refer to it have to know.
 _copyreg.pickle(type(_sys.modules[__name__]), lambda module: (_importlib.import_module, (module.__name__,)))
 __version__ = _version("plausibly")
