@@ -57,7 +57,7 @@ def log_between(lower: Float[Array, "*shape"], upper: Float[Array, "*shape"]) ->
 
     Examples
     --------
-    >>> float(jnp.exp(log_between(jnp.array(-1.0), jnp.array(1.0))).round(3))
+    >>> round(float(jnp.exp(log_between(jnp.array(-1.0), jnp.array(1.0)))), 3)
     0.683
     """
     flip = lower > -upper
