@@ -220,7 +220,7 @@ def answers():
 @pytest.fixture(scope="module")
 def fitted(answers):
     rows, _, truth = answers
-    return weighted_reliability(rows, truth=truth, draws=100, warmup=150, chains=2, progress=False)
+    return weighted_reliability(rows, truth=truth, draws=600, warmup=400, progress=False)
 
 
 @pytest.mark.slow
@@ -238,10 +238,10 @@ def test_rasch_recovers_abilities(fitted, answers):
 def test_rasch_gives_reliability_a_posterior(fitted):
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
-    assert len(fitted.draws) == 2 * 100
+    assert len(fitted.draws) == 4 * 600
     # Draws are those of the definition, in some draw.
     group, labels = fitted.posterior["posterior"], fitted.labels
-    a, d = (group[name].values.reshape(200, -1)[17] for name in ("ability", "difficulty"))
+    a, d = (group[name].values.reshape(2400, -1)[17] for name in ("ability", "difficulty"))
     accuracy = 1 / (1 + np.exp(d[labels.case] - a[labels.annotator]))
     table = pd.DataFrame({"case": labels.cases[labels.case], "annotator": labels.annotators[labels.annotator]})
     again = weighted_reliability(labels, competence=table.assign(accuracy=accuracy))
@@ -253,23 +253,23 @@ def test_rasch_gives_reliability_a_posterior(fitted):
 def test_rasch_is_diagnosed_like_other_models(fitted):
     found = pb.diagnose(fitted.posterior)
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
+    assert found["converged"].values.mean() > 0.98
+    assert float(az.rhat(fitted.posterior, var_names=["ability"])["ability"].max()) < 1.02
     assert {"diverging", "n_steps", "energy"} <= set(fitted.posterior["sample_stats"].data_vars)
     assert fitted.posterior.attrs["model"] == "rasch"
 
 
 @pytest.mark.slow
-def test_rasch_converges_and_the_majority_of_others_orders_annotators_alike(answers):
-    """The majority errs, too, so that competence is underestimated."""
-    rows, _, truth = answers
-    result = weighted_reliability(rows, truth=truth, draws=400, warmup=400, progress=False)
-    converged = pb.diagnose(result.posterior)["converged"].values
-    assert converged.mean() > 0.9  # of 158 quantities, a few just short of the draws needed
-    assert float(az.rhat(result.posterior, var_names=["ability"])["ability"].max()) < 1.02
-    others = weighted_reliability(rows, draws=200, warmup=200, progress=False)
-    assert others.reliability < result.reliability + 0.01
-    ranks = others.annotators()["ability"].rank().tolist()  # neighbours are closer than 200 draws tell apart
-    assert (ranks[0], ranks[-1]) == (1, 5)
-    assert np.corrcoef(ranks, [1, 2, 3, 4, 5])[0, 1] > 0.85
+def test_rasch_by_the_majority_of_others(fitted, answers):
+    """The majority errs, too, so that competence is underestimated, but annotators keep their order.
+
+    By these answers the third and the fourth are alike, whatever their true abilities.
+    """
+    others = weighted_reliability(answers[0], draws=200, warmup=200, progress=False)
+    assert others.reliability < fitted.reliability + 0.01
+    ability = others.annotators()["ability"].to_numpy()
+    assert (np.diff(ability[[0, 1, 2, 4]]) > 0).all()
+    assert (np.diff(ability[[1, 3, 4]]) > 0).all()
 
 
 def test_wrong_labels_are_spread_over_the_others_or_published():

@@ -44,7 +44,7 @@ def test_short_chains_are_reported_by_every_command(tmp_path):
     posterior = out / "posterior-plackett-luce-3.nc"
     assert pb.load(posterior).attrs["converged"] == f"{8 - n} of 8 cases"
     for command, *rest in (
-        ("sweep", *words, *given, "--out", tmp_path / "sweep"),
+        ("sweep", *words, *given, "--out", out),  # of the same posterior
         ("aggregate", *words, "--out", tmp_path / "p.nc"),
         ("diagnose", posterior, "--strict"),
     ):

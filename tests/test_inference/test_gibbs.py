@@ -323,7 +323,7 @@ def test_blocks_of_twelve_and_forty_as_nuts_has_them():
     classes = [f"c{i}" for i in range(60)]
     ranked = [[classes[:12], [classes[50]]], [classes[:40]], [[classes[3]], classes[10:20]]]
     annotations = Annotations.from_rankings([ranked], classes=classes)
-    options = {"reliability": 3, "draws": 250, "chains": 4, "progress": False, "seed": 1}
+    options = {"reliability": 3, "draws": 100, "warmup": 200, "chains": 4, "progress": False, "seed": 1}
     found = [moments(draws_of(pb.aggregate(annotations, engine=e, **options)), [np.log])[0] for e in ("gibbs", "nuts")]
     (mean, se), (other, also) = found
     agree((mean, np.hypot(se, also)), other)
@@ -335,7 +335,7 @@ def test_gibbs_and_nuts_agree_on_real_cases(shared):
     folder = shared / "data" / "dermatology_ddx"
     every = pb.read_annotations(folder / "dermatology_selectors.json", classes=folder / "dermatology_conditions.txt")
     some = every.select(every.cases[::60])
-    options = {"reliability": 3, "draws": 250, "chains": 4, "progress": False}
+    options = {"reliability": 3, "draws": 150, "warmup": 300, "chains": 4, "progress": False}
     one, two = (pb.aggregate(some, engine=engine, seed=i, **options) for i, engine in enumerate(("gibbs", "nuts")))
     a, b = draws_of(one), draws_of(two)
     (mean, se), (other, also) = (moments(x, [np.log])[0] for x in (a, b))
