@@ -61,8 +61,8 @@ def dawid_skene(labels: LabelledCases) -> None:
     with numpyro.plate("true classes of the common confusion", k):
         common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
         concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
-        diagonal = jnp.diagonal(common)
-        numpyro.factor("true class first", jnp.where(diagonal >= common.max(1), 0, -jnp.inf))
+        diagonal = jnp.diagonal(jnp.asarray(common))
+        numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
     with numpyro.plate("annotators", labels.n_annotators):
         attention = numpyro.sample("attention", dist.Uniform())[:, None, None]
         habit = numpyro.sample("habit", dist.Dirichlet(jnp.ones(k)))[:, None]

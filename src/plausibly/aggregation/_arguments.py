@@ -288,6 +288,7 @@ def _check_labels(model: Model, annotations: Annotations, kept: int) -> None:
                 f"{model.name} learns from several cases, annotators and classes what they have in common, but there "
                 f"is only one {what}: add others, or choose another model."
             )
+    assert model.true_class is not None
     dims = {"annotator": n, "true_class": k, "named_class": k}
     sizes = [np.prod([dims[dim] for dim in of]) for of in model.true_class.sites.values()]
     for what, numbers in (("what it keeps of annotators", max(sizes)), ("plausibilities", annotations.n_cases * k)):

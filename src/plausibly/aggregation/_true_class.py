@@ -37,6 +37,7 @@ def infer_true_class(annotations: Annotations, settled: Settled, *, seed: int, p
     labels, slots = LabelledCases.of(annotations), every_class(annotations)
     settings = {name: arguments[name] for name in ("draws", "chains", "warmup")}
     described = settled.describe(seed) | {"assumes": ASSUMES}
+    assert model.true_class is not None
     with Progress(progress) as bars:
         shared, trajectories = sample_shared(
             model, labels, engine=settled.engine, **settings, seed=int(seed), progress=bars
@@ -92,6 +93,7 @@ def judge_shared(
 
     ``annotator`` is whose a quantity is, −1 if it is everybody's.
     """
+    assert model.true_class is not None
     names, quantities, columns, whose = _names(annotations), [], [], []
     for site, dims in model.true_class.sites.items():
         draws = shared[site]

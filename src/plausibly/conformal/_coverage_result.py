@@ -88,9 +88,9 @@ class Coverage:
 
     def verdict(self) -> str:
         """Say in words what the sets contain, at the first level, and whether the model fits the annotators."""
-        table = self.table[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
+        table = self.table.loc[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
         first = table["classifier"].iloc[0]
-        own = table[table["classifier"] == first].set_index("target")
+        own = table.loc[table["classifier"] == first].set_index("target")
         alpha = float(self.table["alpha"].iloc[0])
         if self.loss:
             told = [

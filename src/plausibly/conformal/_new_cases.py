@@ -84,7 +84,7 @@ def _read(source: Any, classes: np.ndarray) -> tuple[np.ndarray, Float[np.ndarra
         matrix = read_matrix(source, PredictionError, classes)
         values = matrix.by_class(classes, PredictionError)
         named = matrix.cases is not None
-        cases = matrix.cases if named else np.array([str(row) for row in range(len(values))])
+        cases = np.array([str(row) for row in range(len(values))]) if matrix.cases is None else matrix.cases
         if not len(cases):
             raise PredictionError("there are no rows; give a row per case")
         if named and len(set(cases.tolist())) < len(cases):

@@ -60,6 +60,7 @@ def _predict(
     model: Model, labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: dict[str, np.ndarray]
 ) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
     """Log probability of each label given those of other folds, and given all; Monte Carlo error of the former."""
+    assert model.true_class is not None
     by_chain = shared["prevalence"].shape[:2]
     width = int(fold.max()) + 1
     _, group = np.unique(labels.case.astype(np.int64) * width + fold, return_inverse=True)

@@ -28,11 +28,13 @@ def sets_of_answers(found: Any) -> Any:
     with matplotlib.rc_context(SVG):
         figure = found.plot()
     pyplot.close(figure)
-    groups = found.table[found.table["group"] != "all"]
+    groups = found.table.loc[found.table["group"] != "all"]
     return [
         found.verdict(),
         {f"{caption}. Lines are intervals over splits; filled points are what sets are calibrated for": figure},
-        {caption: table[columns].reset_index(drop=True)},
-        {f"{caption}, by group": groups[["group", "n", *columns]].reset_index(drop=True)} if len(groups) else None,
+        {caption: table.loc[:, columns].reset_index(drop=True)},
+        {f"{caption}, by group": groups.loc[:, ["group", "n", *columns]].reset_index(drop=True)}
+        if len(groups)
+        else None,
         None if found.fit is None else {_FIT: found.fit},
     ]

@@ -60,6 +60,7 @@ def sample_shared(
     """
     if engine == "nuts":
         return _nuts(model, labels, draws, chains, warmup, seed)
+    assert model.true_class is not None
     sites = model.true_class.sites
     advance = progress.task("Sampling what cases share", chains * (draws + warmup), "draws and warm-up sweeps")
     kept: list[dict[str, list]] = []
@@ -82,6 +83,7 @@ def sample_shared(
 
 def _sweeps(model: Model, labels: LabelledCases, random: np.random.Generator) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
+    assert model.true_class is not None
     truth = _categorical(labels.votes / np.maximum(labels.votes.sum(1, keepdims=True), 1), random)
     values = model.true_class.start(labels.count(truth), random)
     while True:
@@ -100,6 +102,7 @@ def _categorical(weights: Float[np.ndarray, "case class"], random: np.random.Gen
 def _nuts(
     model: Model, labels: LabelledCases, draws: int, chains: int, warmup: int, seed: int
 ) -> tuple[Shared, dict[str, np.ndarray]]:
+    assert model.true_class is not None
     sweeps = _sweeps(model, labels, np.random.default_rng(seed))
     values = [next(sweeps) for _ in range(START_WARMUP)][-1]
     kernel = NUTS(model.program, target_accept_prob=TARGET_ACCEPT, init_strategy=init_to_value(values=_inside(values)))
@@ -145,6 +148,7 @@ def class_probabilities(
     """
     by_chain = shared["prevalence"].shape[:2]
     n, k = labels.n_cases, labels.n_classes
+    assert model.true_class is not None
     plausibility = np.empty((*by_chain, n, k), np.float32)
     total = np.empty((*by_chain, n), np.float32)
     for at in np.ndindex(by_chain):
