@@ -58,7 +58,7 @@ WRONG_SITE = replace(pb.models.MODELS["prirn"], program=wrong_site)
 
 # What is refused: annotations, model, arguments, message.
 REFUSED = [
-    (RANKED, "plackett", {}, "there is no model 'plackett': choose from dirichlet"),
+    (RANKED, "plackett", {}, "there is no model 'plackett': choose from dawid-skene, dirichlet"),
     (RANKED, "mine.py", {}, "there is no model 'mine.py': .*, or import the file and pass its `model`"),
     (RANKED, pb.models, {}, "model must be a name, .*: pass its `model`"),
     (
@@ -237,6 +237,7 @@ def test_defaults_and_the_table_of_models():
     for name, known in MODELS.items():
         assert find_model(name) is known
         names = {"reliability", "concentration", "mode", "unranked", "ties", "threshold", "prior"}
+        names |= {"class_prior", "difficulty", "shared", "cutpoints", "later", "follow", "careless", "lengths"}
         assert known.arguments.keys() <= names
     partial = find_model(functools.partial(models.plackett_luce, mode="temper"))
     assert partial.arguments["mode"] == "temper"

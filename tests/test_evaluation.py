@@ -169,6 +169,7 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
     assert results.attrs["model"] == "test"
 
 
+@pytest.mark.slow
 def test_equal_classifiers_stay_equal_under_random_ties(full):
     tied = np.zeros((N_CASES, N_CLASSES))
     results = evaluate(full, {"A": tied, "B": tied.copy()}, break_ties="random")
@@ -266,6 +267,7 @@ def test_metrics_that_are_none_are_refused(full, scores, given, message):
         evaluate(full, scores, metrics=given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [2**19, 40 * 5])
 def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
     monkeypatch.setattr(_ranges, "PAIRS", pairs)

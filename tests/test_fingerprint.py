@@ -106,6 +106,7 @@ print(*(code_digest(load_model(path), path) for path in sys.argv[1:3]), code_dig
 """
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same_code(tmp_path):
     files = [tmp_path / f"my_{name}.py" for name in ("prirn", "plackett_luce")]
     for file in files:

@@ -95,6 +95,7 @@ def test_lists_have_the_law_of_a_literal_split_among_many_classes(name, concentr
     assert p_value(position, np.isin(expected, named) * (expected + 1)) > 1e-5
 
 
+@pytest.mark.slow
 def test_lists_hold_distinct_classes():
     rng = np.random.default_rng(0)
     for depth in (1, 4, 9):
@@ -105,6 +106,7 @@ def test_lists_hold_distinct_classes():
         assert (np.diff(lists, axis=1) > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["order", "random"])
 def test_a_short_list_is_the_beginning_of_a_long_one(ties):
     values = np.random.default_rng(0).dirichlet([1, 0.1, 0.1, 3], N)

@@ -159,6 +159,7 @@ def run(*words):
     return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_commands(tmp_path):
     TABLE.to_csv(tmp_path / "scores.csv", index=False)
     out = tmp_path / "p.nc"

@@ -34,6 +34,7 @@ def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
     xr.testing.assert_equal(swept.runs[1].results, expected)
 
 
+@pytest.mark.slow
 def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_path):
     models = {"prirn": (30, 10), "irn": None}
     words = {"risks": [0, 1, 2], "draws": 20, "ties": "full", "seed": 3, "progress": False, "out": tmp_path / "made"}

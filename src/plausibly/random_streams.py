@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key, UInt32
 
-from plausibly._seed import check_seed
+from plausibly.seed import check_seed
 
 
 def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:

@@ -105,6 +105,7 @@ def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
     assert {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()} == kept
 
 
+@pytest.mark.slow
 def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, tmp_path):
     words = ["evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path]
     for name in "AB":
@@ -126,6 +127,7 @@ def test_quiet_prints_one_line(data, tmp_path):
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path, no_report):
     words = ["--model", "irn", "--k", "2,5", "--format", "parquet", "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *predictions, *words)
@@ -310,6 +312,7 @@ def test_aggregate_with_chains(data, tmp_path):
         assert last.startswith(f"Chains did not converge in {(~converged).sum()} of 12 cases (plackett-luce@3: ")
 
 
+@pytest.mark.slow
 def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     words = ["sweep", data / "annotations.json", *predictions, "--model", "prirn@1,30", "--model", "irn", "--draws", 20]
     out = tmp_path / "out"

@@ -16,6 +16,7 @@ def saved(data, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_path):
     words = ["compare", saved, *predictions, "--metric", "top2_overlap", "--seed", 3, "--replicates", 50]
     words += ["--risks", data / "risks.txt", "--risk", 0, "--ci-prob", 0.5]
@@ -108,6 +109,7 @@ def test_check_refuses(data, saved):
         assert sentence in result.stderr
 
 
+@pytest.mark.slow
 def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     words = ["sensitivity", data / "annotations.json", "--model", "prirn@30", "--draws", 30, "--k", "1"]
     scores = ["--predictions", f"A={data / 'predictions-A.csv'}", "--concentration", "0.1"]

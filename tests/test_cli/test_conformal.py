@@ -108,6 +108,7 @@ def test_bad_input_is_one_sentence(files, words, match):
     assert match in " ".join(result.output.split())
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section(files, tmp_path):
     words = ["evaluate", files / "annotations.json", "--predictions", f"A={files / 'A.csv'}", "--model", "irn"]
     assert plausibly(*words, "--out", tmp_path, "--quiet").exit_code == 0

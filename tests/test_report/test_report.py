@@ -329,6 +329,7 @@ def test_the_words_compare_with_the_majority_vote(swept):
     assert row["top1_accuracy_mean"] * 100 <= most
 
 
+@pytest.mark.slow
 def test_twenty_classifiers(swept):
     rng = np.random.default_rng(0)
     given = {f"classifier number {i}": rng.random((12, 3)) for i in range(20)}

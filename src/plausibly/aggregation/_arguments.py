@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Bool
 
 from plausibly._arviz import Posterior
-from plausibly._seed import check_seed
 from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
@@ -22,6 +21,7 @@ from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
+from plausibly.seed import check_seed
 
 ASSUMES = "one true class"  #: in each case; the attribute "assumes" of a posterior
 _MOST = 250_000_000  # numbers of one kind that models of one true class keep, a gigabyte

@@ -29,7 +29,6 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly._seed import check_seed
 from plausibly.aggregation._arguments import check_kind, check_setting, declaration
 from plausibly.aggregation._layout import point_estimate
 from plausibly.aggregation._registry import AnyModel, find_model
@@ -42,6 +41,7 @@ from plausibly.model import Model
 from plausibly.models import MODELS
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys
+from plausibly.seed import check_seed
 
 PER = ("dataset", "annotator")
 UNRANKED = ("lumped", "exact", "ignore")

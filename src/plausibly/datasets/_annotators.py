@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from plausibly._seed import check_seed
 from plausibly.annotations import Annotations
 from plausibly.datasets._differentials import Differentials
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 
 def simulate_annotators(

@@ -6,8 +6,8 @@ from string import ascii_uppercase
 import numpy as np
 from jaxtyping import Float
 
-from plausibly._seed import check_seed
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 _SMALLEST = np.finfo(np.float32).tiny  # plausibilities of exactly zero get the lowest finite score
 

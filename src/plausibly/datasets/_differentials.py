@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from plausibly._seed import check_seed
 from plausibly.annotations import Annotations
 from plausibly.datasets._marginals import (
     ANNOTATORS_PER_CASE,
@@ -16,6 +15,7 @@ from plausibly.datasets._marginals import (
     popularities,
 )
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 _STICKS = 24  # of each case's Dirichlet process; at concentration 0.7 the expected rest is 6e-10
 _RACE_CELLS = 4_000_000  # (annotation, class) pairs raced at once: 16 MB per array

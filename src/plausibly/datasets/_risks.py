@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Int
 
-from plausibly._seed import check_seed
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 # Relative frequencies, rounded, among the 419 classes of the real set that the differentials are modelled on.
 RISK_SHARES = np.array([0.48, 0.36, 0.16])  # low, medium, high

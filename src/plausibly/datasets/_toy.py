@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from plausibly._seed import check_seed
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 CLASSES = ("low", "middle", "high")
 _CENTRES, _WIDTHS, _HEIGHTS = np.array([0.15, 0.5, 0.85]), np.array([0.16, 0.13, 0.2]), np.array([1.0, 0.9, 1.0])

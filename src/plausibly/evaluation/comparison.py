@@ -20,10 +20,10 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly._seed import check_seed
 from plausibly.bootstrap import CI_PROB, check_replicates, interval, resampled_means
 from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from plausibly._memory import release_memory
-from plausibly._seed import check_seed
 from plausibly.aggregation import PlannedRun, Variants, plan_runs
 from plausibly.annotations import Annotations, Scores
 from plausibly.errors import AnnotationError, ArgumentError
@@ -14,6 +13,7 @@ from plausibly.model_comparison._left_out import leave_out
 from plausibly.model_comparison._left_out_of_all import leave_out_of_all
 from plausibly.model_comparison._summary import Comparison
 from plausibly.models import MODELS
+from plausibly.seed import check_seed
 
 
 def compare(

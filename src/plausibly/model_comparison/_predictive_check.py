@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly._seed import check_seed
 from plausibly.aggregation import declared, run_label
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
@@ -27,6 +26,7 @@ from plausibly.model_comparison._statistics import (
 from plausibly.population._stages import SharedStages
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, remainder_concentration, slots_of
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
+from plausibly.seed import check_seed
 
 INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausibly._seed import check_seed
 from plausibly.agreement._distinct_labels import Distinct, distinct
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
 from plausibly.agreement.chance._measures import measure
@@ -17,6 +16,7 @@ from plausibly.bootstrap import check_probability
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
+from plausibly.seed import check_seed
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all
 

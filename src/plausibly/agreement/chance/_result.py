@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from plausibly._seed import check_seed
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
 from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval
 from plausibly.errors import ArgumentError
+from plausibly.seed import check_seed
 
 Weighting = Literal["pairs", "units"]
 
