@@ -109,6 +109,14 @@ def conformal(
     asked: dict[str, Any] = {"score": score, "target": target, "groups": column, "loss": loss, "seed": seed}
     asked |= {"risks": None if risks is None else str(risks), "samples": samples, "tuning": tuning, "logits": logits}
     asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
+    if strangers := [name for name in given_new if name not in named]:
+        raise ArgumentError(
+            f"--new {strangers[0]}=… names no classifier of --predictions ({', '.join(named) or 'none'}): give both "
+            "the same name."
+        )
+    tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})  # refuses bad input before sampling
+    if given_new:
+        tried.table(given_new, new_column)
     if out is not None:
         make_folder(out)
     found: dict[float, dict[str, Any]] = {level: {} for level in alphas}

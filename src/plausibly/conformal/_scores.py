@@ -171,7 +171,7 @@ def check_probabilities(values: Float[np.ndarray, "case class"], what: str) -> N
         found = f"the lowest is {values[row].min():.3g}, their sum {values[row].sum():.3g}"
         raise PredictionError(
             f"{what} needs probabilities, but row {row + 1} has none ({found}); give numbers of at least 0 that sum to "
-            '1 in each row, pass logits=True if they are logits, or use score="lac" or "top-k"'
+            '1 in each row, mark logits as such (logits=True, --logits), or use score="lac" or "top-k"'
         )
 
 
