@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import Array, Float, Int
+from jaxtyping import ArrayLike, Float, Int
 from scipy.special import gammaln
 
 from plausibly.case import LabelledCases
@@ -74,7 +74,7 @@ def dawid_skene(labels: LabelledCases) -> None:
 
 
 def sum_out_truth(
-    labels: LabelledCases, prevalence: Float[Array, " class"], confusion: Float[Array, "annotator class named"]
+    labels: LabelledCases, prevalence: Float[ArrayLike, " class"], confusion: Float[ArrayLike, "annotator class named"]
 ) -> None:
     """Add the log probability of all labels, and the site "plausibility" (case, class), of the true class given them.
 

@@ -5,6 +5,7 @@ the other over one store; what they leave unfinished is finished in the process 
 """
 
 import multiprocessing
+import os
 import time
 
 import numpy as np
@@ -23,11 +24,12 @@ def write(annotations, out):
 
 def versions(folder, seen):
     """Count the versions of files that have been seen below a folder."""
-    for path in folder.rglob("*"):
-        try:
-            seen.add((path, path.stat().st_mtime_ns))
-        except OSError:  # a partial file that has been renamed
-            continue
+    for place, _, names in os.walk(folder):  # which passes over folders that are being replaced
+        for path in (os.path.join(place, name) for name in names):
+            try:
+                seen.add((path, os.stat(path).st_mtime_ns))
+            except OSError:  # a partial file that has been renamed
+                continue
     return len(seen)
 
 

@@ -131,9 +131,9 @@ def test_shared_parameters_are_calibrated():
         case, one = np.repeat(np.arange(n), 3), np.ones(3 * n)
         labels = Labels(case, one, np.arange(3 * n), one.astype(np.int64), members, n, k)
         state, found = start(labels, random), []
-        for number in range(400):
+        for number in range(2500):  # concentration moves slowly: by 400 sweeps its ranks pile up at both ends
             state = sweep(state, labels, random)
-            if number >= 100 and number % 6 == 0:
+            if number >= 500 and number % 10 == 0:
                 found.append([state.concentration, state.strength, state.self_share, state.prevalence[0]])
         ranks.append((np.array(found) < [concentration, strength, own, pi[0]]).mean(0))
     inside = np.mean((np.array(ranks) > 0.05) & (np.array(ranks) < 0.95), axis=0)

@@ -98,7 +98,7 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
 
     tables = _tables(count, (state.concentration * factor)[case] * state.profiles[head[case], label], random)
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
-    log_x = (factor * np.log(random.beta(state.concentration * factor, np.maximum(total, 1))))[total > 0].sum()
+    log_x = (factor * _log_beta(state.concentration * factor, np.maximum(total, 1), random))[total > 0].sum()
     concentration = random.gamma(1 + tables.sum()) / (PRIOR_CONCENTRATION - log_x)
     spread, node = state.spread, state.node
     if node is not None:
@@ -110,7 +110,7 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     above = _tables(seated[rows, columns].astype(np.int64), base, random)
     own = random.binomial(above, np.clip(of_self / base, 0, 1))
     used = seated.sum(1)
-    log_x = np.log(random.beta(state.strength, used[used > 0])).sum()
+    log_x = _log_beta(np.full((used > 0).sum(), state.strength), used[used > 0], random).sum()
     strength = random.gamma(1 + above.sum()) / (PRIOR_STRENGTH - log_x)
     self_share = random.beta(1 + own.sum(), 1 + (above - own).sum())
     shape = PREVALENCE / k + np.bincount(columns, above - own, k) + np.bincount(head, minlength=k)
@@ -122,6 +122,12 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     mean = shape / shape.sum(1, keepdims=True)
     expected = prevalence @ profiles
     return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
+
+
+def _log_beta(a, b, random):
+    """Draw logarithms of beta variables, which at small `a` are too small for the variables themselves."""
+    first = np.log(random.gamma(a + 1)) + np.log1p(-random.random(len(a))) / a
+    return first - np.logaddexp(first, np.log(random.gamma(b)))
 
 
 def _difficulties(concentration, spread, total, tables, random):
