@@ -1,10 +1,8 @@
 """Evaluation on several devices: the same bytes as on one."""
 
-import os
-import subprocess
-import sys
-
 import pytest
+
+from tests.forced_devices import run
 
 PROGRAM = """
 import hashlib, sys
@@ -36,16 +34,6 @@ print(len(jax.devices()), len(used), file=sys.stderr)
 """
 
 
-def run(n, folder):
-    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={n}"
-    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_COMPILATION_CACHE_DIR": str(folder)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    present, used = map(int, done.stderr.splitlines()[-1].split())
-    assert (present, used) == (n, n)
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_four_devices_give_the_results_of_one(tmp_path):
-    assert run(1, tmp_path) == run(4, tmp_path)  # which finds the programs that one device has kept
+    assert run(PROGRAM, 1, tmp_path) == run(PROGRAM, 4, tmp_path)  # which finds the programs that one device has kept

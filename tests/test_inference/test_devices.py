@@ -1,8 +1,5 @@
 """Several devices: the same bytes as one, and work for all of them."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import jax
@@ -11,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausibly.inference._devices import devices, parted
+from tests.forced_devices import run
 
 # Sixteen seats or fewer and eight cases to a chunk, so that two dozen cases are work for four devices.
 PROGRAM = """
@@ -44,21 +42,11 @@ print(len(jax.devices()), len(used), file=sys.stderr)
 """
 
 
-def run(n, folder):
-    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={n}"
-    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_COMPILATION_CACHE_DIR": str(folder)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    present, used = map(int, done.stderr.splitlines()[-1].split())
-    assert (present, used) == (n, n)
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_four_devices_draw_what_one_draws(tmp_path):
-    one = run(1, tmp_path)
+    one = run(PROGRAM, 1, tmp_path)
     assert [line.split()[0] for line in one.splitlines()] == ["nuts", "exact"]
-    assert run(4, tmp_path) == one  # which finds the programs that one device has kept
+    assert run(PROGRAM, 4, tmp_path) == one  # which finds the programs that one device has kept
 
 
 @given(st.lists(st.floats(0.1, 100), min_size=1, max_size=50), st.integers(1, 8))
