@@ -37,8 +37,8 @@ def one_coin(labels: LabelledCases) -> None:
 
     Notes
     -----
-    Wrong labels are spread evenly over the other classes, and accuracies are pooled on the logit scale. Ninety per cent
-    of the prior of a typical annotator's accuracy lie between 0.2 and 0.97. A typical annotator is better than chance
+    Wrong labels are spread evenly over the other classes, and accuracies are pooled on the logit scale. The
+    prior 90 % interval of a typical annotator's accuracy is 0.2 to 0.97. A typical annotator is better than chance
     (the bound of :math:`m`), and chains start at the majority vote, so classes do not change places.
 
     References

@@ -132,12 +132,12 @@ class Model:
     joint
         Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
     true_class
-        Of a model of labels under which every case has one true class: how to sample it. The program is then that of
+        Sampler of a model of labels under which every case has one true class. The program is then that of
         all cases, ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape
         (case, class). Labels must say who gave them.
     categories
-        Of a model of scores: whether they are categories, intervals of a latent scale with normal mean and variance as
-        of normal scores, so that a Gibbs sampler draws the latent numbers. The option ``cutpoints`` says where the
+        Whether a model of scores treats them as categories: intervals of a latent scale with normal mean and variance,
+        as of normal scores, so that a Gibbs sampler draws the latent numbers. The option ``cutpoints`` says where the
         intervals end.
     baseline
         Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.

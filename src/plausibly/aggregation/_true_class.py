@@ -25,7 +25,7 @@ from plausibly.posterior import build_posterior
 
 
 def every_class(annotations: Annotations) -> Slots:
-    """Slots of all classes in every case: that nobody named a class does not exclude it, nor make it like others."""
+    """Slots of all classes in every case, since an unnamed class may be the true one and is not exchangeable."""
     n, k = annotations.n_cases, annotations.n_classes
     case, class_index = np.divmod(np.arange(n * k, dtype=np.int64), k)
     return Slots(case.astype(np.int32), class_index.astype(np.int32), np.ones(n * k, np.int32), k * np.arange(n + 1))

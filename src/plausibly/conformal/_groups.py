@@ -60,7 +60,7 @@ class Grouping:
         column
             Groups of the cases, where they are given as a column.
         name
-            Of the classifier, for errors.
+            Name of the classifier, for errors.
 
         Raises
         ------

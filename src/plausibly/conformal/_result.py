@@ -110,8 +110,12 @@ class Conformal:
         PredictionError
             If predictions do not fit each other or the classes, or are not finite.
         """
-        sets = []
         cases, scored, found = self._scored(new_scores, groups)
+        return self._labelled(self._sets(cases, scored, found), list(scored), cases)
+
+    def _sets(self, cases: np.ndarray, scored: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Which classes are in the sets (classifier, case, class), from what ``_scored`` returns."""
+        sets = []
         at = {name: position for position, name in enumerate(self.classifiers)}
         for name, scores in scored.items():
             threshold = self.threshold.values[at[name]][found[name]][:, None]
@@ -121,7 +125,7 @@ class Conformal:
                 shares = shares_of(cases, self.seed, Stream.AT_THRESHOLD)
                 kept &= (scores > threshold) | (shares < keep)[:, None]
             sets.append(kept)
-        return self._labelled(np.stack(sets), list(scored), cases)
+        return np.stack(sets)
 
     def p_values(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
         """How unusual each class would be, as a p-value.
@@ -172,11 +176,9 @@ class Conformal:
             A row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes of the set, the
             best first), ``size`` and, with groups, ``group``.
         """
-        sets = self.predict(new_scores, groups)
         cases, scored, found = self._scored(new_scores, groups)
         rows = []
-        for name, scores in scored.items():
-            inside = sets.sel(classifier=name).values
+        for (name, scores), inside in zip(scored.items(), self._sets(cases, scored, found), strict=True):
             order = np.argsort(-scores, axis=1, kind="stable")
             for row, case in enumerate(cases):
                 chosen = tuple(str(self.classes[k]) for k in order[row] if inside[row, k])

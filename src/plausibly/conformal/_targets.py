@@ -30,7 +30,7 @@ class Weights:
     slots
         Cases and classes.
     weight
-        Of each slot.
+        Weight of each slot.
     share
         In proportion to which unnamed classes share a remainder; None for equally.
     """
@@ -57,7 +57,7 @@ class Weights:
         Parameters
         ----------
         scores
-            Of all classes of these cases.
+            Scores of all classes of these cases.
         cost
             By which the weight of each class is multiplied.
 

@@ -79,7 +79,7 @@ def threshold_of(
     Parameters
     ----------
     steps
-        Of the calibration cases.
+        Losses of the calibration cases.
     alpha
         Most that a new case may lose on average.
     n
@@ -139,7 +139,7 @@ def p_values_of(
     n
         Number of calibration cases.
     scores
-        Of the classes of new cases.
+        Scores of the classes of new cases.
 
     Examples
     --------

@@ -87,8 +87,8 @@ class WeightedReliability:
         ci_prob
             Probability, or confidence, of the interval.
         replicates, seed, progress
-            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. With a Rasch model, every draw has weights
-            of the cases of its own (Rubin 1981, The Bayesian bootstrap).
+            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. With a Rasch model, cases are reweighted
+            at random in each draw (Rubin 1981, The Bayesian bootstrap).
         """
         if self.posterior is None:
             cases = self.reliability_by_case[0, self._included, None]
