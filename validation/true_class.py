@@ -14,7 +14,7 @@ from scipy import stats
 
 from plausibly._progress import Progress
 from plausibly.case import LabelledCases
-from plausibly.inference import class_probabilities, sample_shared
+from plausibly.inference import class_probabilities, sample_chain
 from plausibly.models import MODELS
 from validation._ranks import places
 from validation._result import Result, Settings
@@ -84,18 +84,18 @@ def simulate(truth: Truth, rng: np.random.Generator) -> LabelledCases:
 def one_data_set(name: str, number: int, seed: int) -> dict[str, tuple[float, np.ndarray]]:
     """Simulate a data set, sample it, and return the truth and the draws of each quantity."""
     rng = np.random.default_rng([seed, sorted(SAMPLERS).index(name), number])
-    truth, model = SAMPLERS[name](rng), MODELS[name]
+    truth, sampler = SAMPLERS[name](rng), MODELS[name].true_class
+    assert sampler is not None
     labels = simulate(truth, rng)
-    with Progress(False) as bars:
-        settings = {"draws": DRAWS, "chains": 1, "warmup": WARMUP, "seed": number, "progress": bars}
-        shared, _ = sample_shared(model, labels, engine="gibbs", **settings)
+    chain = sample_chain(sampler, labels, draws=DRAWS, warmup=WARMUP, seed=number, chain=0)
+    shared = {site: draws[None] for site, draws in chain.items()}
     found = {}
     for site in QUANTITIES[name]:
         draws = shared[site].reshape(DRAWS, -1)
         found[site] = float(np.ravel(truth.values[site])[0]), draws[:, 0]
     at_truth = {site: np.asarray(value, float)[None, None] for site, value in truth.values.items()}
-    plausibility, total = class_probabilities(model, labels, shared)
-    true_plausibility, true_total = class_probabilities(model, labels, at_truth)
+    plausibility, total = class_probabilities(sampler, labels, shared)
+    true_plausibility, true_total = class_probabilities(sampler, labels, at_truth)
     found["first case"] = float(true_plausibility[0, 0, 0, 0]), plausibility[0, :, 0, 0]
     found["log likelihood"] = float(true_total.sum()), total[0].sum(-1)
     return found

@@ -196,11 +196,6 @@ class Model:
         return self.takes == "scores"
 
     @property
-    def of_all_cases(self) -> bool:
-        """Whether cases share what is inferred, so that they are sampled in one piece."""
-        return self.of_scores or self.true_class is not None
-
-    @property
     def engines(self) -> tuple[str, ...]:
         """Names of the engines that it has."""
         if self.deterministic:

@@ -1,5 +1,6 @@
 """Models of one true class: formulas against enumeration, the sampler's moves, comparison, and what is refused."""
 
+import shutil
 import sys
 from itertools import product
 
@@ -12,12 +13,14 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly._arviz import to_groups
+from plausibly.aggregation import _arguments, _shared_draws
 from plausibly.annotators import annotator_accuracies
 from plausibly.case import LabelledCases
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.inference.joint._true_class import class_probabilities
 from plausibly.model_comparison._left_out_of_all import _predict
 from plausibly.models import MODELS
+from plausibly.posterior import Store
 
 skene = sys.modules[MODELS["dawid-skene"].program.__module__]
 coin = sys.modules[MODELS["one-coin"].program.__module__]
@@ -55,7 +58,7 @@ def test_the_truth_is_summed_out():
     joint = np.array([[literal(i, k) for k in range(3)] for i in range(3)])
     np.testing.assert_allclose(LABELS.log_joint(PREVALENCE, CONFUSION), np.log(joint), rtol=1e-9)
     shared = {"prevalence": PREVALENCE[None, None], "confusion": CONFUSION[None, None]}
-    plausibility, total = class_probabilities(MODELS["dawid-skene"], LABELS, shared)
+    plausibility, total = class_probabilities(MODELS["dawid-skene"].true_class, LABELS, shared)
     np.testing.assert_allclose(plausibility[0, 0], joint / joint.sum(1, keepdims=True), rtol=1e-6)
     np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-6)
 
@@ -147,7 +150,7 @@ def test_labels_left_out_are_predicted_by_their_definition():
     rng = np.random.default_rng(0)
     shared = {"prevalence": rng.dirichlet(np.ones(3), (1, 20)), "confusion": rng.dirichlet(np.ones(3), (1, 20, 3, 3))}
     fold = np.array([0, 1, 0, 0, 1, 2])
-    elpd, in_sample, _ = _predict(MODELS["dawid-skene"], LABELS, fold, shared)
+    elpd, in_sample, _ = _predict(MODELS["dawid-skene"].true_class, LABELS, fold, shared)
 
     def joint(m, which):
         return sum(
@@ -191,16 +194,100 @@ def test_what_cannot_be_learnt_from_is_refused(annotations, sentence):
         pb.aggregate(annotations, "dawid-skene", progress=False)
 
 
-def test_bad_arguments_are_refused(tmp_path):
+def test_bad_arguments_are_refused(monkeypatch, tmp_path):
     annotations, _ = crowd(n=4)
-    with pytest.raises(ArgumentError, match="written as a whole, to netCDF"):
-        pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(_arguments, "_MOST", 2000)
+        with pytest.raises(ArgumentError, match=r"250 draws of 3 classes in 4 cases.*ask for a smaller shard"):
+            pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", draws=50, chains=5, progress=False)
     with pytest.raises(ArgumentError, match="does not accept reliability=3"):
         pb.aggregate(annotations, "one-coin", reliability=3, progress=False)
     with pytest.raises(AnnotationError, match="ask for fewer draws"):
         pb.aggregate(annotations, "dawid-skene", draws=10_000_000, progress=False)
     with pytest.raises(ArgumentError, match="has no accuracies of annotators"):
         annotator_accuracies(pb.aggregate(annotations, "majority-vote", progress=False))
+
+
+SHARDED = {"draws": 20, "chains": 3, "warmup": 20, "progress": False}
+
+
+def same(found, expected):
+    """Whether two posteriors agree: shards are judged by case, so all else is equal to the bit."""
+    assert found.attrs.items() >= expected.attrs.items()
+    for group, data in to_groups(expected).items():
+        for name, variable in data.variables.items():
+            if variable.dtype.kind == "f":
+                np.testing.assert_allclose(to_groups(found)[group][name], variable, rtol=1e-6, atol=1e-9)
+            else:
+                np.testing.assert_array_equal(to_groups(found)[group][name], variable)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_shards_rest_on_the_same_chains(tmp_path, name):
+    annotations, _ = crowd(n=25)
+    at_once = pb.aggregate(annotations, name, **SHARDED)
+    found = pb.aggregate(annotations, name, out=tmp_path / "p.zarr", shard=10, **SHARDED)
+    same(found, at_once)
+    same(pb.load(tmp_path / "p.zarr"), at_once)
+    assert annotator_accuracies(found).equals(annotator_accuracies(at_once))
+
+
+def test_annotators_of_a_shard_are_those_of_all_cases(tmp_path):
+    rows = [(f"c{i}", "xyz"[i // 2 :][j], "ab"[(i + j) % 2]) for i in range(4) for j in range(2 if i < 4 else 1)]
+    annotations = pb.Annotations.from_table(pd.DataFrame(rows, columns=["case", "annotator", "class"]))
+    at_once = pb.aggregate(annotations, "one-coin", **SHARDED)
+    same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=1, **SHARDED), at_once)
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_path, after):
+    """Three chains and two shards; the process stops before it writes one more than ``after`` of these five."""
+    annotations, _ = crowd(n=12)
+    expected = pb.aggregate(annotations, "one-coin", **SHARDED)
+    written, sampled = [], []
+
+    def until_stopped(real):
+        def write(store, number, *given):
+            if len(written) == after:
+                raise KeyboardInterrupt
+            written.append(number)
+            real(store, number, *given)
+
+        return write
+
+    with monkeypatch.context() as patch:
+        for method in ("keep_chain", "write"):
+            patch.setattr(Store, method, until_stopped(getattr(Store, method)))
+        with pytest.raises(KeyboardInterrupt):
+            pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED)
+    real = _shared_draws.sample_chain
+    monkeypatch.setattr(
+        _shared_draws, "sample_chain", lambda *args, **given: sampled.append(given["chain"]) or real(*args, **given)
+    )
+    same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED), expected)
+    assert sampled == list(range(min(after, 3), 3))
+
+
+def test_a_damaged_chain_is_found(tmp_path):
+    annotations, _ = crowd(n=6)
+    pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", **SHARDED)
+    shutil.rmtree(tmp_path / "p.zarr" / "chains" / "accuracy" / "c" / "0" / "0")
+    with pytest.raises(FileError, match="3 chunks of chains/accuracy are lost"):
+        pb.load(tmp_path / "p.zarr")
+
+
+@pytest.mark.slow
+def test_a_cluster_samples_the_same_chains(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    annotations, _ = crowd(n=25)
+    at_once = pb.aggregate(annotations, "dawid-skene", **SHARDED)
+    with (
+        distributed.LocalCluster(1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        same(pb.aggregate(annotations, "dawid-skene", scheduler=client, shard=10, **SHARDED), at_once)
+        options = {"out": tmp_path / "p.zarr", "scheduler": client, "shard": 7}
+        same(pb.aggregate(annotations, "dawid-skene", **options, **SHARDED), at_once)
 
 
 @pytest.mark.slow

@@ -17,7 +17,8 @@ from plausibly.aggregation._registry import AnyModel as AnyModel
 from plausibly.aggregation._registry import accepted as accepted
 from plausibly.aggregation._registry import find_model as find_model
 from plausibly.aggregation._registry import is_built_in as is_built_in
-from plausibly.aggregation._true_class import judge_shared as judge_shared
+from plausibly.aggregation._shared_draws import names_of as names_of
+from plausibly.aggregation._shared_draws import sample_shared as sample_shared
 from plausibly.aggregation._variants import PlannedRun as PlannedRun
 from plausibly.aggregation._variants import Variant as Variant
 from plausibly.aggregation._variants import Variants as Variants

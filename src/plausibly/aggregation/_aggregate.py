@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation._arguments import Settled, settle
+from plausibly.aggregation._arguments import Settled, check_held, settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._layout import Shapes, slots_of_cases
-from plausibly.aggregation._on_disk import as_file, as_store, fingerprint_of
+from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import borrow
@@ -121,8 +121,8 @@ def aggregate(
         same; another netCDF file is overwritten, another Zarr folder refused. Only one process at a time may write to
         a folder: nothing keeps a second one out.
     shard
-        Cases in a shard. (Models whose cases share what is inferred, those of scores and of one true class, are written
-        as a whole, to netCDF.)
+        Cases in a shard. (Models of scores are written as a whole, to netCDF.) Of models of one true class, what cases
+        share is sampled first, from all of them; every chain is kept in the folder as soon as it is finished.
     fresh
         Start over, whatever ``out`` holds.
     version
@@ -200,18 +200,21 @@ def aggregate(
             shards(Path(folder) / "posterior.zarr", {}, False)
             return load(Path(folder) / "posterior.zarr")
 
-    if settled.model.of_all_cases and scheduler is not None:
+    if settled.model.of_scores and scheduler is not None:
         raise ArgumentError(
             f"{settled.model.name} makes one model of all cases, which comes in no shards, but scheduler was given: "
             "leave it out."
         )
+    check_shard(shard)
+    in_shards = out is not None and Path(out).suffix != ".nc"
+    check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
     if out is None:
         return infer()
     check_path(out)
     fingerprint = fingerprint_of(annotations, asked, seed, model, version)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
-    if settled.model.of_all_cases:
+    if settled.model.of_scores:
         raise ArgumentError(
             f"a posterior of {settled.model.name} is written as a whole, to netCDF, but out={str(out)!r} was given: "
             "let the name end in .nc."

@@ -11,13 +11,14 @@ from jaxtyping import Bool
 
 from plausibly._arviz import Posterior
 from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
+from plausibly.aggregation._shared_draws import SharedDraws
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
 from plausibly.inference import check_repeats, nested_cases
-from plausibly.model import Model
+from plausibly.model import Model, TrueClass
 from plausibly.models import MODELS
 from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
@@ -37,6 +38,7 @@ class Settled:
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
     population: Population | None = None  #: what cases have in common, if it is given or estimated
+    shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
 
     @property
     def borrows(self) -> bool:
@@ -270,10 +272,10 @@ def _check_annotations(model: Model, annotations: Annotations, arguments: Mappin
             f"{named[worst]}: use a model of partial rankings ({_names('rankings')})."
         )
     if model.true_class is not None:
-        _check_labels(model, annotations, arguments["draws"] * arguments["chains"])
+        _check_labels(model, model.true_class, annotations, arguments["draws"] * arguments["chains"])
 
 
-def _check_labels(model: Model, annotations: Annotations, kept: int) -> None:
+def _check_labels(model: Model, sampler: TrueClass, annotations: Annotations, kept: int) -> None:
     """Refuse what a model of one true class cannot learn from: anonymous labels, too few or too many of anything."""
     n, k = len(annotations.annotators), annotations.n_classes
     if annotations.anonymous:
@@ -288,16 +290,26 @@ def _check_labels(model: Model, annotations: Annotations, kept: int) -> None:
                 f"{model.name} learns from several cases, annotators and classes what they have in common, but there "
                 f"is only one {what}: add others, or choose another model."
             )
-    assert model.true_class is not None
     dims = {"annotator": n, "true_class": k, "named_class": k}
-    sizes = [np.prod([dims[dim] for dim in of]) for of in model.true_class.sites.values()]
-    for what, numbers in (("what it keeps of annotators", max(sizes)), ("plausibilities", annotations.n_cases * k)):
-        if numbers * kept > _MOST:
-            raise AnnotationError(
-                f"{model.name} would hold {kept:,} draws of {int(numbers):,} numbers each ({what} of {n:,} annotators, "
-                f"{annotations.n_cases:,} cases and {k:,} classes), more than {_MOST:,} in all: ask for fewer draws, "
-                "merge classes, or divide the cases."
-            )
+    size = max(int(np.prod([dims[dim] for dim in of])) for of in sampler.sites.values())
+    if size * kept > _MOST:
+        raise AnnotationError(
+            f"{model.name} would hold {kept:,} draws of {size:,} numbers each (what it keeps of {n:,} annotators and "
+            f"{k:,} classes), more than {_MOST:,} in all: ask for fewer draws, or merge classes."
+        )
+
+
+def check_held(settled: Settled, annotations: Annotations, cases: int, in_shards: bool) -> None:
+    """Refuse more plausibilities of so many cases than memory should hold, where every class has one."""
+    if settled.model.true_class is None:
+        return
+    kept, k = settled.arguments["draws"] * settled.arguments["chains"], annotations.n_classes
+    if cases * k * kept > _MOST:
+        way = "a smaller shard" if in_shards else "a Zarr folder as out="
+        raise ArgumentError(
+            f"{settled.model.name} would hold {kept:,} draws of {k:,} classes in {cases:,} cases, more than "
+            f"{_MOST:,} numbers in all: ask for {way}, for fewer draws, or merge classes."
+        )
 
 
 # More classes in a case than a few thousand, and what samplers hold of it fills the memory.

@@ -15,7 +15,7 @@ from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate
 from plausibly.aggregation._registry import SETTINGS, is_built_in
 from plausibly.aggregation._staged import PROPOSALS, sample_staged
-from plausibly.aggregation._true_class import infer_true_class
+from plausibly.aggregation._true_class import draw_shared, infer_true_class, with_shared
 from plausibly.aggregation._with_population import Mixture, draw_exactly, sample_by_head
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import NormalInverseGamma
@@ -109,7 +109,12 @@ def infer_cases(
     scores, categories = observed if isinstance(observed, Scores) else None, None
     known, engine, arguments = settled.model, settled.engine, settled.arguments
     if known.true_class is not None:
-        return infer_true_class(observed, settled, seed=seed, progress=progress)
+        how, sampler, shared = {"seed": seed, "progress": progress}, known.true_class, settled.shared_draws
+        if shared is not None:  # a shard
+            return infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
+        shared = draw_shared(settled, sampler, observed, **how)
+        posterior = infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
+        return with_shared(posterior, observed, shared)
     described = settled.describe(seed)
     labels = observed if scores is None else scores.split(arguments["threshold"])
     slots, prior = lay_out(observed, arguments)

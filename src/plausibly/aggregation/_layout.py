@@ -45,9 +45,7 @@ def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tup
     Scores have both classes in every case, whether or not a score falls into each, and no prior by class.
     """
     if isinstance(observed, Scores):
-        n = observed.n_cases
-        case, class_index = np.divmod(np.arange(2 * n, dtype=np.int32), np.int32(2))
-        return Slots(case, class_index, np.ones(2 * n, np.int32), 2 * np.arange(n + 1)), np.ones(2 * n)
+        return Slots.of_every_class(observed.n_cases, 2), np.ones(2 * observed.n_cases)
     if arguments.get("class_prior", "uniform") != "uniform":  # the core slots; their prior is a mixture
         slots = Slots.of(observed)
         return slots, np.zeros(len(slots))
@@ -61,6 +59,8 @@ def slots_of_cases(observed: Annotations | Scores, settled: Settled) -> Slots:
     """Slots of a posterior."""
     if settled.borrows:
         return Mixture.of(settled, observed).priors.slots
+    if settled.model.true_class is not None:
+        return Slots.of_every_class(observed.n_cases, observed.n_classes)
     return lay_out(observed, settled.arguments)[0]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -13,6 +14,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._registry import AnyModel, is_built_in
+from plausibly.aggregation._true_class import draw_shared
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.cluster import check_reachable, map_on
 from plausibly.errors import ArgumentError, FileError, reason
@@ -70,11 +72,15 @@ def as_store(
     ``options`` are arguments of :func:`infer_cases`; the others are those of :class:`plausibly.posterior.Store` and
     :func:`plausibly.aggregate`.
     """
-    check_shard(shard)
     if scheduler is not None:
         check_reachable(scheduler)  # before fresh removes anything
     store = Store(out, {**fingerprint, "shard": int(shard)}, annotations, slots, shard=int(shard), fresh=fresh)
     missing = store.missing()
+    settled = options["settled"]
+    if missing and (sampler := settled.model.true_class):
+        how = {"seed": options["seed"], "progress": progress, "scheduler": scheduler, "keeper": store}
+        shared = draw_shared(settled, sampler, annotations, **how)
+        options = {**options, "settled": replace(settled, shared_draws=shared)}
 
     def part(number: int) -> Annotations:
         cases = store.cases(number)

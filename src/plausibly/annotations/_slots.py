@@ -45,6 +45,19 @@ class Slots:
         return len(self.case)
 
     @classmethod
+    def of_every_class(cls, n_cases: int, n_classes: int) -> "Slots":
+        """Give every class of every case a slot, where unnamed classes are not exchangeable.
+
+        Examples
+        --------
+        >>> Slots.of_every_class(2, 3).class_index.tolist()
+        [0, 1, 2, 0, 1, 2]
+        """
+        case, class_index = np.divmod(np.arange(n_cases * n_classes, dtype=np.int64), n_classes)
+        ones, start = np.ones(len(case), np.int32), n_classes * np.arange(n_cases + 1)
+        return cls(case.astype(np.int32), class_index.astype(np.int32), ones, start)
+
+    @classmethod
     def of(cls, annotations: Annotations, remainder: bool = True) -> "Slots":
         """Collect the slots of annotations.
 

@@ -90,8 +90,8 @@ def aggregate(
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     variant = variant or parse_variant(options.usual_models(read)[0])
     if out is None:
-        of_all = find_model(variant.model, isinstance(read, annotated.Scores)).of_all_cases
-        whole = infer_reliability is not None or of_all or read.n_cases <= shard
+        of_scores = find_model(variant.model, isinstance(read, annotated.Scores)).of_scores
+        whole = infer_reliability is not None or of_scores or read.n_cases <= shard
         out = Path("posterior.nc" if whole else "posterior.zarr")
     make_folder(out.parent)
     common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}

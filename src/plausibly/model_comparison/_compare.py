@@ -203,8 +203,8 @@ class ComparisonPlan:
         found = {}
         for number, run in enumerate(self.runs):
             before(number, run.label)
-            if run.settled.model.true_class is not None:
-                found[run.label] = leave_out_of_all(run, self.folds, seed=self.seed, progress=progress)
+            if sampler := run.settled.model.true_class:
+                found[run.label] = leave_out_of_all(run, sampler, self.folds, seed=self.seed, progress=progress)
                 continue
             found[run.label] = leave_out(
                 run,

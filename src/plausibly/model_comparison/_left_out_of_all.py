@@ -7,15 +7,16 @@ labels of a case have a probability, in which its true class is summed out, so t
 .. math:: p(y_r \mid y_{-r}) = \frac{E_\theta\, p(y_r, y_{-r} \mid \theta)}{E_\theta\, p(y_{-r} \mid \theta)}.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, judge_shared
+from plausibly.aggregation import PlannedRun, names_of, sample_shared
 from plausibly.case import LabelledCases
-from plausibly.inference import sample_shared
-from plausibly.model import Model
+from plausibly.model import TrueClass
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import LeftOut
 
@@ -24,7 +25,7 @@ _BATCHES = 10  # of a chain, whose means give the Monte Carlo error
 _PART = 2_000_000  # numbers at a time
 
 
-def leave_out_of_all(run: PlannedRun, folds: Folds, *, seed: int, progress: bool) -> LeftOut:
+def leave_out_of_all(run: PlannedRun, sampler: TrueClass, folds: Folds, *, seed: int, progress: bool) -> LeftOut:
     """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
     annotations, settled = folds.annotations, run.settled
     labels, n = LabelledCases.of(annotations), annotations.n_annotations
@@ -35,16 +36,14 @@ def leave_out_of_all(run: PlannedRun, folds: Folds, *, seed: int, progress: bool
     with Progress(progress) as bars:
         for number in range(k):
             rest, own = labels.of_cases(of_case != number), labels.of_cases(of_case == number)
-            shared, trajectories = sample_shared(
-                settled.model, rest, engine=settled.engine, **settings, seed=seed, progress=bars
-            )
-            judged = judge_shared(settled.model, shared, annotations, trajectories, bars)
+            how = {"engine": settled.engine, **settings, "seed": seed, "progress": bars}
+            shared = sample_shared(settled.model, sampler, rest, names_of(annotations), **how)
             at = np.flatnonzero(of_case[annotations.annotation_case] == number)
-            out.converged[at] = bool(judged["converged"].values.all())
+            out.converged[at] = bool(shared.judged["converged"].values.all())
             for part in _parts(own, settings["draws"] * settings["chains"]):
                 some, here = own.of_cases(part), at[part[own.case]]
                 out.elpd[here], out.in_sample[here], out.error[here] = _predict(
-                    settled.model, some, folds.fold[here], shared
+                    sampler, some, folds.fold[here], shared.values
                 )
     return out
 
@@ -57,17 +56,16 @@ def _parts(labels: LabelledCases, draws: int) -> list[Bool[np.ndarray, " case"]]
 
 
 def _predict(
-    model: Model, labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: dict[str, np.ndarray]
+    sampler: TrueClass, labels: LabelledCases, fold: Int[np.ndarray, " label"], shared: Mapping[str, np.ndarray]
 ) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
     """Log probability of each label given those of other folds, and given all; Monte Carlo error of the former."""
-    assert model.true_class is not None
     by_chain = shared["prevalence"].shape[:2]
     width = int(fold.max()) + 1
     _, group = np.unique(labels.case.astype(np.int64) * width + fold, return_inverse=True)
     given, both, whole, twice = (np.empty((*by_chain, len(labels.case))) for _ in range(4))
     for at in np.ndindex(by_chain):
-        values = {name: draws[at] for name, draws in shared.items()}
-        confusion = model.true_class.confusion(values)
+        values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
+        confusion = sampler.confusion(values)
         all_labels = labels.log_joint(values["prevalence"], confusion)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(confusion[labels.annotator, :, labels.label]), -700.0)

@@ -24,6 +24,7 @@ from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.posterior._container import build_posterior
+from plausibly.posterior._kept_chains import keep_chain, kept_chains
 from plausibly.posterior._store_reading import (
     CHECKSUM,
     COUNTED,
@@ -126,6 +127,37 @@ class Store:
             "annotation": slice(*np.searchsorted(self._annotations.annotation_case, bounds).tolist()),
         }
 
+    def kept_chains(self) -> dict[int, dict[str, np.ndarray]]:
+        """Return the finished chains of what cases share, by number."""
+        with _writing(self._path):
+            return kept_chains(self._root)
+
+    def keep_chain(
+        self, number: int, chain: Mapping[str, np.ndarray], n_chains: int, dims: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        """Write a finished chain of what cases share.
+
+        Parameters
+        ----------
+        number
+            Its number.
+        chain
+            Arrays (draw, …) by name.
+        n_chains
+            Number of all chains.
+        dims
+            Dimensions, after the draws, of those arrays that become variables of the posterior.
+
+        Raises
+        ------
+        FileError
+            If it cannot be written.
+        """
+        import zarr
+
+        with _writing(self._path), zarr.config.set({"array.write_empty_chunks": True}):
+            keep_chain(self._root, number, chain, n_chains, dims)
+
     def write(self, number: int, posterior: Posterior) -> None:
         """Write the posterior of a shard's cases.
 
@@ -187,7 +219,7 @@ class Store:
             attrs=attrs,
             named=False,
         )
-        for group, data in to_groups(laid_out).items():
+        for group, data in (to_groups(posterior) | to_groups(laid_out)).items():
             names = sharded.get(group, {})
             rest = data.drop_vars(list(names))
             # Zarr has a specification of strings of any length only.

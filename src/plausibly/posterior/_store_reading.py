@@ -16,6 +16,8 @@ from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import REMAINDER_NAME
 
 PROGRESS = "shards"
+CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._kept_chains`
+SITES = "sites"  #: attribute of their group: which arrays are variables of the posterior
 FINGERPRINT = "fingerprint"  #: attribute, as JSON
 CHECKSUM = "metadata_checksum"  #: attribute, written when all is laid out
 COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
@@ -53,7 +55,18 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
     for name in COUNTED:
         if name in progress:
             tree.attrs[name] = f"{int(progress[name].sum())} of {n_cases} cases"
-    return tree, _named({name: with_plain_names(data) for name, data in groups.items()})
+    chains = groups.pop(CHAINS, None)
+    groups = _named({name: with_plain_names(data) for name, data in groups.items()})
+    return tree, groups if chains is None else _with_shared(groups, chains)
+
+
+def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Make variables of the posterior of the chains of what cases share."""
+    annotators, classes = groups["observed_data"]["annotator"].values, groups["constant_data"]["class_names"].values
+    sites = chains[list(chains.attrs[SITES])].transpose("chain", "draw", ...)
+    names = {"annotator": annotators, "true_class": classes, "named_class": classes}
+    names = {dim: values for dim, values in names.items() if dim in sites.dims}
+    return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
 
 
 def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:

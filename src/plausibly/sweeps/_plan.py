@@ -151,7 +151,7 @@ class Plan:
         self, step: PlannedRun, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
     ) -> Posterior:
         """Sample the posterior of a run, or open it where it is kept already."""
-        whole = step.settled.model.of_all_cases  # what cases share is sampled in one piece
+        whole = step.settled.model.of_scores  # the prior that cases share comes from all of them
         options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
         options["scheduler"] = None if whole else scheduler
         if folder is None:
