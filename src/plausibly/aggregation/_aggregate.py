@@ -206,11 +206,12 @@ def aggregate(
             "leave it out."
         )
     check_shard(shard)
+    if out is not None:
+        check_path(out)
     in_shards = out is not None and Path(out).suffix != ".nc"
     check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
     if out is None:
         return infer()
-    check_path(out)
     fingerprint = fingerprint_of(annotations, asked, seed, model, version)
     if Path(out).suffix == ".nc":
         return as_file(Path(out), fingerprint, fresh, infer)
