@@ -16,9 +16,9 @@ _SLOW = 100_000_000  # groups drawn that take seconds
 
 
 def group_counts(
-    n_groups: int, replicates: int, seed: int
+    n_groups: int, replicates: int, seed: int, size: int | None = None
 ) -> Iterator[tuple[slice, Float[np.ndarray, "replicate group"]]]:
-    """Draw as many groups as there are, with replacement, and count them; some replicates at a time.
+    """Draw `size` groups, by default as many as there are, with replacement, and count them; some replicates at a time.
 
     The first replicates do not depend on how many follow.
 
@@ -28,10 +28,11 @@ def group_counts(
     [(slice(0, 2, None), [3.0, 3.0])]
     """
     random = np.random.default_rng(seed)
-    step = max(1, _NUMBERS // n_groups)
+    size = n_groups if size is None else size
+    step = max(1, _NUMBERS // max(n_groups, size))
     for first in range(0, replicates, step):
         n = min(step, replicates - first)
-        drawn = random.integers(n_groups, size=(n, n_groups)) + n_groups * np.arange(n)[:, None]
+        drawn = random.integers(n_groups, size=(n, size)) + n_groups * np.arange(n)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=n_groups * n).reshape(n, n_groups)
         yield slice(first, first + n), counts.astype(float)
 
@@ -42,8 +43,11 @@ def resampled_sums(
     replicates: int,
     seed: int,
     progress: bool = False,
+    size: int | None = None,
 ) -> Float[np.ndarray, "replicate statistic"]:
     """Sum statistics over groups drawn with replacement; `group` is that of each case, counted from 0.
+
+    As many groups are drawn as there are, or `size` of them.
 
     Raises
     ------
@@ -62,7 +66,7 @@ def resampled_sums(
         raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: write 0.")
     if group.max() < 1:
         raise ArgumentError("a bootstrap draws groups, but there is only 1: name more groups, or none for cases.")
-    return _sums(statistics, group, replicates, seed, progress)
+    return _sums(statistics, group, replicates, seed, progress, size)
 
 
 def resampled_means(
@@ -141,14 +145,14 @@ def check_probability(name: str, value: float) -> None:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example {CI_PROB}.")
 
 
-def _sums(statistics, group, replicates, seed, progress=False) -> Float[np.ndarray, "replicate statistic"]:
+def _sums(statistics, group, replicates, seed, progress=False, size=None) -> Float[np.ndarray, "replicate statistic"]:
     n_groups = int(group.max()) + 1
     belongs = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group)))
     sums = belongs @ statistics
     out = np.empty((replicates, np.shape(statistics)[1]))
     with Progress(progress and replicates * n_groups > _SLOW) as bars:
         advance = bars.task("Bootstrapping", replicates, "replicates")
-        for part, counts in group_counts(n_groups, replicates, seed):
+        for part, counts in group_counts(n_groups, replicates, seed, size):
             # Dense times sparse would be turned into the reverse of this anyway.
             out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
             advance(len(counts))

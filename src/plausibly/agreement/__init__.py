@@ -12,6 +12,8 @@ Everything here starts from a long table of labels, one row per label, with the 
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
   :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`.
+* :func:`alternative_annotator_test`: may a model take the place of an annotator? Each one left out in turn, it is
+  compared with her in how close both are to the others.
 * :func:`weighted_reliability`: how much agreement is neither luck nor a common mistake? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
   which say what it means for a model that is measured by the labels; and for comparison :func:`cohen_kappa`,
@@ -23,7 +25,8 @@ Sources are Braylan, Alonso and Lease (2022), "Measuring annotator agreement gen
 multi-object, and free-text annotation tasks", for agreement and distances; Lovchinsky et al. (2020), "Discrepancy
 ratio: evaluating model performance when even experts disagree on the truth", ICLR, for discrepancies; Cabitza,
 Campagner et al. (2020), "The elephant in the machine: proposing a new metric of data reliability and its application to
-a medical case to assess classification reliability", Applied Sciences 10, 4014, for weighted reliability.
+a medical case to assess classification reliability", Applied Sciences 10, 4014, for weighted reliability; Calderon,
+Reichart and Dror (2025), "The alternative annotator test for LLM-as-a-judge", arXiv 2501.10970, for that test.
 """
 
 from lazy_loader import attach_stub as _attach_stub

@@ -119,11 +119,11 @@ def discrepancy_ratio(
         except LabelRefused as error:
             raise DistanceError(f"{_where(error.position, labels, models)}: {error}") from error
         to_others = discrepancy_to_others(labels, joined[: len(labels)], sets, chosen, compare, bars)
-        to_models, offset = {}, len(labels)
+        to_sets, offset = {}, len(labels)
         for name, model in models.items():
-            to_sets = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
-            to_models[name] = mean_by_case(to_sets, sets)
+            to_sets[name] = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
             offset += len(model.case)
+    to_models = {name: mean_by_case(values, sets) for name, values in to_sets.items()}
     for found in (to_others, *(values[counts] for values in to_models.values())):
         if not np.isfinite(found).all():
             raise AnnotationError(
@@ -138,6 +138,7 @@ def discrepancy_ratio(
         single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
         groups=group,
         strata=None if strata is None else stratum,
+        to_sets=to_sets,
     )
 
 

@@ -1,7 +1,7 @@
 """The outcome of a comparison of models and annotators."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,9 @@ class Discrepancy:
         Group of every case, −1 without labels.
     strata
         Names of the strata, and the stratum of every case.
+    to_sets
+        Discrepancy of every model to every set of labels; NaN where there is no prediction. Absent for a score that is
+        cut at a threshold.
     """
 
     labels: Labels
@@ -48,6 +51,7 @@ class Discrepancy:
     single: bool
     groups: Int[np.ndarray, " case"]
     strata: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
+    to_sets: Mapping[str, Float[np.ndarray, " set"]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in zip(self.models, self._ratios, strict=True))

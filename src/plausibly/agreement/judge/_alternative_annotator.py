@@ -1,0 +1,121 @@
+"""The alternative annotator test, which asks whether a model may take the place of an annotator."""
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
+from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.bootstrap import check_probability
+from plausibly.errors import ArgumentError
+
+
+def alternative_annotator_test(
+    labels: Any,
+    predictions: Any,
+    *,
+    epsilon: float = 0.2,
+    distance: str | Callable[[Any, Any], float] = "nominal",
+    fdr: float = 0.05,
+    groups: str | Mapping[str, Any] | None = None,
+    tolerance: float | None = None,
+    progress: bool = True,
+) -> AlternativeAnnotatorTest:
+    r"""Test whether a model may take the place of an annotator, who costs more.
+
+    Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the mean distance
+    of the model's label to the labels of the others is compared with that of hers. With :math:`W^f_{ij}` whether the
+    model is at least as close as she is, and :math:`W^h_{ij}` whether she is at least as close as the model, the
+    advantages are :math:`\rho^f_j = \mathrm{mean}_i W^f_{ij}` and :math:`\rho^h_j = \mathrm{mean}_i W^h_{ij}`. A paired
+    one-sided test asks for each annotator whether
+
+    .. math:: H_{0j}: \rho^f_j \le \rho^h_j - \varepsilon
+
+    can be rejected: a t-test, or Wilcoxon's signed-rank test below 30 cases, at a false discovery rate over annotators
+    (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators for whom it is rejected; from
+    one half on, the model passes. The published test ends there; the result also has intervals by bootstrap over
+    groups of cases, and power.
+
+    Parameters
+    ----------
+    labels
+        Long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. Annotators may lack
+        cases; an annotator may label a case several times. Cases of fewer than two annotators do not count.
+    predictions
+        Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
+    epsilon
+        Advantage ε of the annotator that the model's lower cost makes up for, from 0 to 1. Its authors suggest 0.2
+        where annotators are experts, 0.15 where they are skilled, 0.1 in a crowd.
+    distance
+        Distance of two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean squared
+        errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes, partial
+        rankings and others; see ``delta`` of :func:`discrepancy_ratio`. Only the order of distances matters.
+    fdr
+        False discovery rate over annotators.
+    groups
+        Groups that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
+        tests take cases to be independent in any event, as published.
+    tolerance
+        Tolerance λ of ``"hinge"``.
+    progress
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    AlternativeAnnotatorTest
+        With ``winning_rate``, ``advantage``, ``passed``, ``table`` (by model and annotator), ``notes`` (what limits the
+        conclusion, such as few annotators or many equal distances), ``interval()`` and ``power()``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``epsilon``, ``fdr`` or a distance is out of range or unknown.
+    PlausiblyError
+        As :func:`discrepancy_ratio`.
+
+    References
+    ----------
+    Calderon, Reichart & Dror (2025), The alternative annotator test for LLM-as-a-judge: how to statistically justify
+    replacing human annotators with LLMs, arXiv 2501.10970; Benjamini & Yekutieli (2001), The control of the false
+    discovery rate in multiple testing under dependency, Annals of Statistics 29.
+
+    Examples
+    --------
+    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 14 + "bbbb", "cy": "aabb" * 14 + "aaaa"}
+    >>> rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
+    >>> test = alternative_annotator_test(rows, {"A": [(str(case), label) for case, label in enumerate("aabb" * 15)]})
+    >>> test.winning_rate.to_dict(), test.advantage.round(3).to_dict()
+    ({'A': 1.0}, {'A': 1.0})
+    """
+    check_epsilon(epsilon)
+    check_probability("fdr", fdr)
+    compared = discrepancy_ratio(labels, predictions, distance, groups, tolerance=tolerance, progress=progress)
+    return from_discrepancy(compared, epsilon, fdr)
+
+
+def check_epsilon(epsilon: object) -> None:
+    """Refuse an ε that no advantage can have."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 <= epsilon <= 1:
+        raise ArgumentError(
+            f"epsilon must lie between 0 and 1, but {epsilon!r} was given: give 0.2, or 0.1 in a crowd."
+        )
+
+
+def from_discrepancy(compared: Discrepancy, epsilon: float, fdr: float) -> AlternativeAnnotatorTest:
+    """Test from the discrepancies of models and annotators."""
+    sets = compared.label_sets
+    n = sets.n_annotators[sets.case]
+    counts = n >= 2
+    case, annotator = sets.case[counts], sets.annotator[counts]
+    own = compared.to_others[counts]
+    differences = {}
+    for name, to_set in compared.to_sets.items():
+        total = np.bincount(case, to_set[counts], len(sets.start) - 1)
+        model = total[case] - to_set[counts]  # sum of distances to the others
+        # What sums of distances such as 1/3 leave of equal ones is no difference.
+        same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
+        differences[name] = np.where(same, 0, np.where(model < own, -1, 1))
+    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), case, annotator, differences)

@@ -1,0 +1,299 @@
+"""The outcome of the alternative annotator test."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from scipy.sparse import csr_array
+
+from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
+from plausibly.annotations._names import some
+from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates, interval, resampled_sums
+from plausibly.errors import ArgumentError
+
+FEWEST = 3  #: annotators that the test's authors ask for
+PASS = 0.5  #: winning rate from which a model passes
+_MOST = 100_000  # cases for which power is computed
+_TIED = 0.5  # share of equal distances from which the notes mention them
+
+
+@dataclass(frozen=True, eq=False)
+class AlternativeAnnotatorTest:
+    """By annotator, whether a model is as close to the others as she is, and what follows for the model.
+
+    Numbers of a single model without a name are floats; else they are :class:`pandas.Series` by model.
+
+    Parameters
+    ----------
+    comparison
+        Discrepancies of models and annotators, from which the test is made.
+    epsilon
+        Advantage ε of an annotator that is made up for by her cost.
+    fdr
+        False discovery rate over annotators.
+    case, annotator
+        Case and annotator of every comparison.
+    differences
+        By model, for every comparison: −1 if the model is closer to the other annotators, 0 if it is as close, 1 if the
+        annotator is closer.
+    """
+
+    comparison: Discrepancy
+    epsilon: float
+    fdr: float
+    case: Int[np.ndarray, " comparison"]
+    annotator: Int[np.ndarray, " comparison"]
+    differences: Mapping[str, Int[np.ndarray, " comparison"]]
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}: winning rate {rate:.2f}, advantage {mean:.3f}"
+            for name, rate, mean in zip(self.models, self._rates, self._advantages, strict=True)
+        ]
+        return f"AlternativeAnnotatorTest({'; '.join(parts)}; ε = {self.epsilon:g})"
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models."""
+        return list(self.differences)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per model and annotator.
+
+        Columns: ``n_cases``; ``advantage``, the share of cases in which the model is at least as close to the others;
+        ``annotator_advantage``, that in which the annotator is; ``tied``, that in which both are as close; ``test``
+        (``"t"``, ``"wilcoxon"``, or ``"none"`` for one case); ``p_value``; ``p_adjusted``; ``rejected``.
+        """
+        frames = []
+        for name in self.models:
+            counts = self._counts(name).sum(axis=0).reshape(-1, 3)
+            n = counts.sum(axis=1)
+            tested = n > 0
+            counts, n = counts[tested], n[tested]
+            p = p_values(counts, self.epsilon)
+            frame = {
+                "model": name,
+                "annotator": self.comparison.labels.annotators[tested],
+                "n_cases": n.astype(int),
+                "advantage": (counts[:, 0] + counts[:, 1]) / n,
+                "annotator_advantage": (counts[:, 1] + counts[:, 2]) / n,
+                "tied": counts[:, 1] / n,
+                "test": np.where(n >= FEW, "t", np.where(n >= 2, "wilcoxon", "none")),
+                "p_value": p,
+                "p_adjusted": adjusted(p),
+                "rejected": reject(p, self.fdr),
+            }
+            frames.append(pd.DataFrame(frame))
+        return pd.concat(frames, ignore_index=True)
+
+    @property
+    def winning_rate(self) -> Any:
+        """ω, the share of annotators for whom the hypothesis that the model is worse by more than ε is rejected."""
+        return self._shaped(self._rates)
+
+    @property
+    def advantage(self) -> Any:
+        """Mean over annotators of the share of cases in which the model is at least as close to the others."""
+        return self._shaped(self._advantages)
+
+    @property
+    def passed(self) -> Any:
+        """Whether ω is at least one half."""
+        passed = self._rates >= PASS
+        return bool(passed[0]) if self.comparison.single else pd.Series(passed, self._index)
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What limits the conclusion, in sentences."""
+        table, notes = self.table, []
+        own = table[table["model"] == self.models[0]]
+        if len(own) < FEWEST:
+            notes.append(
+                f"There are {len(own)} annotators, and the test asks for at least {FEWEST}: whether the model could "
+                "stand in for another annotator is unknown"
+            )
+        few = own[own["test"] == "wilcoxon"]
+        if len(few):
+            notes.append(
+                f"{len(few)} of {len(own)} annotators have fewer than {FEW} cases in common with others, for which "
+                f"Wilcoxon's test was used, with little power: {some(few['annotator'].tolist())}"
+            )
+        none = own[own["test"] == "none"]
+        if len(none):
+            notes.append(
+                f"No test is possible with one case, and counts as not won: {some(none['annotator'].tolist())}"
+            )
+        for name, model in table.groupby("model", sort=False):
+            tied = float(np.average(model["tied"], weights=model["n_cases"]))
+            if tied >= _TIED:
+                notes.append(
+                    f"{name} and the annotator are equally close to the others in {100 * tied:.0f} % of the "
+                    "comparisons, which count for both"
+                )
+        return notes
+
+    def interval(
+        self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, by_annotator: bool = False
+    ) -> pd.DataFrame:
+        """Confidence interval of the average advantage, or of each annotator's, by bootstrap over groups of cases.
+
+        It says what other cases would change; that other annotators might be asked it does not cover.
+
+        Parameters
+        ----------
+        ci_prob
+            Confidence of the interval, between 0 and 1.
+        replicates, seed
+            Number of bootstrap replicates, and random seed.
+        by_annotator
+            Whether to give a row for each model and annotator.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``lower`` and ``upper`` by model, or by model and annotator.
+        """
+        check_probability("ci_prob", ci_prob)
+        rows = {}
+        for name in self.models:
+            drawn = self._resampled(name, replicates, seed)
+            with np.errstate(invalid="ignore"):
+                advantage = (drawn[..., 0] + drawn[..., 1]) / drawn.sum(-1)
+            if not by_annotator:
+                rows[name] = interval(np.nanmean(advantage, axis=1), ci_prob)
+                continue
+            for place, who in enumerate(self._tested):
+                own = advantage[~np.isnan(advantage[:, place]), place]
+                rows[name, who] = interval(own, ci_prob) if len(own) else (np.nan, np.nan)
+        names = ["model", "annotator"] if by_annotator else ["model"]
+        index = pd.MultiIndex.from_tuples(rows, names=names) if by_annotator else pd.Index(rows, name="model")
+        return pd.DataFrame(np.array(list(rows.values())), index, ["lower", "upper"])
+
+    def power(self, n_groups: Sequence[int] | None = None, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
+        """Probability that a model passes with so many cases, if cases and annotators are like these.
+
+        Groups of cases are drawn from those at hand, so this is the power of a new study with the same annotators: a
+        planning figure, not another test of the same data.
+
+        Parameters
+        ----------
+        n_groups
+            Numbers of groups of cases (of cases, where there are no groups), each from 2 to 100,000. If None, the
+            number at hand, and shares and multiples of it.
+        replicates
+            Number of simulated studies for each.
+        seed
+            Random seed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Probability of passing by ``n_groups`` (rows) and model (columns).
+        """
+        check_replicates(replicates)
+        here = int(self.comparison._group.max()) + 1
+        sizes = self._sizes(here) if n_groups is None else [int(n) for n in n_groups]
+        if not sizes or min(sizes) < 2 or max(sizes) > _MOST:
+            raise ArgumentError(f"n_groups must lie between 2 and {_MOST:,}, but {sizes!r} was given: give [{here}].")
+        found = [[self._passes(name, size, replicates, seed) for name in self.models] for size in sizes]
+        return pd.DataFrame(found, pd.Index(sizes, name="n_groups"), self._index)
+
+    def groups_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
+        """Smallest number of groups of cases (or of cases) with which a model passes with this probability.
+
+        Found by bisection to 5 %, under the assumptions of :meth:`power`. Infinite where 100,000 do not suffice: then
+        the annotators' advantage exceeds ε, and more cases make passing less likely.
+        """
+        check_probability("power", power)
+        needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
+        return self._shaped(needed)
+
+    def to_frame(self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
+        """Winning rate, average advantage with its interval, and verdict by model.
+
+        Parameters
+        ----------
+        ci_prob, replicates, seed
+            See :meth:`interval`. A single group has no interval.
+        """
+        frame = pd.DataFrame(
+            {"winning_rate": self._rates, "advantage": self._advantages, "passed": self._rates >= PASS}, self._index
+        )
+        if self.comparison.several_groups:
+            frame[["lower", "upper"]] = self.interval(ci_prob, replicates, seed)
+        frame["n_annotators"], frame["n_cases"] = len(self._tested), self.comparison.n_cases
+        return frame
+
+    def verdict(self) -> str:
+        """Say the outcome in a sentence for each model, and what limits it."""
+        words = []
+        for name, rate, mean in zip(self.models, self._rates, self._advantages, strict=True):
+            won = round(rate * len(self._tested))
+            words.append(
+                f"{name} {'passes' if rate >= PASS else 'does not pass'}: it is not worse than {won} of "
+                f"{len(self._tested)} annotators by more than {self.epsilon:g}, and at least as close to the others in "
+                f"{100 * mean:.0f} % of the cases"
+            )
+        return ". ".join([*words, *self.notes]) + "."
+
+    @cached_property
+    def _tested(self) -> np.ndarray:
+        """Names of the annotators who share a case with others."""
+        return self.comparison.labels.annotators[np.unique(self.annotator)]
+
+    @property
+    def _index(self) -> pd.Index:
+        return pd.Index(self.models, name="model")
+
+    @cached_property
+    def _rates(self) -> np.ndarray:
+        return self.table.groupby("model", sort=False)["rejected"].mean().to_numpy(float)
+
+    @cached_property
+    def _advantages(self) -> np.ndarray:
+        return self.table.groupby("model", sort=False)["advantage"].mean().to_numpy(float)
+
+    def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
+        """For every case that counts and annotator, which of three differences there is."""
+        place = np.cumsum(self.comparison.included) - 1
+        columns = 3 * self.annotator + self.differences[model] + 1
+        shape = (self.comparison.n_cases, 3 * len(self.comparison.labels.annotators))
+        return csr_array((np.ones(len(columns)), (place[self.case], columns)), shape=shape)
+
+    def _resampled(
+        self, model: str, replicates: int, seed: int, size: int | None = None
+    ) -> Float[np.ndarray, "replicate annotator 3"]:
+        """Counts of the three differences of every tested annotator, of groups drawn with replacement."""
+        tested = np.unique(self.annotator)
+        columns = (3 * tested[:, None] + np.arange(3)).ravel()
+        statistics = self._counts(model)[:, columns].toarray()
+        drawn = resampled_sums(statistics, self.comparison._group, replicates, seed, size=size)
+        return drawn.reshape(replicates, len(tested), 3)
+
+    def _passes(self, model: str, size: int, replicates: int, seed: int) -> float:
+        p = np.nan_to_num(p_values(self._resampled(model, replicates, seed, size), self.epsilon), nan=1.0)
+        return float((reject(p, self.fdr).mean(axis=1) >= PASS).mean())
+
+    def _needed(self, model: str, power: float, replicates: int, seed: int) -> float:
+        low, high = 2, 8
+        while self._passes(model, high, replicates, seed) < power:
+            low, high = high, 2 * high
+            if low >= _MOST:
+                return np.inf
+        while high - low > max(1, low // 20):
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._passes(model, middle, replicates, seed) >= power else (middle, high)
+        return float(high)
+
+    @staticmethod
+    def _sizes(here: int) -> list[int]:
+        return sorted({min(max(round(here * share), 2), _MOST) for share in (0.1, 0.25, 0.5, 1, 2, 4)})
+
+    def _shaped(self, values: np.ndarray) -> Any:
+        return float(values[0]) if self.comparison.single else pd.Series(values, self._index)
