@@ -16,6 +16,7 @@ from plausibly.errors import ArgumentError, FileError
 from plausibly.posterior import (
     annotations_of,
     build_posterior,
+    case_draws,
     dense,
     load,
     save,
@@ -97,6 +98,34 @@ def test_arviz_works_on_it(posterior):
         values = values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]
         assert values.dims == ("slot",)
         assert np.isfinite(values).all()
+
+
+def test_draws_of_a_case_have_the_names_of_its_classes(posterior):
+    draws = case_draws(posterior, "p1")
+    assert draws.attrs["case"] == "p1"
+    assert set(draws["class_name"].values) == {"acne", "naevus", "tinea", "(remainder)"}
+    assert (np.diff(draws["plausibility"].mean(("chain", "draw"))) <= 0).all()
+    whole = posterior["posterior"]["plausibility"]
+    for name, slot in (("tinea", 2), ("(remainder)", 3)):
+        np.testing.assert_array_equal(draws["plausibility"].sel(class_name=name), whole.sel(slot=slot))
+    assert case_draws(posterior, "p3")["class_name"].size == 5
+    with pytest.raises(ArgumentError, match="there is no case 'p9'"):
+        case_draws(posterior, "p9")
+
+
+def test_draws_of_a_case_of_scores_have_its_mean_and_variance():
+    by_case = {"mean": np.arange(300.0).reshape(2, 50, 3), "variance": np.ones((2, 50, 3))}
+    draws = case_draws(make(by_case=by_case), "p2")
+    np.testing.assert_array_equal(draws["mean"], by_case["mean"][..., 1])
+    assert set(draws.data_vars) == {"plausibility", "mean", "variance"}
+
+
+def test_arviz_names_the_classes_of_a_case(posterior):
+    draws = case_draws(posterior, "p1")
+    rows = [f"plausibility[{name}]" for name in draws["class_name"].values]
+    assert az.summary(draws).index.tolist() == rows
+    values = az.rhat(draws)
+    assert (values["plausibility"] if "plausibility" in values else values["posterior"]["plausibility"]).shape == (4,)
 
 
 def test_a_file_holds_everything(posterior, tmp_path):
@@ -192,7 +221,16 @@ def test_draws_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize(
-    "ask", [dense, slots_of, annotations_of, diagnose, lambda p: top_classes(p, 1), lambda p: save(p, "p.nc")]
+    "ask",
+    [
+        dense,
+        slots_of,
+        annotations_of,
+        diagnose,
+        lambda p: top_classes(p, 1),
+        lambda p: case_draws(p, "p1"),
+        lambda p: save(p, "p.nc"),
+    ],
 )
 def test_what_is_no_posterior_is_refused(posterior, ask, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -45,6 +45,7 @@ from .model import TrueClass as TrueClass
 from .model_comparison import compare as compare
 from .model_comparison import predictive_check as predictive_check
 from .model_comparison import prior_sensitivity as prior_sensitivity
+from .posterior import case_draws as case_draws
 from .posterior import dense as dense
 from .posterior import load as load
 from .posterior import save as save

@@ -150,6 +150,45 @@ def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
     assert "Nemo (2026), On votes" in (tmp_path / "results" / "report.html").read_text()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_the_command_line_copies_a_built_in(name, tmp_path):
+    file = tmp_path / "models" / "my_own.py"
+    done = run("model", "new", name, file)
+    assert done.exit_code == 0, done.output
+    copy = load_model(file)
+    assert (copy.name, copy.program.__name__) == ("my-own", MODELS[name].program.__name__)
+    for field in ("takes", "reliability", "concentration", "options", "reliabilities", "engines", "citations"):
+        assert getattr(copy, field) == getattr(MODELS[name], field)
+    before = file.read_bytes()
+    assert run("model", "new", "irn", file).exit_code == 2
+    assert file.read_bytes() == before
+
+
+def test_a_copied_model_runs_beside_its_original(tmp_path):
+    assert run("model", "new", "prirn", tmp_path / "mine.py").exit_code == 0
+    runs = plan_runs(RANKED, parse_variants([f"{tmp_path / 'mine.py'}@30", "prirn@30"]))
+    assert [one.label for one in runs] == ["mine@30", "prirn@30"]
+    drawn = (pb.aggregate(RANKED, one.model, **one.arguments, draws=8, progress=False) for one in runs)
+    ours, theirs = (posterior["posterior"]["plausibility"] for posterior in drawn)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["prrn", "mine.py"], "there is no model 'prrn': did you mean prirn?"),
+        (["prirn", "mine"], "FILE must be a Python file, but 'mine' was given"),
+        (["prirn", "one_coin.py"], "would be named 'one-coin' like a built-in one: write for example my_one_coin.py"),
+    ],
+)
+def test_copies_that_cannot_be_made_are_refused(words, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("model", "new", *words)
+    assert done.exit_code == 2
+    assert sentence in " ".join(done.output.split())
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("correct", "name"), [("entries.totals(", "exact"), ("entries.shares(", "point_estimate")])
 def test_a_function_of_a_file_that_fails_is_named(path, tmp_path, correct, name):
     broken = tmp_path / "broken.py"

@@ -17,11 +17,11 @@ from plausibly.errors import PlausiblyError
 NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 
 #: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
-#: ``compare_models`` in ``_compare_models``.
+#: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
     "conformal",
-    *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate"),
+    *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {
     "add_completion": False,
@@ -36,8 +36,15 @@ def load_command(name: str) -> Any:
     from plausibly.cli._options import spread
 
     function = name.replace("-", "_")
-    alone = typer.Typer(**_LOOK)
-    alone.command(name)(spread(getattr(import_module(f"plausibly.cli._{function}"), function)))
+    module = import_module(f"plausibly.cli._{function}")
+    command, within = getattr(module, function), getattr(module, "SUBCOMMANDS", ())
+    alone = typer.Typer(no_args_is_help=bool(within), **_LOOK)
+    if within:
+        alone.callback()(command)
+        for one in within:
+            alone.command(one.__name__)(spread(one))
+    else:
+        alone.command(name)(spread(command))
     return typer.main.get_command(alone)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
@@ -12,7 +13,13 @@ from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.posterior._blocks import Blocks, run
-from plausibly.posterior._container import case_names, check_posterior, remainder_concentration, slots_of
+from plausibly.posterior._container import (
+    REMAINDER_NAME,
+    case_names,
+    check_posterior,
+    remainder_concentration,
+    slots_of,
+)
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._split_remainder import split_among_all
@@ -87,6 +94,57 @@ def top_classes(
         n_classes=n_classes,
         concentration=remainder_concentration(posterior),
         break_ties=break_ties,
+    )
+
+
+def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
+    """Take the draws of one case, by the names of its classes.
+
+    ArviZ names the plausibilities of a whole posterior by slot, such as ``plausibility[17]``; here it names them by class.
+
+    Parameters
+    ----------
+    posterior
+        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    case
+        Name of the case.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``plausibility`` (chain, draw, class_name), the most plausible class first; all classes that no annotator names
+        are together in ``"(remainder)"``. Of a case of scores also ``mean`` and ``variance`` (chain, draw). Functions of
+        ArviZ such as ``az.summary``, ``az.plot_trace`` and ``az.ess`` take it as it is.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such case.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_rankings({"cases": {"p": {"ann": [["b"]]}, "q": {"ann": [["a"], ["c"]]}}})
+    >>> posterior = pb.aggregate(annotations, "prirn", draws=100, progress=False)
+    >>> draws = pb.case_draws(posterior, "q")
+    >>> draws["class_name"].values.tolist(), dict(draws.sizes)
+    (['a', 'c', '(remainder)'], {'chain': 4, 'draw': 100, 'class_name': 3})
+    """
+    check_posterior(posterior)
+    (at,), (name,) = _positions(posterior, case)
+    slots, group = slots_of(posterior), posterior["posterior"]
+    own = slice(*slots.start[at : at + 2].tolist())
+    with reading(posterior):
+        plausibility = group["plausibility"].transpose("chain", "draw", "slot")[..., own].values
+        chain_draw = {dim: group[dim].values for dim in ("chain", "draw")}
+        alone = [found for found in group.data_vars if group[found].dims == ("chain", "draw", "scored_case")]
+        of_scores = {str(found): (("chain", "draw"), group[found][..., at].values) for found in alone}
+    class_names = posterior["constant_data"]["class_names"].values[slots.class_index[own]]
+    class_names = np.where(slots.is_remainder[own], REMAINDER_NAME, class_names).astype(str)
+    order = np.argsort(-plausibility.mean((0, 1)), kind="stable")
+    return xr.Dataset(
+        {"plausibility": (("chain", "draw", "class_name"), plausibility[..., order]), **of_scores},
+        coords=chain_draw | {"class_name": class_names[order]},
+        attrs={"case": name},
     )
 
 
