@@ -33,6 +33,22 @@ def test_candidates_are_a_type_functions_or_a_mapping():
         choose_distance(ROWS, [])
 
 
+def test_a_type_of_label_skips_what_does_not_apply_and_says_why():
+    labels = {"p": {"ann": -1, "bob": -2}, "q": {"ann": 3, "bob": 4}}
+    with pytest.warns(PlausiblyWarning) as said:
+        choice = choose_distance(labels, "numbers")
+    assert set(choice.results) == {"interval", "ordinal"}
+    assert "got -1" in choice.skipped["ratio"]
+    assert choice.skipped.keys() == {"ratio", "circular"}
+    assert {str(one.message) for one in said} == {
+        f"the distance {name} is skipped: {why}" for name, why in choice.skipped.items()
+    }
+    with pytest.warns(PlausiblyWarning, match="ratio is skipped"):
+        assert "circular" in choose_distance(labels, ["numbers", "circular"]).results
+    with pytest.raises(DistanceError, match="ratio: row 1"):
+        choose_distance(labels, ["interval", "ratio"])
+
+
 def test_arguments_are_passed_on():
     choice = choose_distance(ROWS, ["rmse"], cross="sample", weighting="units")
     assert choice.results["rmse"].sampled
@@ -90,7 +106,7 @@ def test_candidates_that_are_one_function_or_none():
     ordinal = r"ordinal: row 1 \(case 'p', annotator 'ann'\): an ordinal label"
     with pytest.raises(DistanceError, match=f"^{ordinal}"):
         choose_distance(labels, ["nominal", "ordinal"])
-    with pytest.warns(PlausiblyWarning, match=f"skipped {ordinal}"):
+    with pytest.warns(PlausiblyWarning, match="the distance ordinal is skipped: row 1"):
         assert list(choose_distance(labels, "categories").results) == ["nominal"]
     with pytest.raises(DistanceError, match="interval: "):
         choose_distance(labels, "numbers")

@@ -23,6 +23,7 @@ def test_definitions_pair_by_pair(observed, expected):
     n = len(expected)
     greater = np.mean([e > o for o in observed for e in expected])
     assert found.ks.superiority == pytest.approx(n / (n + 1) * greater)
+    assert found.ks.ties == pytest.approx(n / (n + 1) * np.mean([e == o for o in observed for e in expected]))
     if len(set(expected)) > 1:
         chance = gaussian_kde(expected)
         expected_sigma = np.mean([chance.integrate_box_1d(0, d) < 0.05 for d in observed])

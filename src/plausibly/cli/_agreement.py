@@ -73,7 +73,8 @@ def agreement(
 ) -> None:
     """Measure how far annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
-    Prints alpha, KS and sigma by each distance, best first, and what is wrong with a distance. With --out also writes
+    Prints KS, sigma and alpha by each distance, best first, and what is wrong with a distance. KS is the probability that
+    labels of different cases are farther apart than labels of one case; ties, which have a column, count against it. With --out also writes
     agreement.csv, cases.csv, annotators.csv and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
@@ -84,7 +85,7 @@ def agreement(
         make_folder(out)
     choice = measured.choose_distance(
         read,
-        _candidates(distance or ["nominal"]),
+        _by_name(distance or ["nominal"]),
         preset=preset,
         weighting=weighting,
         cross=_cross(cross),
@@ -105,7 +106,7 @@ def agreement(
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
     best = choice.results[choice.best]
     say(
-        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f}, sigma {best.sigma:.4f}; "
+        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties against), sigma {best.sigma:.4f}; "
         f"{read}, {len(best.observed):,} pairs on one case."
     )
 
@@ -122,12 +123,9 @@ def _source(first: str, more: list[str]) -> str | dict[str, str]:
     return options.parse_files([first, *more], "--labels")
 
 
-def _candidates(names: list[str]) -> str | list[str]:
-    if len(names) == 1 and names[0] in BY_TYPE:
-        return names[0]
-    listed = [one for name in names for one in BY_TYPE.get(name, [name])]
-    # A type and one of its distances, or a distance by two spellings, are measured once.
-    return list({find_distance(one).name: one for one in listed}.values())
+def _by_name(names: list[str]) -> list[str]:
+    """Measure a distance by two spellings once."""
+    return list({name if name in BY_TYPE else find_distance(name).name: name for name in names}.values())
 
 
 def _cross(text: str) -> str | int | None:
@@ -155,16 +153,17 @@ def _measures(
 
 def _print(table: pd.DataFrame, ci_prob: float) -> None:
     intervals = "alpha_lower" in table
-    measures = {"KS": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
+    measures = {"KS, ties against": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
     rows = []
     for row in table.to_dict("records"):
         cells = [f"{row[measure]:.3f}" for measure in measures.values()]
         if intervals:
             ends = ((row[f"{measure}_lower"], row[f"{measure}_upper"]) for measure in measures.values())
             cells = [f"{cell} ({lower:.3f}–{upper:.3f})" for cell, (lower, upper) in zip(cells, ends, strict=True)]
-        rows.append((str(row["distance"]), *cells))
+        rows.append((str(row["distance"]), cells[0], f"{row['ks_ties']:.3f}", *cells[1:]))
     title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
-    print_table(title, ("distance", *measures), rows, left=("distance",))
+    ks, *others = measures
+    print_table(title, ("distance", ks, "ties", *others), rows, left=("distance",))
 
 
 def _write(choice: measured.DistanceChoice, table: pd.DataFrame, out: Path) -> None:

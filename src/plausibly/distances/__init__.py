@@ -6,7 +6,8 @@ Their names, by the type of the labels:
 
 =================  ==============================================================================================
 categories         ``nominal``, ``ordinal``
-numbers            ``interval``, ``ratio``, ``circular`` (squared, as in Krippendorff's alpha; the last in degrees)
+numbers            ``interval``, ``ordinal``, ``ratio`` (zero or greater), and if named ``circular`` (in degrees): all
+                   squared, as in Krippendorff's alpha
 vectors            ``share_unequal``, ``rmse``
 boxes              ``box_count``, ``box_iou``, ``box_giou``, ``box_l2``
 keypoints          ``keypoint_count``, ``keypoint_iou``, ``keypoint_oks``
@@ -45,6 +46,7 @@ from plausibly.distances._keypoints import Keypoints as Keypoints
 from plausibly.distances._keypoints import PoseDistance as PoseDistance
 from plausibly.distances._named import BY_TYPE as BY_TYPE
 from plausibly.distances._named import DISTANCES as DISTANCES
+from plausibly.distances._named import ON_REQUEST as ON_REQUEST
 from plausibly.distances._named import PRESETS as PRESETS
 from plausibly.distances._named import find_distance as find_distance
 from plausibly.distances._numbers import Circular as Circular

@@ -18,10 +18,11 @@ from plausibly.distances._trees import TreeEdit
 from plausibly.distances._vectors import RootMeanSquare, ShareUnequal
 from plausibly.errors import ArgumentError
 
+_ORDINAL = Ordinal()
 #: The types of labels, and the distances between labels of each.
 BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
-    "categories": {"nominal": Nominal(), "ordinal": Ordinal()},
-    "numbers": {"interval": Interval(), "ratio": Ratio(), "circular": Circular()},
+    "categories": {"nominal": Nominal(), "ordinal": _ORDINAL},
+    "numbers": {"interval": Interval(), "ordinal": _ORDINAL, "ratio": Ratio(), "circular": Circular()},
     "vectors": {"share_unequal": ShareUnequal(), "rmse": RootMeanSquare()},
     "boxes": {
         "box_count": ObjectCount(boxes_of, "box_count"),
@@ -51,6 +52,9 @@ BY_TYPE: Mapping[str, Mapping[str, Distance]] = {
     "partial rankings": {"partial_rankings": PartialRankings()},
 }
 DISTANCES: Mapping[str, Distance] = {name: one for of_type in BY_TYPE.values() for name, one in of_type.items()}
+
+#: Distances that a type of labels includes only if they are named, and what they are for.
+ON_REQUEST: Mapping[str, str] = {"circular": "for angles and times of day"}
 
 #: Other spellings.
 ALIASES: Mapping[str, str] = {

@@ -6,6 +6,7 @@ order, here or from a cluster's workers. ``_metrics`` names the metrics; ``_weig
 case counts in each draw; ``_evaluate`` is the front door, and ``_summary`` tabulates.
 """
 
+from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate

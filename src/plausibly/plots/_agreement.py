@@ -46,7 +46,8 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
         tops.append(heights.max())
         style = {"transform": ax.transAxes, "ha": "right", "va": "top", "color": shade, "fontweight": "bold"}
         ax.text(1.0, 1.0 - 0.08 * position, f"{name} (mean {found.mean():.3g})", **style)
-    note = f"KS {result.ks.superiority:.3f}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
+    against = f" (ties, {result.ks.ties:.0%}, against)".replace("%", " %") if result.ks.ties >= 0.005 else ""
+    note = f"KS {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
     ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
     ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
     # Room for the names above the highest bar.
@@ -74,7 +75,7 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
 def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     """Draw measures of agreement by several distances as a heat map.
 
-    Each distance has a row with its KS superiority, KS statistic, sigma and alpha.
+    Each distance has a row with its KS superiority, against which ties count, KS statistic, sigma and alpha.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
     rows = list(results.values())
     cells = np.array([[one.ks.superiority, one.ks.statistic, one.sigma, one.alpha] for one in rows])
     ax = new_axes(ax, 6.4, 1.2 + 0.45 * len(rows))
-    _matrix(ax, cells, [plain(name) for name in results], ["KS", "KS statistic", "sigma", "alpha"], "YlGnBu", 0, 1)
+    _matrix(ax, cells, [plain(name) for name in results], ["KS, ties against", "KS statistic", "sigma", "alpha"], "YlGnBu", 0, 1)
     return ax
 
 

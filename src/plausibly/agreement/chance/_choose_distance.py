@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from plausibly.agreement.chance._agreement import agreement
 from plausibly.agreement.chance._result import Agreement
-from plausibly.distances import BY_TYPE, Distance, find_distance
+from plausibly.distances import BY_TYPE, ON_REQUEST, Distance, find_distance
 from plausibly.errors import ArgumentError, DistanceError, PlausiblyWarning
 from plausibly.labels._container import Labels
 
@@ -24,9 +24,12 @@ class DistanceChoice:
     ----------
     results
         :class:`Agreement` by distance, best first.
+    skipped
+        Why each distance of a type of label was left out, by its name.
     """
 
     results: Mapping[str, Agreement]
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -37,11 +40,12 @@ class DistanceChoice:
     def table(self) -> pd.DataFrame:
         """One row per distance, best first.
 
-        Columns ``distance``, ``ks_superiority``, ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected``
-        (mean distances), ``warnings`` (sentences, separated by semicolons).
+        Columns ``distance``, ``ks_superiority`` (ties count against agreement), ``ks_ties`` (how much of it ties could
+        add), ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected`` (mean distances), ``warnings``
+        (sentences, separated by semicolons).
         """
         whole = pd.concat([found.to_frame() for found in self.results.values()], ignore_index=True)
-        whole = whole[["ks_superiority", "ks_statistic", "sigma", "alpha", "observed", "expected"]]
+        whole = whole[["ks_superiority", "ks_ties", "ks_statistic", "sigma", "alpha", "observed", "expected"]]
         whole.insert(0, "distance", list(self.results))
         return whole.assign(warnings=["; ".join(found.warnings) for found in self.results.values()])
 
@@ -63,14 +67,15 @@ def choose_distance(
         As for :func:`agreement`.
     candidates
         Names or functions, in a list or a mapping from names of your own; a single function; or a type of label
-        (``"boxes"``, ``"spans"``, …) for all its distances (:data:`plausibly.distances.BY_TYPE`).
+        (``"boxes"``, ``"spans"``, …), alone or in the list, for those of its distances
+        (:data:`plausibly.distances.BY_TYPE`) that can take the labels. ``"circular"`` has to be named.
     **arguments
         Further arguments of :func:`agreement`.
 
     Returns
     -------
     DistanceChoice
-        ``.table``, ``.best``, ``.results``; draw it with :func:`plausibly.plots.agreement_histograms` and
+        ``.table``, ``.best``, ``.results``, ``.skipped``; draw it with :func:`plausibly.plots.agreement_histograms` and
         :func:`plausibly.plots.agreement_heatmap`.
 
     Raises
@@ -79,7 +84,7 @@ def choose_distance(
         If there are no candidates, or two of one name.
     DistanceError
         If a candidate fails, or cannot take the labels; the message begins with its name. Of a type of label, such
-        distances are skipped with a warning, unless none is left.
+        distances are skipped with a warning that says why, unless none is left.
 
     Examples
     --------
@@ -88,47 +93,56 @@ def choose_distance(
     >>> choice.best, choice.table["distance"].tolist()
     ('rmse', ['rmse', 'share_unequal'])
     """
-    group = isinstance(candidates, str)
-    if group:
-        if candidates not in BY_TYPE:
-            raise ArgumentError(
-                f"there is no type of label {candidates!r}: choose from {', '.join(BY_TYPE)}, or list distances."
-            )
-        candidates = list(BY_TYPE[candidates])
-    if callable(candidates):
+    preset = arguments.get("preset")
+    named, of_type, skipped = _read_candidates(candidates, preset)
+    if not named:
+        raise ArgumentError("there are no candidates: give at least one distance.")
+    labels = Labels.of(labels)
+    found, refused = {}, []
+    for name, distance in named.items():
+        try:
+            found[name] = agreement(labels, distance, **arguments)
+        except DistanceError as error:
+            if name in of_type:
+                skipped[name] = str(error).rstrip(".")
+            error.args = (f"{name}: {error}", *error.args[1:])
+            if name not in of_type:
+                raise
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    for name, why in skipped.items():
+        warnings.warn(f"the distance {name} is skipped: {why}", PlausiblyWarning, stacklevel=2)
+    ranked = sorted(found.items(), key=lambda item: -item[1].ks.superiority)
+    return DistanceChoice(dict(ranked), skipped)
+
+
+def _read_candidates(candidates: Any, preset: str | None) -> tuple[dict[str, Distance], set[str], dict[str, str]]:
+    """Read distances by name; those that only a type of label stands for; and those left out unless named."""
+    if isinstance(candidates, Mapping):
+        return {str(name): find_distance(one, preset) for name, one in candidates.items()}, set(), {}
+    if isinstance(candidates, str) and candidates not in BY_TYPE:
+        raise ArgumentError(
+            f"there is no type of label {candidates!r}: choose from {', '.join(BY_TYPE)}, or list distances."
+        )
+    if isinstance(candidates, str) or callable(candidates):
         candidates = [candidates]
     if not isinstance(candidates, Iterable):
         raise ArgumentError(
             f"candidates are a type of label, or distances, but {candidates!r} was given: write for example 'boxes'."
         )
-    preset = arguments.get("preset")
-    if isinstance(candidates, Mapping):
-        named = {str(name): find_distance(one, preset) for name, one in candidates.items()}
-    else:
-        named = {}
-        for one in candidates:
-            distance = find_distance(one, preset)
-            if distance.name in named:
-                raise ArgumentError(
-                    f"two candidates are called {distance.name!r}: give a mapping, such as "
-                    "{'strict': one, 'lenient': other}."
-                )
-            named[distance.name] = distance
-    if not named:
-        raise ArgumentError("there are no candidates: give at least one distance.")
-    labels = Labels.of(labels)
-    found, skipped = {}, []
-    for name, distance in named.items():
-        try:
-            found[name] = agreement(labels, distance, **arguments)
-        except DistanceError as error:
-            error.args = (f"{name}: {error}", *error.args[1:])
-            if not group:
-                raise
-            skipped.append(error)
-    if not found:
-        raise skipped[0]
-    for error in skipped:
-        warnings.warn(f"skipped {str(error).rstrip('.')}", PlausiblyWarning, stacklevel=2)
-    ranked = sorted(found.items(), key=lambda item: -item[1].ks.superiority)
-    return DistanceChoice(dict(ranked))
+    named, grouped = {}, {}
+    for one in candidates:
+        if isinstance(one, str) and one in BY_TYPE:
+            grouped |= {name: find_distance(name, preset) for name in BY_TYPE[one]}
+            continue
+        distance = find_distance(one, preset)
+        if distance.name in named:
+            raise ArgumentError(
+                f"two candidates are called {distance.name!r}: give a mapping, such as "
+                "{'strict': one, 'lenient': other}."
+            )
+        named[distance.name] = distance
+    skipped = {name: f"{ON_REQUEST[name]}, ask for it by name" for name in grouped.keys() & ON_REQUEST - named.keys()}
+    grouped = {name: one for name, one in grouped.items() if name not in named | skipped}
+    return grouped | named, set(grouped), skipped

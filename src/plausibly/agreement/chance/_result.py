@@ -74,8 +74,8 @@ class Agreement:
         One minus the ratio of mean observed to mean expected distance: 1 is perfect, 0 is chance. It depends on the
         scale of the distance, so alphas of different distances do not compare.
     ks
-        ``.statistic``, ``.pvalue`` and ``.superiority`` (:class:`KS`): how well the distance tells pairs on one case
-        from pairs on different cases. Choose the distance by ``.superiority``.
+        ``.statistic``, ``.pvalue``, ``.superiority`` and ``.ties`` (:class:`KS`): how well the distance tells pairs on
+        one case from pairs on different cases. Choose the distance by ``.superiority``, against which ties count.
     sigma
         Share of observed distances too small to be chance; a lower bound on the share of pairs that agree for reasons
         other than chance.
@@ -118,6 +118,7 @@ class Agreement:
             "distance": self.distance,
             "alpha": self.alpha,
             "ks_superiority": self.ks.superiority,
+            "ks_ties": self.ks.ties,
             "ks_statistic": self.ks.statistic,
             "ks_pvalue": self.ks.pvalue,
             "sigma": self.sigma,
