@@ -38,7 +38,7 @@ def test_a_type_of_label_skips_what_does_not_apply_and_says_why():
     with pytest.warns(PlausiblyWarning) as said:
         choice = choose_distance(labels, "numbers")
     assert set(choice.results) == {"interval", "ordinal"}
-    assert "got -1" in choice.skipped["ratio"]
+    assert "zero or greater, got -" in choice.skipped["ratio"]
     assert choice.skipped.keys() == {"ratio", "circular"}
     assert {str(one.message) for one in said} == {
         f"the distance {name} is skipped: {why}" for name, why in choice.skipped.items()

@@ -151,6 +151,63 @@ def test_annotators_taken_out_are_models_of_the_others():
         assert row["others_discrepancy"] == pytest.approx(expected.annotator_discrepancy)
 
 
+def test_annotators_have_a_ratio_with_the_denominator_of_the_models():
+    rng = np.random.default_rng(3)
+    rows = [(i, j, int(rng.random() < (0.2 if j else 0.5))) for i in range(60) for j in range(4) if rng.random() < 0.8]
+    result = discrepancy_ratio(rows, [(i, 0) for i in range(60)])
+    table = result.annotators(0.9, 300)
+    cases = {i: [(j, label) for case, j, label in rows if case == i] for i in range(60)}
+    cases = {i: labels for i, labels in cases.items() if len(labels) > 1}
+    two = {i: np.mean([a != b for j, a in ls for k, b in ls if j != k]) for i, ls in cases.items()}
+    alpha = np.mean(list(two.values()))
+    for j in range(4):
+        more = [
+            np.mean([a != b for k, b in labels if k != j]) - two[i]
+            for i, labels in cases.items()
+            for who, a in labels
+            if who == j
+        ]
+        assert table.loc[str(j), "relative"] == pytest.approx(1 + np.mean(more) / alpha)
+    assert (table["relative_lower"] < table["relative"]).all()
+    assert (table["relative"] < table["relative_upper"]).all()
+    assert table["relative"].idxmax() == "0"
+    whole = simulate_label_noise(300, 5, swap=0.3, models=(0.5,))
+    assert discrepancy_ratio(whole.labels, whole.predictions).annotators()["relative"].mean() == pytest.approx(1)
+
+
+def test_an_annotator_of_hard_cases_is_not_far_for_that():
+    labels = {}
+    for i in range(200):
+        hard = i % 2
+        said = {"a": 1, "b": i // 2 % 2, "c": i // 4 % 2} if hard else dict.fromkeys("bcd", 0)
+        labels[f"{i}"] = said
+    table = discrepancy_ratio(labels, {"A": {f"{i}": 0 for i in range(200)}}).annotators()
+    assert table.loc["a", "relative"] == pytest.approx(1, abs=0.1)
+    assert table.loc["a", "discrepancy"] / 0.25 > 1.9  # without regard to how hard the cases are
+
+
+def test_the_ratio_without_an_annotator_is_that_of_the_others():
+    rng = np.random.default_rng(5)
+    rows = [(i, j, int(rng.integers(0, 3))) for i in range(30) for j in range(4) if rng.random() < 0.7]
+    cases = {row[0] for row in rows}
+    models = {"A": dict.fromkeys(cases, 0), "B": {i: i % 3 for i in cases}}
+    for delta in ("nominal", "absolute"):
+        result = discrepancy_ratio(rows, models, delta)
+        table = result.without_annotators()
+        assert len(table) == 8
+        assert (np.diff(table["change"].abs()) <= 0).all()
+        for row in table.itertuples():
+            left = [one for one in rows if str(one[1]) != row.annotator]
+            said = {name: {i: model[i] for i in {one[0] for one in left}} for name, model in models.items()}
+            expected = discrepancy_ratio(left, said, delta)
+            assert row.ratio == pytest.approx(expected.ratio[row.model])
+            assert row.change == pytest.approx(expected.ratio[row.model] - result.ratio[row.model])
+            assert row.n_cases == expected.n_cases
+    two = discrepancy_ratio({"p": {"a": 1, "b": 0}}, {"A": {"p": 1}}).without_annotators()
+    assert two["ratio"].isna().all()
+    assert two["n_cases"].tolist() == [0, 0]
+
+
 def test_annotators_who_never_meet_two_others_have_no_ratio():
     rows = [("p", "a", 1), ("p", "b", 0), ("q", "b", 1), ("q", "c", 1), ("q", "d", 0)]
     table = discrepancy_ratio(rows, [("p", 1), ("q", 1)]).annotators(ci_prob=0.9)

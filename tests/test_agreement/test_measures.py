@@ -74,7 +74,7 @@ def test_nothing_varies():
     found = measures_of_distances([0, 0], [0, 0, 0])
     assert np.isnan(found.alpha)
     assert np.isnan(found.sigma)
-    assert found.ks == (0, 1, 0)
+    assert found.ks == (0, 1, 0, 0.75)
 
 
 def test_chance_that_never_varies_is_a_point():

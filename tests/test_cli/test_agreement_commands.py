@@ -32,7 +32,14 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     words += ["--ci-prob", 0.9, "--seed", 3]
     result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    names = ["annotators.csv", "cases.csv", "discrepancy.csv", "discrepancy.png", "strata.csv"]
+    names = [
+        "annotators.csv",
+        "cases.csv",
+        "discrepancy.csv",
+        "discrepancy.png",
+        "strata.csv",
+        "without_annotators.csv",
+    ]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
     expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, groups="patient", strata="kind")
@@ -44,6 +51,11 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     row = frame.loc["A"]
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
     assert result.stdout.splitlines()[-1] == "60 cases counted."
+    assert "Not inferior: Δ below 1.2 at the 5 % level. The margin allows a model to be 20 % farther" in result.stdout
+    relative = expected.annotators()["relative"]
+    assert f"from {relative.min():.2f} ({relative.idxmin()}) to" in result.stdout
+    first = expected.without_annotators().iloc[0]
+    assert f"most for {first['annotator']}: that of {first['model']} from" in result.stdout
     assert len(pd.read_csv(tmp_path / "out" / "annotators.csv")) == 4
     again = plausibly("discrepancy", *words, "--out", tmp_path / "again")
     assert again.exit_code == 0

@@ -18,21 +18,22 @@ def compared():
 
 def test_ratios_and_intervals_of_models_and_annotators(ax, compared):
     plots.discrepancy_ratios(compared, replicates=100, ax=ax)
-    frame, own = compared.to_frame(replicates=100, progress=False), compared.annotators(0.94, 100).sort_values("ratio")
+    frame = compared.to_frame(replicates=100, progress=False)
+    own = compared.annotators(0.94, 100).sort_values("relative")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["0.9", "0.6", *own.index]
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in "Do"]
-    assert points == pytest.approx([*frame["ratio"], *own["ratio"]])
+    assert points == pytest.approx([*frame["ratio"], *own["relative"]])
     bars = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 2]
     np.testing.assert_allclose(bars[0], frame.loc["0.9", ["lower", "upper"]].astype(float))
     assert len(bars) == 6
-    assert ax.get_xlim()[1] > max(frame["upper"].max(), own["upper"].max())
+    assert ax.get_xlim()[1] > max(frame["upper"].max(), own["relative_upper"].max())
 
 
 def test_an_infinite_ratio_is_said_to_be_one(ax):
     result = discrepancy_ratio({"p": {"a": 1, "b": 1}}, {"A": {"p": 0}})
     plots.discrepancy_ratios(result, ax=ax)
     assert [text.get_text() for text in ax.texts] == ["∞"]
-    assert ax.get_xlabel() == "discrepancy ratio Δ"
+    assert ax.get_xlabel() == "disagreement, relative to two annotators' (α = 0)"
 
 
 @pytest.mark.parametrize("log", [True, False])

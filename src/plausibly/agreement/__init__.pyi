@@ -20,6 +20,7 @@ from .discrepancy._alternatives import annotator_first_ratio as annotator_first_
 from .discrepancy._alternatives import others_consensus_ratio as others_consensus_ratio
 from .discrepancy._alternatives import relative_f1 as relative_f1
 from .discrepancy._discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
+from .discrepancy._result import MARGIN as MARGIN
 from .discrepancy._result import Discrepancy as Discrepancy
 from .discrepancy._threshold import ThresholdCurve as ThresholdCurve
 from .discrepancy._threshold import threshold_curve as threshold_curve

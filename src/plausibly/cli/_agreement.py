@@ -73,9 +73,9 @@ def agreement(
 ) -> None:
     """Measure how far annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
-    Prints KS, sigma and alpha by each distance, best first, and what is wrong with a distance. KS is the probability that
-    labels of different cases are farther apart than labels of one case; ties, which have a column, count against it. With --out also writes
-    agreement.csv, cases.csv, annotators.csv and figures.
+    Prints KS, sigma and alpha by each distance, best first, and what is wrong with a distance. KS is the probability
+    that labels of different cases are farther apart than labels of one case; ties, which have a column, count against
+    it. With --out also writes agreement.csv, cases.csv, annotators.csv and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:
@@ -106,8 +106,8 @@ def agreement(
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
     best = choice.results[choice.best]
     say(
-        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties against), sigma {best.sigma:.4f}; "
-        f"{read}, {len(best.observed):,} pairs on one case."
+        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties against), "
+        f"sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
     )
 
 

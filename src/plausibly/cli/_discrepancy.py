@@ -7,7 +7,7 @@ from typing import Annotated
 import pandas as pd
 
 from plausibly import plots
-from plausibly.agreement import Discrepancy, Labels, discrepancy_ratio, threshold_curve
+from plausibly.agreement import MARGIN, Discrepancy, Labels, discrepancy_ratio, threshold_curve
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
 from plausibly.cli import _options as options
@@ -52,8 +52,12 @@ def discrepancy(
         float | None, options.measure(help="Difference of two numbers up to which hinge sees no disagreement.")
     ] = None,
     margin: Annotated[
-        float | None, options.measure(help="Test whether a model is not inferior by more than this margin.")
-    ] = None,
+        float,
+        options.measure(
+            help="How much farther from the annotators than they are from each other a model may be and count as not "
+            "inferior: 0.1 is a tenth, 0 nothing. Choose it beforehand, no greater than you would accept of a person."
+        ),
+    ] = MARGIN,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
     seed: options.Seed = 0,
@@ -63,8 +67,10 @@ def discrepancy(
     """Compare models with annotators by the discrepancy ratio.
 
     The ratio Δ is below 1 for a model that is closer to the annotators than they are to each other. Prints it with its
-    interval. With --out also writes discrepancy.csv (a row per model), annotators.csv (each taken out and treated as a
-    model), cases.csv, strata.csv where there are any, and discrepancy.png.
+    interval, whether the model is not inferior within a margin, a tenth by default, and how annotators compare and bear
+    on it. With --out also writes discrepancy.csv (a row per model), annotators.csv (each taken out and treated as a
+    model), without_annotators.csv (Δ without each of them), cases.csv, strata.csv where there are any, and
+    discrepancy.png.
     """
     given = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")
@@ -86,19 +92,21 @@ def discrepancy(
     else:
         compared = next(iter(results.values()))
     known = None if strata is None else by_case(strata, read, "stratum")
-    models = dict(compared.to_models) if given else {}
-    models |= {name: result.to_models["model"] for name, result in results.items()}
-    compared = replace(compared, to_models=models, single=False, strata=known)
+    models = dict(compared.to_sets) if given else {}
+    models |= {name: result.to_sets["model"] for name, result in results.items()}
+    compared = replace(compared, to_sets=models, single=False, strata=known)
     if out is not None:
         make_folder(out)
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not quiet)
-    if margin is not None:
+    if compared.several_groups:
         tested = compared.non_inferiority(margin, replicates=replicates, seed=seed)
         frame = frame.join(tested[["p_value", "non_inferior"]])
     if strata is not None:
         frame["mean_per_class"] = compared.mean_per_class
     if not quiet:
         _print(frame, ci_prob)
+        for sentence in _sentences(compared, frame, margin):
+            say(sentence)
     if out is not None:
         written = _write(compared, frame, out, ci_prob, replicates, seed)
         if not quiet:
@@ -117,7 +125,7 @@ def _as_label(positive: str | None, labels: Labels) -> object:
 
 
 def _print(frame: pd.DataFrame, ci_prob: float) -> None:
-    names = {"ratio": "Δ", "model_discrepancy": "model μ", "annotator_discrepancy": "annotators α"}
+    names = {"ratio": "Δ", "model_discrepancy": "model–annotator μ", "annotator_discrepancy": "two annotators α"}
     names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "not inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
     rows = []
@@ -128,8 +136,32 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
         if "non_inferior" in frame:
             cells["non_inferior"] = "yes" if row["non_inferior"] else "no"
         rows.append((str(model), *(cells[name] for name in shown)))
-    title = f"Discrepancy ratio ({options.percent(ci_prob)} interval)"
+    title = f"Disagreement, and its ratio Δ = μ / α ({options.percent(ci_prob)} interval)"
     print_table(title, ("model", *shown.values()), rows, left=("model",))
+
+
+def _sentences(compared: Discrepancy, frame: pd.DataFrame, margin: float) -> list[str]:
+    """Say what the margin means, where annotators lie on the models' scale, and who of them bears on a ratio most."""
+    found = []
+    if "non_inferior" in frame:
+        found.append(
+            f"Not inferior: Δ below {1 + margin:g} at the 5 % level. The margin allows a model to be "
+            f"{100 * margin:g} % farther from the annotators than they are from each other; choose it before you look."
+        )
+    relative = compared.annotators()["relative"].dropna().sort_values()
+    if len(relative) > 2:
+        found.append(
+            f"Annotators on the same scale: from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
+            f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
+        )
+        first = compared.without_annotators().iloc[0]
+        if first["change"] != 0:
+            whole = frame.loc[first["model"], "ratio"]
+            found.append(
+                f"Leaving one annotator out changes a Δ most for {first['annotator']}: that of {first['model']} from "
+                f"{whole:.3f} to {first['ratio']:.3f}."
+            )
+    return found
 
 
 def _write(
@@ -138,6 +170,7 @@ def _write(
     own = compared.annotators(ci_prob if compared.several_groups else None, replicates, seed)
     tables = {"discrepancy.csv": frame, "annotators.csv": own, "cases.csv": compared.by_case()}
     tables = {name: table.reset_index() for name, table in tables.items()}
+    tables["without_annotators.csv"] = compared.without_annotators()
     if compared.strata is not None:
         tables["strata.csv"] = compared.by_stratum()
     for name, table in tables.items():

@@ -85,7 +85,15 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
     rows = list(results.values())
     cells = np.array([[one.ks.superiority, one.ks.statistic, one.sigma, one.alpha] for one in rows])
     ax = new_axes(ax, 6.4, 1.2 + 0.45 * len(rows))
-    _matrix(ax, cells, [plain(name) for name in results], ["KS, ties against", "KS statistic", "sigma", "alpha"], "YlGnBu", 0, 1)
+    _matrix(
+        ax,
+        cells,
+        [plain(name) for name in results],
+        ["KS, ties against", "KS statistic", "sigma", "alpha"],
+        "YlGnBu",
+        0,
+        1,
+    )
     return ax
 
 

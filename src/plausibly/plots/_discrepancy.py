@@ -22,9 +22,10 @@ def discrepancy_ratios(
     annotators: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Δ of every model, and of every annotator taken out, with bootstrap intervals.
+    """Draw Δ of every model, and every annotator on the same axis, with bootstrap intervals.
 
-    Right of 1 are those farther from the annotators than these are from each other.
+    Right of 1 are those farther from the annotators than these are from each other. All have one denominator, the
+    disagreement of two annotators: annotators are drawn by ``relative`` of :meth:`Discrepancy.annotators`.
 
     Parameters
     ----------
@@ -38,8 +39,9 @@ def discrepancy_ratios(
     several = result.several_groups
     frames = [result.to_frame(ci_prob, replicates, seed, progress=False).assign(kind="model")]
     if annotators:
-        own = result.annotators(ci_prob if several else None, replicates, seed)
-        frames.append(own[own["n_cases"] > 0].sort_values("ratio").assign(kind="annotator"))
+        own = result.annotators(ci_prob if several else None, replicates, seed).filter(like="relative")
+        own.columns = [name.removeprefix("relative_").replace("relative", "ratio") for name in own]
+        frames.append(own.dropna().sort_values("ratio").assign(kind="annotator"))
     rows = pd.concat([frame.assign(name=frame.index) for frame in frames], ignore_index=True)
     ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
     finite = rows[["ratio", "upper"] if several else ["ratio"]].to_numpy()
@@ -57,7 +59,8 @@ def discrepancy_ratios(
     if 0 < (n := (rows["kind"] == "model").sum()) < len(rows):
         ax.axhline(n - 0.5, color="0.85", lw=0.8)
     name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["name"]])
-    xlabel = f"{_AXIS} ({ci_prob:.0%} interval)" if several else _AXIS
+    xlabel = f"disagreement, relative to two annotators' (α = {result.annotator_discrepancy:.3g})"
+    xlabel += f", {ci_prob:.0%} interval" if several else ""
     ax.set(xlabel=xlabel, ylim=(len(rows) - 0.4, -0.6), xlim=(0, most))
     grid(ax, "x")
     return ax

@@ -4,8 +4,8 @@ Of K classes a case usually sees a handful. The variable ``plausibility`` in gro
 dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
 *remainder*, which stands for all unnamed classes (``class_index`` −1, their number in ``n_classes``). Within
 a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
-somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need. :func:`case_draws`
-takes the draws of one case out, by the names of its classes.
+somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
+:func:`case_draws` takes the draws of one case out, by the names of its classes.
 
 A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
 in ``constant_data`` the ``score_certainty`` of each case.

@@ -100,7 +100,7 @@ def top_classes(
 def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     """Take the draws of one case, by the names of its classes.
 
-    ArviZ names the plausibilities of a whole posterior by slot, such as ``plausibility[17]``; here it names them by class.
+    ArviZ names the plausibilities of a whole posterior by slot, such as ``plausibility[17]``, and these by class.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     -------
     xarray.Dataset
         ``plausibility`` (chain, draw, class_name), the most plausible class first; all classes that no annotator names
-        are together in ``"(remainder)"``. Of a case of scores also ``mean`` and ``variance`` (chain, draw). Functions of
-        ArviZ such as ``az.summary``, ``az.plot_trace`` and ``az.ess`` take it as it is.
+        are together in ``"(remainder)"``. Of a case of scores also ``mean`` and ``variance`` (chain, draw). Functions
+        of ArviZ such as ``az.summary``, ``az.plot_rank`` and ``az.ess`` take it as it is.
 
     Raises
     ------

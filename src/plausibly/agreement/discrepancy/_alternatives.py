@@ -16,7 +16,7 @@ from plausibly.agreement._majority import agreement_with_others, count_votes, sh
 from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model
-from plausibly.agreement.discrepancy._result import ratio_of
+from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import Predictions, read_models

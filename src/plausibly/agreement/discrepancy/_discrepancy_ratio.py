@@ -12,7 +12,6 @@ from plausibly.agreement.discrepancy._label_sets import (
     LabelSets,
     discrepancy_to_model,
     discrepancy_to_others,
-    mean_by_case,
 )
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances import LabelRefused
@@ -123,8 +122,7 @@ def discrepancy_ratio(
         for name, model in models.items():
             to_sets[name] = discrepancy_to_model(model.case, offset, labels, sets, compare, bars)
             offset += len(model.case)
-    to_models = {name: mean_by_case(values, sets) for name, values in to_sets.items()}
-    for found in (to_others, *(values[counts] for values in to_models.values())):
+    for found in (to_others, *(values[counts[sets.case]] for values in to_sets.values())):
         if not np.isfinite(found).all():
             raise AnnotationError(
                 f"labels are so far apart that their disagreement ({chosen.name}) is not finite; change their unit"
@@ -134,7 +132,6 @@ def discrepancy_ratio(
         label_sets=sets,
         delta=chosen.name,
         to_others=to_others,
-        to_models=to_models,
         single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
         groups=group,
         strata=None if strata is None else stratum,

@@ -1,19 +1,22 @@
 """The outcome of a comparison of models and annotators."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float, Int
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
-from plausibly.agreement.discrepancy._label_sets import LabelSets
+from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case
+from plausibly.agreement.discrepancy._taken_out import ratio_of, relative_to_all, taken_out, without_each
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, interval, quantile, resampled_sums
 from plausibly.errors import ArgumentError
 from plausibly.labels._container import Labels
+
+MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,28 +33,24 @@ class Discrepancy:
         Name of the disagreement.
     to_others
         Sum of every set's discrepancies to the other sets of its case.
-    to_models
-        Mean discrepancy of every model to the annotators of each case; NaN where there is none.
+    to_sets
+        Discrepancy of every model to each set; NaN where there is none.
     single
         Whether there is one model, without a name.
     groups
         Group of every case, −1 without labels.
     strata
         Names of the strata, and the stratum of every case.
-    to_sets
-        Discrepancy of every model to every set of labels; NaN where there is no prediction. Absent for a score that is
-        cut at a threshold.
     """
 
     labels: Labels
     label_sets: LabelSets
     delta: str
     to_others: Float[np.ndarray, " set"]
-    to_models: Mapping[str, Float[np.ndarray, " case"]]
+    to_sets: Mapping[str, Float[np.ndarray, " set"]]
     single: bool
     groups: Int[np.ndarray, " case"]
     strata: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
-    to_sets: Mapping[str, Float[np.ndarray, " set"]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in zip(self.models, self._ratios, strict=True))
@@ -63,7 +62,12 @@ class Discrepancy:
     @property
     def models(self) -> list[str]:
         """Names of the models."""
-        return list(self.to_models)
+        return list(self.to_sets)
+
+    @cached_property
+    def to_models(self) -> Mapping[str, Float[np.ndarray, " case"]]:
+        """Mean discrepancy of every model to the annotators of each case; NaN where there is none."""
+        return {name: mean_by_case(values, self.label_sets) for name, values in self.to_sets.items()}
 
     @cached_property
     def included(self) -> Bool[np.ndarray, " case"]:
@@ -174,7 +178,7 @@ class Discrepancy:
         return tuple(ends.iloc[0].tolist()) if self.single else ends
 
     def non_inferiority(
-        self, margin: float = 0.0, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
+        self, margin: float = MARGIN, level: float = 0.05, replicates: int = REPLICATES, seed: int = 0
     ) -> pd.DataFrame:
         """Test whether a model is no farther from the annotators than they are from each other, within a margin.
 
@@ -184,7 +188,9 @@ class Discrepancy:
         Parameters
         ----------
         margin
-            Distance above 1 that Δ may have, greater than −1; below 0 the test is one of superiority.
+            How much farther from the annotators a model may be than these are from each other, as a share: 0.1 allows a
+            tenth, 0 nothing, and below 0, to −1, the model must be closer. Choose it before you look at the result; an
+            upper limit is what you accept of a person, ``relative`` − 1 of your farthest annotator.
         level
             Probability of a false rejection.
         replicates, seed
@@ -227,7 +233,10 @@ class Discrepancy:
         -------
         pandas.DataFrame
             By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among them) and
-            ``n_cases``. Where that is 0, the other columns are NaN.
+            ``n_cases``; where that is 0, these are NaN. Denominators differ between annotators, so for comparisons
+            there is ``relative``: 1, and the discrepancy to the others less that of two annotators of the same cases,
+            as a share of α. It has the denominator of the models' ratios, and an annotator of hard cases is no worse
+            for that; a typical annotator has 1.
         """
         people = len(self.labels.annotators)
         sums = taken_out(self.label_sets, self.to_others, people)
@@ -235,20 +244,49 @@ class Discrepancy:
         with np.errstate(invalid="ignore"):
             table = {"discrepancy": own / n_cases, "others_discrepancy": others / n_cases}
         ratio = np.where(n_cases > 0, ratio_of(own, others), np.nan)
-        table = {"ratio": ratio, **table, "n_cases": n_cases.astype(int)}
+        compared = relative_to_all(self.label_sets, self.to_others, people)[np.flatnonzero(self.included)]
+        alpha = np.column_stack([self._by_case[:, 0], np.ones(self.n_cases)])
+        relative = _relative(np.append(compared.sum(axis=0), alpha.sum(axis=0)))
+        table = {"ratio": ratio, **table, "n_cases": n_cases.astype(int), "relative": relative}
         frame = pd.DataFrame(table, index=pd.Index(self.labels.annotators, name="annotator"))
         if ci_prob is not None:
             check_probability("ci_prob", ci_prob)
             drawn = resampled_sums(sums[np.flatnonzero(self.included)], self._group, replicates, seed, progress=True)
             own, others, n_cases = drawn.reshape(replicates, 3, people).transpose(1, 2, 0)
             # Replicates without a case of theirs say nothing of an annotator.
-            ends = [
-                interval(ratios[there], ci_prob) if there.any() else (np.nan, np.nan)
-                for ratios, there in zip(ratio_of(own, others), n_cases > 0, strict=True)
-            ]
-            frame.insert(1, "lower", [lower for lower, _ in ends])
-            frame.insert(2, "upper", [upper for _, upper in ends])
+            ratios = np.where(n_cases > 0, ratio_of(own, others), np.nan)
+            frame.insert(1, "lower", (ends := _ends(ratios.T, ci_prob))[0])
+            frame.insert(2, "upper", ends[1])
+            both = hstack([compared, csr_array(alpha)], format="csr")
+            drawn = _relative(resampled_sums(both, self._group, replicates, seed, progress=True))
+            frame["relative_lower"], frame["relative_upper"] = _ends(drawn, ci_prob)
         return frame
+
+    def without_annotators(self) -> pd.DataFrame:
+        """Δ of every model without each annotator, as if that one had never taken part.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every annotator and model, greatest change first: ``annotator``, ``model``, ``ratio`` without the
+            annotator, its ``change`` against Δ, and ``n_cases`` that two annotators are left of; NaN if there are none.
+        """
+        names, models = self.labels.annotators, self.models
+        sums, n_cases = without_each(self.label_sets, self.to_others, list(self.to_sets.values()), len(names))
+        ratio = np.where(n_cases[:, None] > 0, ratio_of(sums[:, 1:], sums[:, :1]), np.nan)
+        with np.errstate(invalid="ignore"):
+            change = ratio - self._ratios
+        table = pd.DataFrame(
+            {
+                "annotator": np.repeat(names, len(models)),
+                "model": np.tile(np.array(models, object), len(names)),
+                "ratio": ratio.ravel(),
+                "change": change.ravel(),
+                "n_cases": np.repeat(n_cases.astype(int), len(models)),
+            }
+        )
+        order = np.argsort(-np.abs(table["change"].fillna(0).to_numpy()), kind="stable")
+        return table.iloc[order].reset_index(drop=True)
 
     def by_stratum(self) -> pd.DataFrame:
         """Δ, μ and α by stratum and model."""
@@ -331,36 +369,16 @@ class Discrepancy:
         return float(values[0]) if self.single else pd.Series(values, index=pd.Index(self.models, name="model"))
 
 
-def ratio_of(model: Any, annotators: Any) -> np.ndarray:
-    """Divide; nothing by nothing is 1, since the model is as close to the annotators as they are to each other.
-
-    Examples
-    --------
-    >>> ratio_of(np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0])).tolist()
-    [0.5, 1.0, inf]
-    """
-    model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
-    alike = np.where(model > 0, np.inf, 1.0)
-    return np.divide(model, annotators, out=alike, where=annotators > 0)
+def _relative(sums: Float[np.ndarray, "*replicate statistic"]) -> Float[np.ndarray, "*replicate annotator"]:
+    """Disagreement with the others relative to α, from sums of differences, their numbers, α and its number."""
+    *both, alpha, n = np.moveaxis(sums, -1, 0)
+    more, n_cases = np.split(np.moveaxis(np.array(both), 0, -1), 2, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = 1 + more / n_cases / (alpha / n)[..., None]
+    return np.where((alpha > 0)[..., None], found, np.where(n_cases > 0, 1.0, np.nan))
 
 
-def taken_out(
-    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
-) -> Float[csr_array, "case statistic"]:
-    """Discrepancies of every annotator as a model of the others, in the cases in which they have two others.
-
-    With fewer the others have no discrepancy of their own. For every case the columns hold the discrepancy to the
-    others, for all annotators; then the others' discrepancy to each other; then 1 where the annotator is judged.
-    """
-    n = sets.n_annotators[sets.case]
-    total = np.bincount(sets.case, to_others, len(sets.start) - 1)
-    counts = n >= 3
-    case, annotator, n = sets.case[counts], sets.annotator[counts], n[counts]
-    own = to_others[counts] / (n - 1)
-    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
-    left = total[case] - 2 * to_others[counts]
-    others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
-    columns = annotator[:, None] + n_annotators * np.arange(3)
-    values = np.column_stack([own, others, np.ones(len(own))])
-    shape = (len(sets.start) - 1, 3 * n_annotators)
-    return csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
+def _ends(drawn: Float[np.ndarray, "replicate annotator"], ci_prob: float) -> np.ndarray:
+    """Ends of the intervals of replicates that are not NaN."""
+    each = [one[~np.isnan(one)] for one in drawn.T]
+    return np.array([interval(one, ci_prob) if len(one) else (np.nan, np.nan) for one in each]).T

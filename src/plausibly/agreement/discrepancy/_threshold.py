@@ -11,7 +11,8 @@ from plausibly._progress import Progress
 from plausibly.agreement._checks import check_two_annotators
 from plausibly.agreement.discrepancy._delta import find_delta
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_others, mean_by_case
-from plausibly.agreement.discrepancy._result import Discrepancy, ratio_of
+from plausibly.agreement.discrepancy._result import Discrepancy
+from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.labels._case_columns import by_case, column_names
@@ -36,6 +37,8 @@ class ThresholdCurve:
     discrepancies
         Three discrepancies of every case that counts: the annotators', the model's if it calls the case negative, and
         the model's if it calls it positive.
+    share_positive
+        Share of positive labels in every set of an annotator's labels of a case.
     comparison
         Result for the annotators and their groups, without a model.
     positive
@@ -46,6 +49,7 @@ class ThresholdCurve:
     ratio: Float[np.ndarray, " threshold"]
     scores: Float[np.ndarray, " case"]
     discrepancies: Float[np.ndarray, "case 3"]
+    share_positive: Float[np.ndarray, " set"]
     comparison: Discrepancy
     positive: Any
 
@@ -86,9 +90,10 @@ class ThresholdCurve:
         return self._cut(positive)
 
     def _cut(self, positive: np.ndarray) -> Discrepancy:
-        whole = np.full(len(self.comparison.labels.cases), np.nan)
-        whole[self.comparison.included] = np.where(positive, self.discrepancies[:, 2], self.discrepancies[:, 1])
-        return replace(self.comparison, to_models={"model": whole}, single=True)
+        called = np.full(len(self.comparison.labels.cases), np.nan)
+        called[self.comparison.included] = positive
+        to_sets = np.abs(called[self.comparison.label_sets.case] - self.share_positive)
+        return replace(self.comparison, to_sets={"model": to_sets}, single=True)
 
 
 def threshold_curve(
@@ -141,10 +146,12 @@ def threshold_curve(
     delta = find_delta("nominal")
     with Progress(progress and len(labels) > _MANY) as bars:
         to_others = discrepancy_to_others(labels, code, sets, delta, delta.compare(code), bars)
-    to_negative = mean_by_case(np.bincount(sets.of_label, is_positive) / sets.size, sets)[counts]
+    share_positive = np.bincount(sets.of_label, is_positive) / sets.size
+    to_negative = mean_by_case(share_positive, sets)[counts]
     comparison = Discrepancy(labels, sets, "nominal", to_others, {}, False, by_case(groups, labels, "group")[1], None)
     discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative, 1 - to_negative])
-    return ThresholdCurve(*_curve(found[counts], discrepancies), found[counts], discrepancies, comparison, positive)
+    curve = _curve(found[counts], discrepancies)
+    return ThresholdCurve(*curve, found[counts], discrepancies, share_positive, comparison, positive)
 
 
 def _scores(scores: Any, labels: Labels, needed: np.ndarray) -> np.ndarray:

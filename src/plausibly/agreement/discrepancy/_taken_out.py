@@ -1,0 +1,89 @@
+"""Annotators taken out: as models of the others, beside the models, and what the ratio is without them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.sparse import csr_array
+
+from plausibly.agreement.discrepancy._label_sets import LabelSets
+
+
+def ratio_of(model: Any, annotators: Any) -> np.ndarray:
+    """Divide; nothing by nothing is 1, since the model is as close to the annotators as they are to each other.
+
+    Examples
+    --------
+    >>> ratio_of(np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0])).tolist()
+    [0.5, 1.0, inf]
+    """
+    model, annotators = np.broadcast_arrays(np.asarray(model, float), np.asarray(annotators, float))
+    alike = np.where(model > 0, np.inf, 1.0)
+    return np.divide(model, annotators, out=alike, where=annotators > 0)
+
+
+def taken_out(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
+) -> Float[csr_array, "case statistic"]:
+    """Discrepancies of every annotator as a model of the others, in the cases in which they have two others.
+
+    With fewer the others have no discrepancy of their own. For every case the columns hold the discrepancy to the
+    others, for all annotators; then the others' discrepancy to each other; then 1 where the annotator is judged.
+    """
+    n = sets.n_annotators[sets.case]
+    total = np.bincount(sets.case, to_others, len(sets.start) - 1)
+    counts = n >= 3
+    case, annotator, n = sets.case[counts], sets.annotator[counts], n[counts]
+    own = to_others[counts] / (n - 1)
+    # A case of which one annotator is taken out leaves a sum of nothing where the others agree.
+    left = total[case] - 2 * to_others[counts]
+    others = np.where(left > 1e-12 * total[case], left, 0.0) / ((n - 1) * (n - 2))
+    columns = annotator[:, None] + n_annotators * np.arange(3)
+    values = np.column_stack([own, others, np.ones(len(own))])
+    shape = (len(sets.start) - 1, 3 * n_annotators)
+    return csr_array((values.ravel(), (np.repeat(case, 3), columns.ravel())), shape=shape)
+
+
+def relative_to_all(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], n_annotators: int
+) -> Float[csr_array, "case statistic"]:
+    """Discrepancies of every annotator, less that of two annotators of the same case.
+
+    For every case the columns hold this difference, for all annotators; then 1 where the annotator has others to be
+    compared with.
+    """
+    n = sets.n_annotators
+    total = np.bincount(sets.case, to_others, len(n))
+    counts = n[sets.case] >= 2
+    case, annotator, others = sets.case[counts], sets.annotator[counts], n[sets.case[counts]] - 1
+    more = to_others[counts] / others - total[case] / (others * (others + 1))
+    columns = annotator[:, None] + n_annotators * np.arange(2)
+    values = np.column_stack([more, np.ones(len(more))])
+    return csr_array((values.ravel(), (np.repeat(case, 2), columns.ravel())), shape=(len(n), 2 * n_annotators))
+
+
+def without_each(
+    sets: LabelSets, to_others: Float[np.ndarray, " set"], to_models: Sequence[Float[np.ndarray, " set"]], people: int
+) -> tuple[Float[np.ndarray, "annotator 1+model"], Float[np.ndarray, " annotator"]]:
+    """Sum discrepancies over the cases that two annotators are left of, as if an annotator had never taken part.
+
+    Returns sums of the annotators' discrepancy and every model's, and the number of these cases, for each annotator.
+    """
+    n = sets.n_annotators
+    n_cases, case, annotator = len(n), sets.case, sets.annotator
+    total = np.bincount(case, to_others, n_cases)
+    models = [np.bincount(case, values, n_cases) for values in to_models]
+    pairs, each = np.maximum(n * (n - 1), 1), np.maximum(n, 1)
+    whole = np.column_stack([total / pairs, *(model / each for model in models), np.ones(n_cases)])
+    sums = np.tile(whole[n >= 2].sum(axis=0), (people, 1))
+    # Of the cases of an annotator, take what is there away, and put back what is left without them.
+    left = n[case] - 1
+    two = left >= 2
+    inside = total[case] - 2 * to_others
+    inside = np.where(inside > 1e-12 * total[case], inside, 0.0) / np.maximum(left * (left - 1), 1)
+    rest = [(model[case] - values) / np.maximum(left, 1) for model, values in zip(models, to_models, strict=True)]
+    change = np.where(two[:, None], np.column_stack([inside, *rest, np.ones(len(case))]), 0.0)
+    change = (change - whole[case])[n[case] >= 2]
+    np.add.at(sums, annotator[n[case] >= 2], change)
+    return sums[:, :-1], sums[:, -1]
