@@ -11,7 +11,7 @@ from pathlib import Path
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from validation import agreement, calibration, conformal, goodness, ordinal, reliability, true_class
+from validation import agreement, annotators, calibration, conformal, goodness, ordinal, reliability, true_class
 from validation._breaks import BREAKS, broken
 from validation._report import write
 from validation._result import Result, Settings, Verdict
@@ -24,6 +24,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "conformal": conformal.check,
     "true-class": true_class.check,
     "ordinal": ordinal.check,
+    "annotators": annotators.check,
 }
 
 

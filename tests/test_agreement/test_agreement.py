@@ -228,7 +228,7 @@ def test_breakdowns():
     assert by_case["pairs"].tolist() == [3, 1, 0]
     assert np.isnan(by_case.loc["r", "alpha"])
     assert by_case.loc["p", "alpha"] == pytest.approx(1 - 4 / 3 / float(found.expected))
-    who = found.annotators().set_index("annotator")
+    who = found.annotators().set_index("annotator").loc[["ann", "bob", "eve"]]
     assert who["distance"].tolist() == pytest.approx([2 / 3, 4 / 3, 1])
     assert who["pairs"].tolist() == [3, 3, 2]
     matrix = found.annotator_distances()

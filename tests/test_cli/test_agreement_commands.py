@@ -201,6 +201,12 @@ def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
     cases = pd.read_csv(tmp_path / "made" / "cases.csv")
     assert len(cases) == 4 * 12
     assert list(cases.columns) == ["distance_name", "case", "labels", "pairs", "distance", "alpha"]
+    who = pd.read_csv(tmp_path / "made" / "annotators.csv")
+    assert (
+        who["annotator"].tolist()
+        == pb.agreement.agreement(pb.agreement.read_labels(boxes), table.index[0]).annotators()["annotator"].tolist()
+    )
+    assert "Of 3 annotators, none is flagged" in result.output
     assert result.output.count("box_iou") >= 1
     assert result.output.splitlines()[-1].startswith(f"By {table.index[0]}: alpha ")
 

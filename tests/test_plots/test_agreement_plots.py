@@ -69,11 +69,14 @@ def test_annotators_are_ordered_and_unmet_ones_left_empty(ax):
     rows = {**ROWS, "more": {"eve": 3.0, "ann": 9.0}}
     found = agreement(rows, "interval")
     plots.annotator_heatmap(found, ax=ax)
-    table = found.annotators().set_index("annotator")["distance"].sort_values()
+    table = found.annotators().set_index("annotator")
+    assert "all 5 annotators" in ax.get_title("left")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [name.replace("$", r"\$") for name in table.index]
     shown = ax.images[0].get_array()
     place = table.index.get_loc("eve"), table.index.get_loc("bob")
     assert np.ma.getmaskarray(np.ma.masked_invalid(shown))[place]
     assert len(ax.texts) == np.isfinite(np.ma.filled(shown, np.nan)).sum()
     many = agreement({f"{i}": {f"{j}": i + j % 5 for j in range(15)} for i in range(4)}, "interval")
-    assert len(plots.annotator_heatmap(many, most=13, ax=Figure().subplots()).get_yticklabels()) == 13
+    drawn = plots.annotator_heatmap(many, most=13, ax=Figure().subplots())
+    assert len(drawn.get_yticklabels()) == 13
+    assert "13 of 15 annotators: 0 who agree least, and those with most labels" in drawn.get_title("left")

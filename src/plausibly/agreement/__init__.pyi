@@ -1,6 +1,7 @@
 from ._labels import Labels as Labels
 from ._labels import read_labels as read_labels
 from .chance._agreement import agreement as agreement
+from .chance._annotators import annotators_in_words as annotators_in_words
 from .chance._choose_distance import DistanceChoice as DistanceChoice
 from .chance._choose_distance import choose_distance as choose_distance
 from .chance._compared_pairs import AnnotatorDistances as AnnotatorDistances

@@ -75,7 +75,8 @@ def agreement(
 
     Prints KS, sigma and alpha by each distance, best first, and what is wrong with a distance. KS is the probability
     that labels of different cases are farther apart than labels of one case; ties, which have a column, count against
-    it. With --out also writes agreement.csv, cases.csv, annotators.csv and figures.
+    it. Says which annotators agree with the others no better than chance, or copy another. With --out also writes
+    agreement.csv, cases.csv, annotators.csv (by the best distance, those first who should be looked at) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:
@@ -100,11 +101,14 @@ def agreement(
         for name, found in choice.results.items():
             for sentence in found.warnings:
                 say(f"{name}: {sentence}.")
+    best = choice.results[choice.best]
+    annotators = best.annotators(ci_prob, seed)
+    if not quiet:
+        say(measured.annotators_in_words(annotators))
     if out is not None:
-        _write(choice, table, out)
+        _write(choice, table, annotators, out)
         if not quiet:
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
-    best = choice.results[choice.best]
     say(
         f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties against), "
         f"sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
@@ -166,12 +170,11 @@ def _print(table: pd.DataFrame, ci_prob: float) -> None:
     print_table(title, ("distance", ks, "ties", *others), rows, left=("distance",))
 
 
-def _write(choice: measured.DistanceChoice, table: pd.DataFrame, out: Path) -> None:
+def _write(choice: measured.DistanceChoice, table: pd.DataFrame, annotators: pd.DataFrame, out: Path) -> None:
     write_table(table, out / "agreement.csv")
-    for name, method in (("cases", "by_case"), ("annotators", "annotators")):
-        parts = {key: getattr(found, method)() for key, found in choice.results.items()}
-        whole = pd.concat(parts, names=["distance_name", None]).reset_index("distance_name")
-        write_table(whole, out / f"{name}.csv")
+    cases = {name: found.by_case() for name, found in choice.results.items()}
+    write_table(pd.concat(cases, names=["distance_name", None]).reset_index("distance_name"), out / "cases.csv")
+    write_table(annotators, out / "annotators.csv")
     write_figure(plots.agreement_histograms(choice.results), out / "histograms.png")
     write_figure(plots.agreement_heatmap(choice.results), out / "heatmap.png")
     write_figure(plots.annotator_heatmap(choice.results[choice.best]), out / "annotators.png")

@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from plausibly.annotations import read_annotations
 from plausibly.audit import SERIOUS, serious
 from plausibly.audit import audit as find
 from plausibly.cli import _options as options
@@ -21,6 +22,7 @@ FOUND = 1  #: exit status under --strict
 @example(
     """
     plausibly audit annotations.csv --predictions A=a.csv --out audit.csv
+    plausibly audit annotations.csv --annotators annotators.csv
     plausibly audit annotations.csv --strict --quiet
     """
 )
@@ -31,6 +33,14 @@ def audit(
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for all checks and their meaning (.csv or .parquet)."),
+    ] = None,
+    annotators: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File for a table of annotators: agreement with the others, and who agrees no better than chance or "
+            "copies another (.csv or .parquet).",
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help=f"Exit status 1 if one of these is found: {', '.join(SERIOUS)}.")
@@ -45,6 +55,9 @@ def audit(
     if out is not None:
         check_table(out)
         make_folder(out.parent)
+    if annotators is not None:
+        check_table(annotators)
+        make_folder(annotators.parent)
     named = options.parse_files(predictions)
     found = find(annotations, named or None, classes)
     if out is not None:
@@ -55,11 +68,24 @@ def audit(
             console().print(_table(some))
         if out is not None:
             say(f"Wrote {out}")
+    if annotators is not None:
+        _tabulate(annotations, classes, annotators, quiet)
     grave = serious(found)
     words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
     say(f"{len(some)} of {len(found)} checks found something{words}.")
     if strict and grave:
         raise typer.Exit(FOUND)
+
+
+def _tabulate(source: Path, classes: Path | None, out: Path, quiet: bool) -> None:
+    """Write the table of annotators, and say who should be looked at."""
+    from plausibly.agreement import agreement, annotators_in_words
+
+    table = agreement(read_annotations(source, classes), progress=not quiet).annotators()
+    write_table(table, out)
+    if not quiet:
+        say(annotators_in_words(table))
+        say(f"Wrote {out}")
 
 
 def _table(found: pd.DataFrame) -> Table:

@@ -8,9 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
+from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations.io._columns import missing, to_codes
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyError
+from plausibly.labels._of_annotations import columns_of
 from plausibly.labels._table import Table, are_missing, is_missing, naming_file, read_table, to_objects
 
 
@@ -72,9 +74,10 @@ class Labels:
         source
             A data frame (pandas, polars, PyArrow); the path of a ``.csv``, ``.parquet`` or ``.json`` file; a mapping
             of columns; a mapping ``{case: {annotator: label}}``; a list of records (mappings) or of triples (case,
-            annotator, label); or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
-            ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON file holds any of the mappings or
-            lists. Labels of a CSV file are numbers if all of them read as numbers, else text.
+            annotator, label); annotations or scores by named annotators; or Labels, which are returned as they are.
+            Columns are ``case``, ``annotator``, ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON
+            file holds any of the mappings or lists. Labels of a CSV file are numbers if all of them read as numbers,
+            else text.
         columns
             Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
         optional
@@ -102,6 +105,10 @@ class Labels:
             if absent:
                 raise AnnotationError(f"these labels were read without the column {absent[0]!r}; read them with it")
             return source
+        if isinstance(source, Annotations | Scores):
+            if columns:
+                raise AnnotationError(f"annotations have no column {columns[0]!r}; give a table of labels")
+            return cls(**columns_of(source))
         if missing not in ("drop", "error"):
             raise ArgumentError(f'missing must be "drop" or "error", but {missing!r} was given: choose one of the two.')
         with naming_file(source):

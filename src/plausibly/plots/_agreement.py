@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from plausibly.agreement.chance._annotators import TOO_FEW
 from plausibly.plots._style import COLOURS, GREY, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
@@ -98,32 +99,43 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
 
 
 def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
-    """Draw the mean distance between every two annotators as a heat map.
+    """Draw the mean distance between every two annotators as a heat map, and say whom it shows.
 
-    Annotators are ordered by their mean distance to others, the one nearest to all first. Empty cells are pairs of
-    annotators who share no case. Colours run from the least to the greatest distance shown.
+    Of many annotators, a third of those drawn are the first of :meth:`plausibly.agreement.Agreement.annotators`, who
+    are flagged or agree least, and the rest are those with the most labels. They are in the order of that table, and
+    those flagged have a star. Empty cells are pairs of annotators who share no case. Colours run from the least to the
+    greatest distance shown.
 
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.agreement`.
     most
-        Greatest number of annotators to draw; those with the most labels are chosen.
+        Greatest number of annotators to draw.
     """
     table = result.annotators()
-    chosen = table.sort_values("labels", ascending=False, kind="stable").head(most)
-    order = chosen.sort_values("distance", kind="stable").index.to_numpy()
-    mean = result.annotator_distances().mean[np.ix_(order, order)]
+    flagged = ~table["flag"].isin(["", TOO_FEW])
+    first = np.arange(len(table)) < min(most // 3, (table["flag"] != TOO_FEW).sum())
+    chosen = np.sort(np.lexsort((-table["labels"], ~first))[:most])
+    table, flagged, everyone = table.iloc[chosen], flagged.to_numpy()[chosen], len(table)
+    distances = result.annotator_distances()
+    place = {name: number for number, name in enumerate(distances.annotators.tolist())}
+    order = [place[name] for name in table["annotator"]]
+    mean = distances.mean[np.ix_(order, order)]
     n = len(order)
     ax = new_axes(ax, 2.4 + 0.55 * n, 1.6 + 0.4 * n) if n <= 12 else new_axes(ax, 2.4 + 0.35 * n, 1.6 + 0.35 * n)
-    names = [plain(table["annotator"][place], 16) for place in order]
+    names = [plain(name, 16) + (" *" if star else "") for name, star in zip(table["annotator"], flagged, strict=True)]
     there = mean[~np.isnan(mean)]
     low, high = (there.min(), there.max()) if there.size else (0.0, 1.0)
     _matrix(ax, mean, names, names, "YlOrRd", low, high, write=n <= 12)
     ax.set_xticks(range(n), names, rotation=90 if max(map(len, names)) > 4 else 0)
     if n > 12:
         ax.figure.colorbar(ax.images[0], ax=ax, label="mean distance", shrink=0.7)
-    ax.set_title(f"mean {plain(result.distance)} distance", loc="left", pad=10)
+    whom = f"all {n} annotators, least agreement first"
+    if n < everyone:
+        whom = f"{n} of {everyone:,} annotators: {first.sum()} who agree least, and those with most labels"
+    star = "\n* flagged" if flagged.any() else ""
+    ax.set_title(f"Mean {plain(result.distance)} distance\n{whom}{star}", loc="left", pad=10)
     return ax
 
 

@@ -16,6 +16,7 @@ from plausibly.bootstrap import check_probability
 from plausibly.distances import Distance, find_distance
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
+from plausibly.labels._of_annotations import usual_distance
 from plausibly.seed import check_seed
 
 _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to which cross="auto" takes all
@@ -23,7 +24,7 @@ _ALL_IF, _ALL_IF_SLOW = 3_000_000, 50_000  #: pairs of distinct labels up to whi
 
 def agreement(
     labels: Any,
-    distance: str | Distance | Callable[[Any, Any], float] = "nominal",
+    distance: str | Distance | Callable[[Any, Any], float] | None = None,
     *,
     preset: str | None = None,
     weighting: Weighting = "pairs",
@@ -40,9 +41,11 @@ def agreement(
     ----------
     labels
         Long table with the columns ``case``, ``annotator`` and ``label``, in any form that :meth:`Labels.of` takes;
-        labels may be any objects. Missing labels are left out, and cases and annotators need not be complete.
+        labels may be any objects. Missing labels are left out, and cases and annotators need not be complete. Or
+        annotations or scores by named annotators.
     distance
-        Name from :mod:`plausibly.distances`, or a function of two labels: zero or greater, the same in either order.
+        Name from :mod:`plausibly.distances`, or a function of two labels: zero or greater, the same in either order. By
+        default ``"nominal"``, for rankings ``"partial_rankings"`` and for scores ``"interval"``.
     preset
         Conventions behind published numbers: ``"braylan2022"`` changes those of the distance if it is a name
         (:func:`plausibly.distances.find_distance`), and makes ``"sample"`` the default of `cross`.
@@ -106,7 +109,7 @@ def agreement(
     check_seed(seed)
     if not (isinstance(processes, int | np.integer) and processes >= 1):
         raise ArgumentError(f"processes must be at least 1, and whole, but {processes!r} was given: write 2.")
-    chosen = find_distance(distance, preset)
+    chosen = find_distance(usual_distance(labels) if distance is None else distance, preset)
     labels, units = Labels.of(labels), weighting == "units"
     if len(np.unique(labels.case)) < 2:
         raise AnnotationError(
@@ -127,7 +130,9 @@ def agreement(
     keys = np.union1d(observed.key, across.key) if across.sampled else across.key
     distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)
     levels, level = np.unique(distances, return_inverse=True)
-    compared = ComparedPairs(labels, found, observed, across, weight, keys, distances, same_annotator, p, levels, level)
+    compared = ComparedPairs(
+        labels, found, observed, across, weight, keys, distances, chosen, same_annotator, p, levels, level
+    )
     seen, chance = compared.observed(), compared.expected()
     measures = measure(levels, seen, chance, p, float(observed.count.sum()))
     return Agreement(

@@ -12,6 +12,7 @@ from plausibly.agreement._distinct_labels import Distinct
 from plausibly.agreement.chance._measures import Measures, measure
 from plausibly.agreement.chance._pair_counts import Across, Within
 from plausibly.bootstrap import group_counts
+from plausibly.distances import Distance
 from plausibly.labels._container import Labels
 
 _BINS = 1 << 14  #: levels that a bootstrap tells apart
@@ -43,6 +44,7 @@ class ComparedPairs:
     weight: Float[np.ndarray, " entry"]  # of each entry of `within`
     keys: Int[np.ndarray, " key"]  # pairs of distinct labels, in increasing order
     distances: Float[np.ndarray, " key"]
+    distance: Distance
     same_annotator: bool  # whether two labels of one annotator are a pair
     p: float  # below which a distance is too small to be chance
     levels: Float[np.ndarray, " level"]  # distinct distances in increasing order
@@ -72,6 +74,11 @@ class ComparedPairs:
         total = np.bincount(case, count * self.distances[self._place_within], n)
         return np.bincount(case, weights=count, minlength=n), total
 
+    def key_of(self, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]) -> Int[np.ndarray, " pair"]:
+        """Number the pairs of distinct labels that two labels are."""
+        low, high = np.sort([self.distinct.code[left], self.distinct.code[right]], axis=0)
+        return low * len(self.distinct) + high
+
     @cached_property
     def annotator_distances(self) -> AnnotatorDistances:
         """Distances between every two annotators."""
@@ -81,8 +88,7 @@ class ComparedPairs:
             if not self.same_annotator:
                 other = labels.annotator[left] != labels.annotator[right]
                 left, right = left[other], right[other]
-            low, high = np.sort([self.distinct.code[left], self.distinct.code[right]], axis=0)
-            key = np.searchsorted(self.keys, low * len(self.distinct) + high)
+            key = np.searchsorted(self.keys, self.key_of(left, right))
             cell = labels.annotator[left] * n + labels.annotator[right]
             total += np.bincount(cell, weights=self.distances[key], minlength=n * n)
             pairs += np.bincount(cell, minlength=n * n)

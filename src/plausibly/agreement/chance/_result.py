@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from plausibly.agreement.chance._annotators import annotator_table
 from plausibly.agreement.chance._compared_pairs import AnnotatorDistances, ComparedPairs
 from plausibly.agreement.chance._measures import KS, Measures
 from plausibly.bootstrap import CI_PROB, check_probability, check_replicates, interval
@@ -148,23 +149,52 @@ class Agreement:
         labels = self._pairs.labels
         return self._breakdown("case", labels.cases, np.diff(labels.start), *self._pairs.by_case())
 
-    def annotators(self) -> pd.DataFrame:
-        """Break agreement down by annotator.
+    def annotators(self, ci_prob: float = CI_PROB, seed: int = 0) -> pd.DataFrame:
+        """Tabulate annotators, those first who should be looked at.
 
-        Columns ``annotator``, ``labels``, ``pairs`` (with other annotators' labels on the same cases), ``distance``
-        (the mean of these pairs) and ``alpha``, as by case.
+        An annotator's ``agreement`` is one minus the ratio of the mean distance to the others' labels of the same cases
+        to the mean expected distance, as alpha: 1 is perfect, 0 is what labels of different cases have on average. It
+        is adjusted for difficulty: distances are corrected for those among the others of the same case. Intervals are
+        by Student's t, over cases.
+
+        Parameters
+        ----------
+        ci_prob
+            Probability of the intervals.
+        seed
+            Random seed of the labels of other cases, of which each label is compared with up to 128.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``annotator``, ``labels``, ``pairs`` (with other annotators' labels of the same cases), ``distance`` (their
+            mean), ``by_chance`` (mean distance to the others' labels of other cases), ``agreement``, ``lower``,
+            ``upper`` and ``flag``, which is empty or one of
+
+            * ``"copies NAME"``: says the same as NAME in at least 80 % of five or more cases, more often than
+              independent annotators would given what others say of these cases, at the 5 % level for all pairs
+              together. Of the two, the one is named who has fewer cases that the other has not.
+            * ``"no better than chance"``: labels are no nearer to the others' labels of the same cases than to those of
+              other cases, at the 1 % level, whether adjusted for difficulty or not. This is about the annotator's own
+              labels: one who always says what is most frequent has an agreement above 0.
+            * ``"too few"``: fewer than eight cases with others, or so few that this test would miss a typical annotator
+              in 5 % of samples or more.
+
+            The least agreement comes first, among flagged annotators, then among those without a flag, then among those
+            with too few labels.
 
         Examples
         --------
-        >>> found = pb.agreement.agreement({"p": {"ann": 1, "bob": 1, "eve": 2}, "q": {"ann": 2, "bob": 2, "eve": 1}})
-        >>> found.annotators()["distance"].tolist()
-        [0.5, 0.5, 1.0]
+        >>> rng = np.random.default_rng(0)
+        >>> labels = {i: {name: i % 3 for name in ("ann", "bob", "cy")} for i in range(40)}
+        >>> for case in labels.values():
+        ...     case["eve"] = int(rng.integers(3))
+        >>> table = pb.agreement.agreement(labels).annotators()
+        >>> table[["annotator", "flag"]].head(2).values.tolist()
+        [['eve', 'no better than chance'], ['ann', '']]
         """
-        table, labels = self.annotator_distances(), self._pairs.labels
-        others = ~np.eye(len(labels.annotators), dtype=bool)
-        pairs, total = (np.where(others, one, 0).sum(axis=1) for one in (table.pairs, table.total))
-        n_labels = np.bincount(labels.annotator, minlength=len(pairs))
-        return self._breakdown("annotator", labels.annotators, n_labels, pairs, total)
+        check_probability("ci_prob", ci_prob)
+        return annotator_table(self._pairs, ci_prob, check_seed(seed))
 
     def annotator_distances(self) -> AnnotatorDistances:
         """Mean distance between every two annotators on the cases that both labelled.

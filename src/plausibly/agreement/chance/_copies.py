@@ -1,0 +1,121 @@
+"""Annotators who repeat another's labels, mistakes included, more often than agreement explains."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plausibly.agreement._case_pairs import pairs_within
+from plausibly.labels._container import Labels
+
+LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to copy
+_LEVEL, _REPEATED = 0.05, 0.8  # probability of any false report, and least share of labels that are the same
+_PRIOR, _SWEEPS = 2.0, 20
+_EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
+_TILTS = np.linspace(0.1, 12, 60)
+
+
+def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[int, int]]:
+    """Find annotators who copy another, and whom: indices of both.
+
+    For every two annotators, the number of cases of which they say the same is compared with what two independent
+    annotators would: in each case, as often as either says the same as others, who count by how often they are right. A
+    case of which nobody else knows anything tells nothing, and two who say the same of most cases agree for that.
+    The probability of so many is bounded (Chernoff 1952, for independent events of different probabilities), for all
+    pairs together (Bonferroni). Of two who say the same, the one copies whose cases the other has, too.
+
+    `code` are the labels as indices of the different ones.
+    """
+    people = len(labels.annotators)
+    weight = _weights(labels, code)[labels.annotator]
+    equal, all_pairs = np.zeros(len(labels)), np.zeros(len(labels))  # with the labels of others, by their weight
+    for left, right in _pairs(labels):
+        same = code[left] == code[right]
+        for side, other in ((left, right), (right, left)):
+            equal += np.bincount(side, same * weight[other], len(labels))
+            all_pairs += np.bincount(side, weight[other], len(labels))
+    prior, habits = _PRIOR * weight.mean(), _Habits(labels, code)
+    rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
+    cells, n, same, expected = [], [], [], []
+    for left, right in _pairs(labels):
+        alike = (code[left] == code[right]).astype(float)
+        both = weight[left] + weight[right]
+        others = all_pairs[left] + all_pairs[right] - both
+        share = (equal[left] + equal[right] - alike * both + prior * rate) / (others + prior)
+        by_habit = np.maximum(habits.share(left, right), habits.share(right, left))
+        share = np.where(others < 2 * _EVIDENCE, 1.0, np.maximum(share, by_habit))
+        low, high = np.sort([labels.annotator[left], labels.annotator[right]], axis=0)
+        cell, place = np.unique(low * people + high, return_inverse=True)
+        tilted = np.log1p(np.clip(share, 1e-9, 1)[:, None] * np.expm1(_TILTS))
+        cells.append(cell)
+        n.append(np.bincount(place))
+        same.append(np.bincount(place, alike))
+        expected.append(np.stack([np.bincount(place, column) for column in tilted.T], axis=1))
+    if not cells:
+        return []
+    cell, place = np.unique(np.concatenate(cells), return_inverse=True)
+    n, same = (np.bincount(place, np.concatenate(found)) for found in (n, same))
+    tilted = np.zeros((len(cell), len(_TILTS)))
+    np.add.at(tilted, place, np.concatenate(expected))
+    log_p = (tilted - _TILTS * same[:, None]).min(axis=1)
+    enough = n >= LEAST_SHARED
+    found = enough & (same >= _REPEATED * n) & (log_p < np.log(_LEVEL / max(enough.sum(), 1)))
+    return _directed(np.column_stack([*np.divmod(cell[found], people)]), n[found], log_p[found], labels)
+
+
+def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Labels) -> list[tuple[int, int]]:
+    """Tell who of a pair copies; of several whom one may copy, take the likeliest."""
+    n_labels = np.bincount(labels.annotator, minlength=len(labels.annotators))
+    copied: dict[int, int] = {}
+    for place in np.argsort(log_p, kind="stable").tolist():
+        one, other = pairs[place].tolist()
+        copier, source = (one, other) if n[place] / n_labels[one] > n[place] / n_labels[other] else (other, one)
+        copied.setdefault(copier, source)
+    return list(copied.items())
+
+
+class _Habits:
+    """How often annotators say what, in whatever case."""
+
+    def __init__(self, labels: Labels, code: Int[np.ndarray, " label"]):
+        self.annotator, self.code, self.base = labels.annotator, code, int(code.max()) + 1
+        self.n = np.bincount(labels.annotator, minlength=len(labels.annotators))
+        self.said, self.times = np.unique(labels.annotator * self.base + code, return_counts=True)
+
+    def share(self, label: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        """Share of a label among the further labels of the one who gave another label."""
+        who = self.annotator[other]
+        key = who * self.base + self.code[label]
+        place = np.minimum(np.searchsorted(self.said, key), len(self.said) - 1)
+        times = np.where(self.said[place] == key, self.times[place], 0) - (self.code[label] == self.code[other])
+        return times / np.maximum(self.n[who] - 1, 1)
+
+
+def _pairs(labels: Labels):
+    for left, right in pairs_within(labels.start, 1 << 16):
+        other = labels.annotator[left] != labels.annotator[right]
+        if other.any():
+            yield left[other], right[other]
+
+
+def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
+    """Weigh annotators by how often they are right, above chance, if one label of each case is.
+
+    By expectation maximisation for the model in which wrong labels are as frequent as labels are (Dawid & Skene 1979,
+    with one parameter for each annotator).
+    """
+    frequency = np.bincount(code) / len(code)
+    group, place = np.unique(labels.case * len(frequency) + code, return_inverse=True)
+    case, of_group = group // len(frequency), frequency[group % len(frequency)]
+    first = np.flatnonzero(np.diff(case, prepend=-1))
+    number = np.cumsum(np.diff(case, prepend=-1) > 0) - 1
+    accuracy = np.full(len(labels.annotators), 0.7)
+    n = np.bincount(labels.annotator, minlength=len(accuracy))
+    for _ in range(_SWEEPS):
+        odds = np.log(accuracy / (1 - accuracy))[labels.annotator] - np.log(frequency[code])
+        score = np.log(of_group) + np.bincount(place, odds)
+        right = np.exp(score - np.maximum.reduceat(score, first)[number])
+        right /= np.add.reduceat(right, first)[number]
+        total = np.bincount(labels.annotator, right[place], len(accuracy))
+        accuracy = np.clip((total + 1) / (n + 2), 0.01, 0.99)
+    chance = float(frequency @ frequency)
+    above = np.maximum(accuracy - chance, 0.02)
+    return above / above.max()

@@ -1,0 +1,52 @@
+"""Annotations and scores as labels, which agreement compares."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from plausibly.annotations import Annotations, Scores
+from plausibly.errors import AnnotationError
+from plausibly.labels._table import to_objects
+
+
+def usual_distance(source: Any) -> str:
+    """Name the distance that compares labels of this kind unless another is asked for."""
+    if isinstance(source, Scores):
+        return "interval"
+    return "partial_rankings" if isinstance(source, Annotations) and not _are_single(source) else "nominal"
+
+
+def columns_of(annotations: Annotations | Scores) -> dict[str, Any]:
+    """Arrange annotations as the columns of :class:`Labels`: names of classes, blocks of them, or scores."""
+    if annotations.anonymous:
+        raise AnnotationError(
+            "agreement compares annotators, but these annotations do not say who gave them; give each a name"
+        )
+    if isinstance(annotations, Scores):
+        values = annotations.score
+    elif _are_single(annotations):
+        values = to_objects(annotations.classes[annotations.entry_class].tolist())
+    else:
+        names, start = annotations.classes.tolist(), annotations.annotation_start.tolist()
+        entries = list(zip(annotations.entry_class.tolist(), annotations.entry_block.tolist(), strict=True))
+        rankings: list[list[list[str]]] = []
+        for begin, end in pairwise(start):
+            blocks: list[list[str]] = [[] for _ in range(entries[end - 1][1] + 1)]
+            for one, block in entries[begin:end]:
+                blocks[block].append(names[one])
+            rankings.append(blocks)
+        values = to_objects(rankings)
+    return {
+        "cases": annotations.cases,
+        "annotators": annotations.annotators,
+        "case": annotations.annotation_case.astype(np.int64),
+        "annotator": annotations.annotation_annotator.astype(np.int64),
+        "values": values,
+        "columns": {},
+        "rows": np.arange(len(values)),
+    }
+
+
+def _are_single(annotations: Annotations) -> bool:
+    return bool((np.diff(annotations.annotation_start) == 1).all())

@@ -1,0 +1,158 @@
+"""Who is a bad annotator: agreement adjusted for difficulty, the test against chance, and copies."""
+
+import ast
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.agreement import agreement, annotators_in_words
+from plausibly.agreement.chance._annotators import NO_BETTER, TOO_FEW
+from plausibly.errors import AnnotationError, ArgumentError
+from validation.annotators import simulate
+
+
+def table_of(rows, distance="nominal", **given):
+    return agreement(rows, distance, progress=False, **given).annotators().set_index("annotator")
+
+
+def noisy(n_cases, accuracies, seed=0, n_classes=4):
+    """Labels that are right with the probabilities of the annotators, else any."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_classes, size=n_cases)
+    right = rng.random((n_cases, len(accuracies))) < np.array(accuracies)
+    labels = np.where(right, truth[:, None], rng.integers(n_classes, size=right.shape))
+    return [(i, f"a{j}", int(labels[i, j])) for i in range(n_cases) for j in range(len(accuracies))]
+
+
+@pytest.mark.parametrize("kind", ["categories", "boxes"])
+def test_planted_annotators_are_flagged_and_no_others(kind):
+    rows, planted = simulate(kind, seed=3)
+    table = table_of(rows, {"categories": "nominal", "boxes": "box_iou"}[kind], cross=50_000)
+    flags = {int(name): flag for name, flag in table["flag"].items() if flag not in ("", TOO_FEW)}
+    assert flags == planted
+    assert set(map(int, table.index[:5])) == set(planted)
+    rest = table[table["flag"] == ""]["agreement"]
+    assert (np.diff(rest) >= 0).all()
+
+
+def test_distances_are_those_of_their_definitions():
+    rows = noisy(30, [0.9, 0.8, 0.5, 0.2])
+    found = agreement(rows, progress=False)
+    table = found.annotators().set_index("annotator")
+    said = {(i, who): label for i, who, label in rows}
+    for who in table.index:
+        others = [name for name in table.index if name != who]
+        own = [np.mean([said[i, who] != said[i, name] for name in others]) for i in range(30)]
+        assert table.loc[who, "distance"] == pytest.approx(np.mean(own))
+        across = [said[i, who] != said[k, name] for i in range(30) for k in range(30) if k != i for name in others]
+        assert table.loc[who, "by_chance"] == pytest.approx(np.mean(across), abs=0.04)
+    # Of complete labels every case is as hard for all: agreement is alpha by annotator.
+    expected = 1 - table["distance"] / float(found.expected)
+    assert table["agreement"].to_numpy() == pytest.approx(expected.to_numpy(), abs=0.02)
+
+
+def test_an_annotator_of_hard_cases_is_not_bad_for_that():
+    """Two equally good annotators, one of whom labels hard cases alone; unadjusted they differ."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(400):
+        hard, truth = i % 2, rng.integers(4)
+        people = ["hard" if hard else "easy", *rng.choice([f"a{j}" for j in range(8)], 5, replace=False)]
+        wrong = 0.55 if hard else 0.1
+        rows += [(i, who, int(rng.integers(4) if rng.random() < wrong else truth)) for who in people]
+    table = table_of(rows)
+    plain = 1 - table["distance"] / table["by_chance"]
+    difference, raw = (found["easy"] - found["hard"] for found in (table["agreement"], plain))
+    assert raw > 0.4
+    assert abs(difference) < 0.5 * raw
+    assert table.loc["hard", "flag"] == ""
+
+
+def test_few_labels_are_said_to_be_few():
+    rows = [*noisy(60, [0.9] * 4), *((i, "new", 0) for i in range(7))]
+    assert table_of(rows).loc["new", "flag"] == TOO_FEW
+    assert table_of(rows).index[-1] == "new"
+    alone = table_of([("p", "ann", 1), ("p", "bob", 1), ("q", "eve", 2)])
+    assert set(alone["flag"]) == {TOO_FEW}
+    assert np.isnan(alone.loc["eve", "agreement"])
+
+
+def test_who_always_says_the_same_agrees_by_chance_and_does_not_copy():
+    rows = noisy(80, [0.9] * 5, n_classes=2)
+    rows = [(i, who, 0 if i % 5 else label) for i, who, label in rows]  # a frequent answer
+    rows += [(i, who, 0) for i in range(80) for who in ("lazy", "idle")]
+    table = table_of(rows)
+    assert table.loc["lazy", "agreement"] > 0
+    assert table.loc[["lazy", "idle"], "flag"].tolist() == [NO_BETTER] * 2
+
+
+def test_accurate_annotators_among_bad_ones_do_not_copy_each_other():
+    flags = [table_of(noisy(60, [1.0, 1.0, 0.98, 0.05], seed=seed))["flag"] for seed in range(3)]
+    assert not any(flag.startswith("copies") for found in flags for flag in found)
+
+
+def test_the_copier_is_the_one_whose_cases_the_other_has():
+    rows = noisy(60, [0.7, 0.75, 0.8, 0.7, 0.8])
+    copies = [(i, "copier", label) for i, who, label in rows if who == "a2" and i < 40]
+    table = table_of(rows + copies)
+    assert table.loc["copier", "flag"] == "copies a2"
+    assert (table.drop("copier")["flag"] == "").all()
+
+
+def test_names_and_order_of_labels_do_not_matter():
+    rows = noisy(40, [0.9, 0.6, 0.8, 0.1])
+    before = table_of(rows)
+    renamed = [(f"case {i}", who, "wxyz"[label]) for i, who, label in rows[::-1]]
+    after = table_of(renamed).loc[before.index]
+    pd.testing.assert_series_equal(before["agreement"], after["agreement"], atol=0.02)
+    assert before["flag"].tolist() == after["flag"].tolist()
+
+
+def test_annotations_and_scores_are_labels():
+    rankings = {"p": {"ann": [["a"], ["b"]], "bob": [["a", "b"]]}, "q": {"ann": [["c"]], "bob": [["c"], ["a"]]}}
+    ranked = pb.Annotations.from_rankings({"cases": rankings})
+    assert agreement(ranked).distance == "partial_rankings"
+    assert agreement(ranked).alpha == agreement(rankings, "partial_rankings").alpha
+    single = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], annotators=["ann", "bob"])
+    assert (
+        agreement(single).alpha == agreement([(0, "ann", "a"), (0, "bob", "a"), (1, "ann", "b"), (1, "bob", "a")]).alpha
+    )
+    table = pd.DataFrame({"case": [0, 0, 1, 1], "annotator": ["a", "b"] * 2, "score": [1.0, 2, 5, 7]})
+    assert (
+        agreement(pb.Annotations.from_scores(table)).alpha
+        == agreement(table.rename(columns={"score": "label"}), "interval").alpha
+    )
+    with pytest.raises(AnnotationError, match="do not say who gave them"):
+        agreement(pb.Annotations.from_counts(np.array([[2, 1], [0, 3]]), classes=["a", "b"]))
+
+
+def test_the_sentence():
+    table = pd.DataFrame({"annotator": list("abcde"), "agreement": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    flags = ["copies c", NO_BETTER, NO_BETTER, NO_BETTER, TOO_FEW]
+    said = annotators_in_words(table.assign(flag=flags))
+    assert said == (
+        "Of 5 annotators, 4 need a look: a copies c, b agrees with the others no better than chance, c agrees with the "
+        "others no better than chance and 1 more. 1 has too few labels to tell."
+    )
+    assert "none is flagged; a agrees least with the others (0.10; median 0.30)" in annotators_in_words(
+        table.assign(flag="")
+    )
+    assert "none can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))
+    with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1"):
+        agreement(noisy(5, [1, 1]), progress=False).annotators(ci_prob=2)
+
+
+def test_the_worst_annotators_of_boxes_head_the_table(shared):
+    boxes = pd.read_csv(shared / "data" / "complex_annotations" / "boundingbox_data.csv")
+    rows = boxes.rename(columns={"uid": "annotator", "item": "case", "annotation": "label"})
+    labels = pb.agreement.Labels.of(
+        rows.assign(label=rows["label"].map(ast.literal_eval))[["case", "annotator", "label"]]
+    )
+    for distance in ("box_iou", "box_giou"):
+        table = table_of(labels, distance)
+        assert set(table.index[:2]) == {"75", "149"}
+        assert (table["labels"].iloc[:60] >= 8).all()
+    table = table_of(labels, "box_iou")
+    assert set(table[table["labels"] >= 8].sort_values("distance").index[-2:]) == {"75", "149"}
