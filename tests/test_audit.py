@@ -246,3 +246,29 @@ def test_a_frame_of_counts_and_what_is_no_data():
     assert table.loc["one-annotator cases", "count"] == 1
     with pytest.raises(ArgumentError, match="annotations, or a table or a file of them, must be given, but 3 was"):
         pb.audit(3)
+
+
+def test_scores_are_audited(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(f"p{i}", who, float(rng.integers(0, 7))) for i in range(30) for who in ("ann", "bob", "cyd")]
+    rows += [(f"p{i}", "eve", 0.0) for i in range(30)]
+    copied = [(case, "fay", score) for case, who, score in rows if who == "bob"]
+    table = pd.DataFrame([*rows, *copied, ("alone", "ann", 3.0)], columns=["case", "annotator", "score"])
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    found = pb.audit(tmp_path / "scores.csv").set_index("check")
+    assert found.loc["one-annotator cases", "examples"] == "'alone'"
+    assert found.loc["constant annotators", "examples"] == "'eve'"
+    assert found.loc["identical annotators", "examples"] == "'bob = fay'"
+    assert found.loc["frequent scores", "examples"].startswith("'0: ")
+    assert "classes never named" not in found.index
+    scores = pb.Annotations.from_scores(table)
+    for source in (table, scores):
+        pd.testing.assert_frame_equal(pb.audit(source).set_index("check"), found)
+    with pytest.raises(ArgumentError, match=r"predictions are of classes, but the annotations are scores: give scores"):
+        pb.audit(scores, {"A": np.ones((31, 2))})
+    done = plausibly("audit", tmp_path / "scores.csv", "--annotators", tmp_path / "who.csv")
+    assert done.exit_code == 0, done.output
+    who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
+    assert who.loc["fay", "flag"] == "copies bob" or who.loc["bob", "flag"] == "copies fay"
+    assert who.loc["eve", "flag"] == "no better than chance"
+    assert "need a look" in done.output

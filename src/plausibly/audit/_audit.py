@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.annotations import Annotations, read_annotations, read_classes
+from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations._names import to_names
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io._files import check_path, naming
-from plausibly.annotations.io._long_table import ORDERINGS, READ, is_long, parse_table
+from plausibly.annotations.io._long_table import ORDERINGS, READ, is_long, is_of_scores, parse_table
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.audit._annotators import of_annotators
 from plausibly.audit._finding import SHOWN, fingerprints
@@ -20,6 +20,8 @@ from plausibly.audit._names import of_names
 from plausibly.audit._predictions import of_predictions
 from plausibly.audit._rankings import identical_cases, of_rankings
 from plausibly.audit._repeats import Repeats, of_repeats, without_repeats
+from plausibly.audit._scores import OF_CLASSES, as_labels, frequent_scores
+from plausibly.errors import ArgumentError
 from plausibly.predictions import named_predictions
 
 #: Checks whose findings make results wrong rather than uncertain.
@@ -34,7 +36,7 @@ COLUMNS = ("check", "count", "of", "examples", "meaning")
 
 
 def audit(
-    annotations: Annotations | str | os.PathLike | Any,
+    annotations: Annotations | Scores | str | os.PathLike | Any,
     predictions: Mapping[str, Any] | None = None,
     classes: str | os.PathLike | Iterable[str] | None = None,
 ) -> pd.DataFrame:
@@ -43,12 +45,12 @@ def audit(
     Parameters
     ----------
     annotations
-        Annotations; or a file or a long table (data frame) of them. Only the latter two can hold an annotator who says
-        the same thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted, and the
-        better rank kept for the other checks.
+        Annotations or scores; or a file or a long table (data frame) of them. Only the latter two can hold an annotator
+        who says the same thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted,
+        and the better rank kept for the other checks. Of scores, every value is what a class is of labels.
     predictions
         Scores of each classifier by its name, as for :func:`plausibly.evaluate`. One that does not fit is a finding
-        and no error.
+        and no error. Not for annotators' scores, which have no classes yet.
     classes
         Classes of a file or a table, as for :func:`plausibly.read_annotations`.
 
@@ -74,8 +76,16 @@ def audit(
 ['classes never named', 1, 3, "'c'"]]
     """
     repeats = None
-    if not isinstance(annotations, Annotations):
+    scores = None
+    if not isinstance(annotations, Annotations | Scores):
         annotations, repeats = _read(annotations, classes)
+    if isinstance(annotations, Scores):
+        if predictions is not None:
+            raise ArgumentError(
+                "predictions are of classes, but the annotations are scores: give scores.split(threshold), or leave "
+                "the predictions out."
+            )
+        scores, annotations = annotations, as_labels(annotations)
     prints = fingerprints(annotations)
     findings = [
         *of_names(annotations),
@@ -86,6 +96,8 @@ def audit(
     ]
     if predictions is not None:
         findings += of_predictions(annotations, named_predictions(predictions))
+    if scores is not None:
+        findings = [finding for finding in findings if finding.check not in OF_CLASSES] + [frequent_scores(scores)]
     rows = [(f.check, f.count, f.of, _list(f.examples, f.count), f.meaning) for f in findings]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"count": np.int64, "of": np.int64})
 
@@ -101,7 +113,7 @@ def serious(found: pd.DataFrame) -> list[str]:
     return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
 
 
-def _read(source: Any, classes: Any) -> tuple[Annotations, Repeats | None]:
+def _read(source: Any, classes: Any) -> tuple[Annotations | Scores, Repeats | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
     if isinstance(classes, str | os.PathLike):
         classes = read_classes(classes)
@@ -109,12 +121,15 @@ def _read(source: Any, classes: Any) -> tuple[Annotations, Repeats | None]:
         classes = to_names(classes, "class")
     if is_frame(source):
         columns = frame_columns(source)
+        if is_of_scores(columns):
+            return Annotations.from_scores(source, classes), None
         return _of_table(columns, classes) if is_long(columns) else (Annotations.from_counts(source, classes), None)
     check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
     if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
         with naming(path):
-            if is_long(header_of(path)):
+            header = header_of(path)
+            if is_long(header) and not is_of_scores(header):
                 return _of_table(read_columns(path, READ), classes)
     return read_annotations(path, classes), None
 

@@ -39,6 +39,8 @@ MEANINGS = {
     "annotations of nothing": "Annotations that tie all classes, which says nothing about the case.",
     "extreme ties": "Annotations that tie four classes or more that are at least half of all, or more than "
     f"{LONG_TIE}: defaults of a tool, or lists without an order.",
+    "frequent scores": "Values that more than 5 % of the scores have: categories rather than measurements. Model them "
+    "by ordinal-scores, above all if a threshold is one of these values.",
     "mismatched predictions": "Classifiers whose scores do not fit the cases and classes.",
     "unrelated predictions": "Classifiers whose first choices meet the annotations no more often than if the rows were "
     "shuffled: probably cases or classes in another order.",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from plausibly.agreement._case_pairs import pairs_within
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
@@ -42,7 +42,7 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
         who, 1 - adjusted / overall if overall > 0 else np.full(len(who), np.nan), people
     )
     gains = [_mean_and_error(who, expected - found, people) for found in (adjusted, shared.distance[known])]
-    half = student.ppf((1 + ci_prob) / 2, np.maximum(n - 1, 1)) * error
+    half = stdtrit(np.maximum(n - 1, 1), (1 + ci_prob) / 2) * error
     table = pd.DataFrame(
         {
             "annotator": labels.annotators,
@@ -116,20 +116,21 @@ def compare_units(compared: ComparedPairs) -> Shared:
     n_cases = len(labels.cases)
     rest_total = np.bincount(case, total, n_cases)[case] / 2 - total
     rest_pairs = np.bincount(case, pairs, n_cases)[case] / 2 - pairs
-    mean = total.sum() / max(pairs.sum(), 1)
     some = pairs > 0
-    distance, rest = (
-        np.divide(a, b, out=np.full(len(own), mean), where=b > 0.5)
-        for a, b in ((total, pairs), (rest_total, rest_pairs))
-    )
+    distance = np.divide(total, pairs, out=np.zeros(len(own)), where=some)
+    # What the others of a case differ by is compared with what they differ by in all cases.
+    by_person = [np.bincount(annotator, found, people) for found in (total, pairs)]
+    usual, n_usual = (found.sum() / 2 - own_part for found, own_part in zip((total, pairs), by_person, strict=True))
+    usual = np.divide(usual, n_usual, out=np.zeros(people), where=n_usual > 0.5)[annotator]
+    rest = np.divide(rest_total, rest_pairs, out=usual.copy(), where=rest_pairs > 0.5) - usual
     distance, rest, others = distance[some], rest[some], np.rint(rest_pairs[some]).astype(int)
     several = others > 0
-    together = max(float(((distance - mean) * (rest - mean))[several].mean()), 0.0) if several.any() else 0.0
+    together = max(float(np.cov(distance[several], rest[several])[0, 1]), 0.0) if several.sum() > 1 else 0.0
     _, alike = np.unique(others, return_inverse=True)
-    spread = np.bincount(alike, (rest - mean) ** 2) / np.bincount(alike)
+    spread = np.bincount(alike, rest**2) / np.maximum(np.bincount(alike), 1)
     slope = np.divide(together, spread, out=np.zeros(len(spread)), where=spread > 0).clip(max=1)[alike]
     number = np.where(some, np.cumsum(some) - 1, -1)
-    return Shared(annotator[some], number[unit], pairs[some], distance, distance - slope * (rest - mean))
+    return Shared(annotator[some], number[unit], pairs[some], distance, distance - slope * rest)
 
 
 def distance_by_chance(compared: ComparedPairs, shared: Shared, seed: int) -> Float[np.ndarray, " unit"]:
@@ -158,12 +159,12 @@ def _flags(gains: list[tuple[np.ndarray, np.ndarray]], n: Int[np.ndarray, " anno
     Gains are means and their standard errors, adjusted for difficulty and as they are; one is enough to be better.
     """
     freedom = np.maximum(n - 1, 1)
-    critical = student.ppf(1 - _LEVEL, freedom)
+    critical = stdtrit(freedom, 1 - _LEVEL)
     at_chance = ~np.logical_or.reduce([gain > critical * error for gain, error in gains])
     gain, error = gains[0]
     better = gain[(n >= LEAST) & ~at_chance]
     typical = np.median(better) if len(better) else np.inf
-    missed = typical < (critical + student.ppf(1 - _MISSED, freedom)) * error
+    missed = typical < (critical + stdtrit(freedom, 1 - _MISSED)) * error
     return np.select([n < LEAST, at_chance & missed, at_chance], [TOO_FEW, TOO_FEW, NO_BETTER], "").astype(object)
 
 

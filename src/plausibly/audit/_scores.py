@@ -1,0 +1,34 @@
+"""Scores, whose values are checked as if they were classes."""
+
+import numpy as np
+
+from plausibly.annotations import Annotations, Scores
+from plausibly.audit._finding import Finding
+
+OF_CLASSES = ("alike class names", "classes never named", "annotations of nothing", "extreme ties")  #: not of scores
+_OFTEN = 0.05  # share of scores with one value, from which on they are categories
+
+
+def as_labels(scores: Scores) -> Annotations:
+    """Take every value for a class of its own."""
+    values, code = np.unique(scores.score, return_inverse=True)
+    return Annotations(
+        cases=scores.cases,
+        classes=np.array([f"{value:.17g}" for value in values]),
+        annotators=scores.annotators,
+        anonymous=scores.anonymous,
+        annotation_case=scores.annotation_case,
+        annotation_annotator=scores.annotation_annotator,
+        entry_annotation=np.arange(len(code), dtype=np.int32),
+        entry_class=code.astype(np.int32),
+        entry_block=np.zeros(len(code), np.int16),
+    )
+
+
+def frequent_scores(scores: Scores) -> Finding:
+    """Find values that many scores have."""
+    values, counts = np.unique(scores.score, return_counts=True)
+    often = np.flatnonzero(counts > _OFTEN * counts.sum())
+    often = often[np.argsort(-counts[often], kind="stable")]
+    shown = [f"{values[i]:g}: {counts[i] / counts.sum():.0%}".replace("%", " %") for i in often]
+    return Finding("frequent scores", len(often), len(values), shown)
