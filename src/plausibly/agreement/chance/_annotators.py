@@ -14,7 +14,7 @@ from plausibly.agreement.chance._pair_distances import distances_of
 
 LEAST = 8  #: cases shared with others, below which nobody is judged
 TOO_FEW, NO_BETTER = "too few", "no better than chance"
-_LEVEL, _MISSED = 0.01, 0.05  # of the test against chance: false alarms, and typical annotators that it may miss
+_LEVEL = 0.01  # of the test against chance
 _PARTNERS, _PAIRS, _SLOW_PAIRS = 128, 1_000_000, 40_000  # labels of other cases, of each label and in all
 
 
@@ -154,18 +154,17 @@ def distance_by_chance(compared: ComparedPairs, shared: Shared, seed: int) -> Fl
 
 
 def _flags(gains: list[tuple[np.ndarray, np.ndarray]], n: Int[np.ndarray, " annotator"]) -> np.ndarray:
-    """Test gains against chance; labels are too few where the test would often miss a typical annotator.
+    """Test gains against chance; labels are too few where neither chance nor what is typical can be excluded.
 
     Gains are means and their standard errors, adjusted for difficulty and as they are; one is enough to be better.
     """
-    freedom = np.maximum(n - 1, 1)
-    critical = stdtrit(freedom, 1 - _LEVEL)
+    critical = stdtrit(np.maximum(n - 1, 1), 1 - _LEVEL)
     at_chance = ~np.logical_or.reduce([gain > critical * error for gain, error in gains])
     gain, error = gains[0]
     better = gain[(n >= LEAST) & ~at_chance]
     typical = np.median(better) if len(better) else np.inf
-    missed = typical < (critical + stdtrit(freedom, 1 - _MISSED)) * error
-    return np.select([n < LEAST, at_chance & missed, at_chance], [TOO_FEW, TOO_FEW, NO_BETTER], "").astype(object)
+    unclear = at_chance & ~(gain + critical * error < typical)
+    return np.select([(n < LEAST) | unclear, at_chance], [TOO_FEW, NO_BETTER], "").astype(object)
 
 
 def _mean_and_error(

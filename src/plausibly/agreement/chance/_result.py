@@ -177,8 +177,8 @@ class Agreement:
             * ``"no better than chance"``: labels are no nearer to the others' labels of the same cases than to those of
               other cases, at the 1 % level, whether adjusted for difficulty or not. This is about the annotator's own
               labels: one who always says what is most frequent has an agreement above 0.
-            * ``"too few"``: fewer than eight cases with others, or so few that this test would miss a typical annotator
-              in 5 % of samples or more.
+            * ``"too few"``: fewer than eight cases with others, or so few that neither chance nor the median gain of
+              the other annotators can be excluded at that level.
 
             The least agreement comes first, among flagged annotators, then among those without a flag, then among those
             with too few labels.
