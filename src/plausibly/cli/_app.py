@@ -21,7 +21,7 @@ NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
     "conformal",
-    *("diagnose", "agreement", "discrepancy", "reliability", "convert", "simulate", "model"),
+    *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {
     "add_completion": False,

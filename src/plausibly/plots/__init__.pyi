@@ -17,6 +17,8 @@ from ._convergence import convergence_overview as convergence_overview
 from ._discrepancy import discrepancy_by_threshold as discrepancy_by_threshold
 from ._discrepancy import discrepancy_curves as discrepancy_curves
 from ._discrepancy import discrepancy_ratios as discrepancy_ratios
+from ._judgement import judgement as judgement
+from ._judgement import judgement_by_group as judgement_by_group
 from ._model_comparison import model_comparison as model_comparison
 from ._nomogram import nomogram as nomogram
 from ._plausibilities import plausibilities as plausibilities

@@ -1,0 +1,213 @@
+"""A judgement by group of cases or of annotators."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from plausibly.agreement.discrepancy._result import ratio_of
+from plausibly.agreement.judge._judgement import Judgement
+from plausibly.annotations._names import _show
+from plausibly.bootstrap import interval, resampled_sums
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._case_columns import by_case
+from plausibly.labels._container import Labels
+
+FEW = 30  #: cases below which a group is flagged
+_TIMES = " × "  # between the parts of an intersection
+
+By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
+
+
+def columns_of(by: By) -> list[str]:
+    """Names of columns of the labels; none where groups are given as mappings.
+
+    Raises
+    ------
+    ArgumentError
+        If they are neither.
+    """
+    if by is None or isinstance(by, Mapping):
+        return []
+    names = [by] if isinstance(by, str) else list(by)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            f"by names columns of the labels, or is a mapping from names to mappings, but {_show(by)} was given: write "
+            'for example by="language".'
+        )
+    return names
+
+
+def by_group(result: Judgement, by: By, fitted: Int[np.ndarray, " case"] | None, *, intersections: bool) -> Judgement:
+    """Add numbers by group.
+
+    Parameters
+    ----------
+    result
+        Judgement of all cases.
+    by
+        See :func:`plausibly.agreement.judge`.
+    fitted
+        For every case of the model of annotators, its index in the labels.
+    intersections
+        Whether to add combinations of columns of cases.
+    """
+    labels = result.test.comparison.labels
+    given = dict(by) if isinstance(by, Mapping) else dict.fromkeys(columns_of(by))
+    of_cases: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    frames = []
+    for name, values in given.items():
+        if values is None and (people := _of_annotators(labels, name)) is not None:
+            frames.append(_by_annotators(result, name, *people))
+        else:
+            of_cases[name] = by_case(name if values is None else values, labels, "group")
+    if intersections:
+        for size in range(2, len(of_cases) + 1):
+            for chosen in combinations(list(of_cases), size):
+                of_cases[_TIMES.join(chosen)] = _crossed([of_cases[name] for name in chosen])
+    frames = [_by_cases(result, name, *found, fitted) for name, found in of_cases.items()] + frames
+    return replace(result, by=pd.concat(frames, ignore_index=True))
+
+
+def _of_annotators(labels: Labels, name: str) -> tuple[np.ndarray, Int[np.ndarray, " annotator"]] | None:
+    """The value of each annotator, of a column that varies within cases but not within annotators."""
+    names, code = labels.names_of(name)
+    first = code[labels.start[:-1][labels.case]]
+    if (first == code).all():
+        return None
+    value = np.full(len(labels.annotators), -1)
+    value[labels.annotator] = code
+    for label in np.flatnonzero(value[labels.annotator] != code)[:1]:
+        raise AnnotationError(
+            f"{labels.where(label)}: column {name!r} has several values in this case and for this annotator; groups "
+            "are of cases or of annotators, so give each case, or each annotator, one"
+        )
+    return names, value
+
+
+def _crossed(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Combine columns of cases."""
+    code = np.zeros(len(parts[0][1]), np.int64)
+    for names, own in parts:
+        code = code * len(names) + own
+    code[np.any([own < 0 for _, own in parts], axis=0)] = -1
+    there, found = np.unique(code[code >= 0], return_inverse=True)
+    code[code >= 0] = found
+    texts = []
+    for one in there.tolist():
+        values = []
+        for names, _ in reversed(parts):
+            one, place = divmod(one, len(names))
+            values.append(str(names[place]))
+        texts.append(_TIMES.join(reversed(values)))
+    return np.array(texts), code
+
+
+def _by_cases(
+    result: Judgement, column: str, names: np.ndarray, code: np.ndarray, fitted: np.ndarray | None
+) -> pd.DataFrame:
+    test, compared = result.test, result.test.comparison
+    included = compared.included
+    used, place = np.unique(code[included], return_inverse=True)
+    n = np.bincount(place)
+    stratified = replace(compared, strata=(names, code))
+    point = stratified._strata_statistics().sum(axis=0).reshape(len(used), -1)
+    drawn = None
+    if compared.several_groups:
+        statistics = stratified._strata_statistics()
+        sums = resampled_sums(statistics, compared._group, result.replicates, result.seed)
+        drawn = sums.reshape(len(sums), len(used), -1)
+    rows = []
+    for number, model in enumerate(result.models):
+        frame = pd.DataFrame({"by": column, "group": names[used], "of": "cases", "model": model, "n_cases": n})
+        frame["ratio"] = ratio_of(point[:, 2 + number], point[:, 1])
+        if drawn is not None:
+            ratios = np.where(drawn[..., 0] > 0, ratio_of(drawn[..., 2 + number], drawn[..., 1]), np.nan)
+            frame[["ratio_lower", "ratio_upper"]] = _ends(ratios, result.ci_prob)
+            frame["p_worst"] = _share_worst(np.nan_to_num(ratios, nan=-np.inf))
+        frame["advantage"] = [_advantage(test.annotator[own], test.differences[model][own]) for own in
+                              (code[test.case] == one for one in used)]  # fmt: skip
+        if model in result.fits and fitted is not None:
+            frame = frame.join(_accuracy(result, model, code[fitted], used, fitted))
+        frame["few"] = n < FEW
+        rows.append(frame)
+    return pd.concat(rows, ignore_index=True)
+
+
+def _accuracy(result: Judgement, model: str, code: np.ndarray, used: np.ndarray, fitted: np.ndarray) -> pd.DataFrame:
+    """Accuracy against the inferred truth by group, and its difference from all other cases."""
+    right = result.fits[model].right
+    random = np.random.default_rng(result.seed)
+    group = np.unique(result.test.comparison.groups[fitted], return_inverse=True)[1]
+    weight = random.standard_exponential((len(right), group.max() + 1))[:, group]
+    hit = weight * (random.random(right.shape) < right)
+    member = (code[:, None] == used).astype(float)
+    n, hits = weight @ member, hit @ member
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = hits / n
+        rest = (hits.sum(axis=1, keepdims=True) - hits) / (n.sum(axis=1, keepdims=True) - n)
+    frame = pd.DataFrame({"accuracy": accuracy.mean(axis=0)})
+    frame[["accuracy_lower", "accuracy_upper"]] = _ends(accuracy, result.ci_prob)
+    frame["difference"] = (accuracy - rest).mean(axis=0)
+    frame[["difference_lower", "difference_upper"]] = _ends(accuracy - rest, result.ci_prob)
+    frame["p_least_accurate"] = _share_worst(-np.nan_to_num(accuracy, nan=np.inf))
+    return frame
+
+
+def _by_annotators(
+    result: Judgement, column: str, names: np.ndarray, code: Int[np.ndarray, " annotator"]
+) -> pd.DataFrame:
+    test, compared = result.test, result.test.comparison
+    sets = compared.label_sets
+    counted = compared.included[sets.case]
+    tested = np.unique(test.annotator)
+    used = np.unique(code[code >= 0])
+    rows = []
+    for model in result.models:
+        frame = pd.DataFrame({"by": column, "group": names[used], "of": "annotators", "model": model})
+        own = [counted & (code[sets.annotator] == one) for one in used]
+        frame["n_cases"] = [len(np.unique(sets.case[one])) for one in own]
+        frame["discrepancy"] = [float(compared.to_sets[model][one].mean()) if one.any() else np.nan for one in own]
+        frame["advantage"] = [
+            _advantage(test.annotator[mine], test.differences[model][mine])
+            for mine in (code[test.annotator] == one for one in used)
+        ]
+        if compared.several_groups:
+            drawn = test._resampled(model, result.replicates, result.seed)
+            with np.errstate(invalid="ignore"):
+                each = (drawn[..., 0] + drawn[..., 1]) / drawn.sum(-1)
+            member = (code[tested][:, None] == used).astype(float)
+            with np.errstate(invalid="ignore"):
+                mean = np.nan_to_num(each) @ member / (~np.isnan(each) @ member)
+            frame[["advantage_lower", "advantage_upper"]] = _ends(mean, result.ci_prob)
+            frame["p_worst"] = _share_worst(-np.nan_to_num(mean, nan=np.inf))
+        frame["few"] = frame["n_cases"] < FEW
+        rows.append(frame)
+    return pd.concat(rows, ignore_index=True)
+
+
+def _advantage(annotator: np.ndarray, difference: np.ndarray) -> float:
+    """Mean over annotators of the share of cases in which the model is at least as close."""
+    if not len(annotator):
+        return float("nan")
+    n = np.bincount(annotator)
+    wins = np.bincount(annotator, difference <= 0)
+    return float((wins[n > 0] / n[n > 0]).mean())
+
+
+def _ends(values: Float[np.ndarray, "draw group"], ci_prob: float) -> np.ndarray:
+    ends = []
+    for column in values.T:
+        there = column[~np.isnan(column)]
+        ends.append(interval(there, ci_prob) if len(there) else (np.nan, np.nan))
+    return np.array(ends)
+
+
+def _share_worst(values: Float[np.ndarray, "draw group"]) -> np.ndarray:
+    """Share of draws in which each group has the greatest value; groups that tie share a draw."""
+    top = values == values.max(axis=1, keepdims=True)
+    return (top / top.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,0 +1,306 @@
+"""A model among the annotators, and against the posterior over the truth, by a model of how annotators err."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from plausibly._arviz import Posterior
+from plausibly._progress import Progress
+from plausibly.aggregation import aggregate
+from plausibly.aggregation._inferred_reliability import infer_reliability
+from plausibly.agreement._majority import count_votes, share_of_top
+from plausibly.annotations import Annotations
+from plausibly.bootstrap import interval
+from plausibly.diagnostics import judge
+from plausibly.distances._partial_rankings import blocks_of
+from plausibly.evaluation import evaluate
+from plausibly.labels._container import Labels
+from plausibly.labels._predictions import Predictions
+
+MOST_CLASSES = 30  #: different labels up to which they are taken for classes
+_PER_CELL = 5  # labels of an annotator by true class, from which a confusion matrix of her own is estimated
+RANKED = "plackett-luce"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What annotators and models say, in the form that a model of annotators takes.
+
+    Parameters
+    ----------
+    annotations
+        The annotators' labels.
+    with_model
+        By model, the same with the model as one more annotator, the last one.
+    said
+        By model, its first choice in every case, as weights (case, class).
+    model
+        Name of the aggregation model.
+    votes
+        Shares of the annotators' most frequent first choices, (case, class).
+    case
+        For every case of the annotations, its index in the labels.
+    """
+
+    annotations: Annotations
+    with_model: Mapping[str, Annotations]
+    said: Mapping[str, Float[np.ndarray, "case class"]]
+    model: str
+    votes: Float[np.ndarray, "case class"]
+    case: Int[np.ndarray, " case"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a model of annotators says of one model.
+
+    Parameters
+    ----------
+    ability
+        Accuracy, or reliability, of every annotator and of the model (last), with ``mean``, ``lower``, ``upper``.
+    unit
+        ``"accuracy"`` or ``"reliability"``.
+    lead
+        Draws of the model's ability less the mean of the annotators' (of reliabilities, their logarithms).
+    accuracy
+        Draws of the model's accuracy against the truth as inferred without it, cases resampled.
+    typical
+        Draws of the mean accuracy of annotators on the same footing; None under a model of rankings.
+    right
+        Probability that the model is right, by draw and case, before cases are resampled.
+    vote
+        Accuracy against the vote: with ties shared, with all ties lost, with all won.
+    converged
+        Whether all chains converged.
+    """
+
+    ability: pd.DataFrame
+    unit: str
+    lead: Float[np.ndarray, " draw"]
+    accuracy: Float[np.ndarray, " draw"]
+    typical: Float[np.ndarray, " draw"] | None
+    right: Float[np.ndarray, "draw case"]
+    vote: tuple[float, float, float]
+    converged: bool
+
+
+def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any, wanted: str | None) -> Answers | str:
+    """Arrange labels for a model of annotators; or say why there is none for them."""
+    counts = np.diff(labels.start) > 0
+    if any(len(np.unique(one.case)) < len(one.case) for one in models.values()):
+        return "a model gives several labels to a case"
+    if ((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)).any():
+        return "an annotator labels a case several times"
+    everywhere = all(np.isin(np.flatnonzero(counts), one.case).all() for one in models.values())
+    if not everywhere:
+        return "a model lacks cases that annotators labelled"
+    if wanted == RANKED or (wanted == "auto" and distance == "partial_rankings"):
+        return _ranked(labels, models)
+    try:
+        _ = labels.coded
+    except Exception:
+        return "labels are neither classes nor rankings"
+    values = [*labels.values.tolist(), *(value for one in models.values() for value in one.values.tolist())]
+    names: dict[Any, int] = {}
+    code = np.array([names.setdefault(value, len(names)) for value in values])
+    if len(names) > MOST_CLASSES and wanted == "auto":
+        return f"there are {len(names):,} different labels, which are no classes"
+    if len(names) < 2:
+        return "there is only one label"
+    classes = [str(name) for name in names]
+    classes = classes if len(set(classes)) == len(classes) else [repr(name) for name in names]
+    per_annotator = np.bincount(labels.annotator)
+    chosen = wanted
+    if wanted == "auto":
+        enough = np.median(per_annotator[per_annotator > 0]) >= _PER_CELL * len(names) ** 2
+        chosen = "dawid-skene" if enough else "one-coin"
+    annotators = labels.annotators.tolist()
+    own = code[: len(labels)]
+    annotations, case = _single(labels, labels.case, labels.annotator, own, annotators, classes)
+    with_model, said, offset = {}, {}, len(labels)
+    for name, one in models.items():
+        mine = code[offset : offset + len(one.case)]
+        offset += len(one.case)
+        kept = counts[one.case]
+        joined = (
+            np.concatenate([labels.case, one.case[kept]]),
+            np.concatenate([labels.annotator, np.full(kept.sum(), len(annotators))]),
+            np.concatenate([own, mine[kept]]),
+        )
+        with_model[name] = _single(labels, *joined, [*annotators, _free(name, annotators)], classes)[0]
+        said[name] = np.eye(len(classes))[mine[kept]]
+    votes = share_of_top(count_votes(labels.case, own, len(labels.cases), len(classes))[case])
+    return Answers(annotations, with_model, said, str(chosen), votes, case)
+
+
+def fit(
+    answers: Answers,
+    groups: Int[np.ndarray, " case"],
+    *,
+    ci_prob: float,
+    draws: int,
+    chains: int,
+    warmup: int,
+    seed: int,
+    progress: bool,
+) -> tuple[dict[str, Fit], Posterior]:
+    """Fit annotators alone, for the truth, and once with each model, for its ability."""
+    sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
+    alone = _sampled(answers.annotations, answers.model, sampling)
+    typical = None if answers.model == RANKED else _abilities(alone).mean(axis=1)
+    random = np.random.default_rng(seed)
+    group = np.unique(groups[answers.case], return_inverse=True)[1]
+    found = {}
+    for name, annotations in answers.with_model.items():
+        joint = _sampled(annotations, answers.model, sampling)
+        ability = _abilities(joint)
+        scale = np.log(ability) if answers.model == RANKED else ability
+        lower, upper = interval(ability, ci_prob)
+        frame = pd.DataFrame(
+            {"mean": ability.mean(axis=0), "lower": lower, "upper": upper},
+            index=pd.Index(annotations.annotators, name="annotator"),
+        )
+        said = answers.said[name]
+        right = _right(alone, said, answers.model)
+        weight = random.standard_exponential((len(right), group.max() + 1))[:, group]
+        drawn = right if answers.model == RANKED else random.random(right.shape) < right
+        found[name] = Fit(
+            ability=frame,
+            unit="reliability" if answers.model == RANKED else "accuracy",
+            lead=scale[:, -1] - scale[:, :-1].mean(axis=1),
+            accuracy=(weight * drawn).sum(axis=1) / weight.sum(axis=1),
+            typical=typical,
+            right=right,
+            vote=_vote(said, answers.votes),
+            converged=_converged(chains, scale, right.mean(axis=1) if typical is not None else scale),
+        )
+    return found, alone
+
+
+def _sampled(annotations: Annotations, model: str, sampling: dict[str, Any]) -> Posterior:
+    if model == RANKED:
+        return infer_reliability(annotations, per="annotator", **sampling)
+    return aggregate(annotations, model, **sampling)
+
+
+def _abilities(posterior: Posterior) -> Float[np.ndarray, "draw annotator"]:
+    """Reliability of every annotator; or accuracy, over cases of which classes are as common as in the posterior."""
+    group = posterior["posterior"]
+    if "annotator_reliability" in group:
+        values = group["annotator_reliability"].to_numpy()
+        return values.reshape(-1, values.shape[-1])
+    if "confusion" not in group:
+        values = group["accuracy"].to_numpy()
+        return values.reshape(-1, values.shape[-1])
+    right = np.diagonal(group["confusion"].to_numpy(), axis1=-2, axis2=-1)
+    values = np.einsum("cdrk,cdk->cdr", right, group["prevalence"].to_numpy())
+    return values.reshape(-1, values.shape[-1])
+
+
+def _right(posterior: Posterior, said: np.ndarray, model: str) -> Float[np.ndarray, "draw case"]:
+    """Probability in every draw that what a model says first is true, or the most plausible."""
+    if model == RANKED:
+        found = evaluate(posterior, {"m": said}, k=1, sizes=1, break_ties="random", progress=False)
+        by_case = found["top1_accuracy_by_case"].values[0]
+        return np.repeat(by_case[None], found.sizes["draw"], axis=0).astype(float)
+    drawn = dense_draws(posterior, said.shape)
+    return drawn[:, np.arange(len(said)), said.argmax(axis=1)]
+
+
+def dense_draws(posterior: Posterior, shape: tuple[int, int]) -> Float[np.ndarray, "draw case class"]:
+    """Draws of the probability of each true class; models of one true class have a slot for each."""
+    values = posterior["posterior"]["plausibility"].to_numpy()
+    return values.reshape(-1, *shape)
+
+
+def _converged(chains: int, *quantities: np.ndarray) -> bool:
+    """Judge what is reported, (draw, …), by the rule of :mod:`plausibly.diagnostics`."""
+    columns = np.concatenate([values.reshape(chains, len(values) // chains, -1) for values in quantities], axis=-1)
+    with Progress(show=False) as bars:
+        return bool(judge(columns, progress=bars, what="abilities")[-1].all())
+
+
+def _vote(said: np.ndarray, votes: np.ndarray) -> tuple[float, float, float]:
+    shared = (said * votes).sum(axis=1)
+    return float(shared.mean()), float((shared >= 1 - 1e-9).mean()), float((shared > 0).mean())
+
+
+def _single(
+    labels: Labels, case: np.ndarray, annotator: np.ndarray, code: np.ndarray, annotators: list[str], classes: list[str]
+) -> tuple[Annotations, np.ndarray]:
+    """Make annotations of one class each, and say which cases they are of."""
+    order = np.lexsort((annotator, case))
+    cases, case = np.unique(case[order], return_inverse=True)
+    people, annotator = np.unique(annotator[order], return_inverse=True)
+    n = np.arange(len(order))
+    made = Annotations(
+        cases=labels.cases[cases],
+        classes=np.array(classes),
+        annotators=np.array(annotators)[people],
+        anonymous=False,
+        annotation_case=case,
+        annotation_annotator=annotator,
+        entry_annotation=n,
+        entry_class=code[order],
+        entry_block=np.zeros(len(n), int),
+    )
+    return made, cases
+
+
+def _ranked(labels: Labels, models: Mapping[str, Predictions]) -> Answers | str:
+    """Arrange partial rankings."""
+    annotators = labels.annotators.tolist()
+    rankings: dict[str, dict[str, Any]] = {str(labels.cases[case]): {} for case in np.unique(labels.case)}
+    of_model: dict[str, dict[str, Any]] = {}
+    try:
+        for case, who, value in zip(labels.case, labels.annotator, labels.values.tolist(), strict=True):
+            rankings[str(labels.cases[case])][annotators[who]] = _texts(value)
+        for name, one in models.items():
+            of_model[name] = {
+                str(labels.cases[case]): _texts(value)
+                for case, value in zip(one.case, one.values.tolist(), strict=True)
+            }
+    except ValueError:
+        return "labels are no rankings of classes"
+    every = [
+        *(said for case in rankings.values() for said in case.values()),
+        *(r for m in of_model.values() for r in m.values()),
+    ]
+    classes = sorted({name for ranking in every for block in ranking for name in block})
+    annotations = Annotations.from_rankings({"cases": rankings}, classes)
+    with_model, said = {}, {}
+    number = {name: place for place, name in enumerate(classes)}
+    for name, own in of_model.items():
+        last = _free(name, annotators)
+        joined = {case: {**given, last: own[case]} for case, given in rankings.items()}
+        joint = Annotations.from_rankings({"cases": joined}, classes)
+        with_model[name] = joint
+        first = np.zeros((len(rankings), len(classes)))
+        for place, case in enumerate(rankings):
+            first[place, [number[one] for one in own[case][0]]] = 1 / len(own[case][0])
+        said[name] = first
+    votes = np.zeros((len(rankings), len(classes)))
+    for place, given in enumerate(rankings.values()):
+        for ranking in given.values():
+            votes[place, [number[one] for one in ranking[0]]] += 1 / len(ranking[0])
+    if any(
+        list(joint.annotators).index(_free(name, annotators)) != len(joint.annotators) - 1
+        for name, joint in with_model.items()
+    ):
+        return "annotators come in another order"
+    return Answers(annotations, with_model, said, RANKED, share_of_top(votes.round(9)), np.unique(labels.case))
+
+
+def _texts(value: Any) -> list[list[str]]:
+    return [[str(name) for name in block] for block in blocks_of(value)]
+
+
+def _free(name: str, annotators: list[str]) -> str:
+    """Name a model among annotators."""
+    while name in annotators:
+        name = f"{name} (model)"
+    return name

@@ -1,0 +1,159 @@
+"""Whether a model may stand in for an annotator, asked from four sides."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
+from plausibly.agreement.judge._alternative_annotator import check_epsilon, from_discrepancy
+from plausibly.agreement.judge._by import by_group, columns_of
+from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
+from plausibly.agreement.judge._judgement import Judgement
+from plausibly.agreement.judge._reasons import reasons_of
+from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
+from plausibly.errors import ArgumentError
+from plausibly.labels._case_columns import column_names
+from plausibly.labels._container import Labels
+from plausibly.labels._predictions import read_models
+
+MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
+
+
+def judge(
+    labels: Any,
+    predictions: Any,
+    *,
+    distance: str | Callable[[Any, Any], float] = "nominal",
+    epsilon: float = 0.2,
+    margin: float = 0.1,
+    accuracy_margin: float = 0.05,
+    fdr: float = 0.05,
+    groups: str | Mapping[str, Any] | None = None,
+    by: str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
+    intersections: bool = False,
+    tolerance: float | None = None,
+    model: Literal["auto", "one-coin", "dawid-skene", "plackett-luce"] | None = "auto",
+    ci_prob: float = CI_PROB,
+    replicates: int = REPLICATES,
+    draws: int = 500,
+    chains: int = 4,
+    warmup: int = 300,
+    seed: int = 0,
+    progress: bool = True,
+) -> Judgement:
+    """Answer from four sides whether a model may stand in for an annotator, and why the sides disagree if they do.
+
+    1. *Closeness.* Is it closer to the annotators than they are to each other? The discrepancy ratio Δ, with a test of
+       non-inferiority (:func:`discrepancy_ratio`).
+    2. *Replacement.* The alternative annotator test (:func:`alternative_annotator_test`).
+    3. *As one of them.* As one more annotator in a model of how annotators err, is it as accurate (or, of rankings, as
+       reliable) as they are on average?
+    4. *Truth.* Is it as accurate against the truth, as inferred from the annotators without it, as they are? Beside it
+       stands the accuracy against the vote.
+
+    Sides 1 and 2 take the annotators for the truth. Sides 3 and 4 assume that every case has one true class, which
+    annotators miss independently of each other.
+
+    Parameters
+    ----------
+    labels
+        Labels of the annotators, see :meth:`Labels.of`.
+    predictions
+        Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
+    distance, tolerance
+        Distance of two labels for sides 1 and 2, see :func:`alternative_annotator_test`.
+    epsilon, fdr
+        Of the alternative annotator test.
+    margin
+        How much Δ may exceed 1 on side 1.
+    accuracy_margin
+        How much the model's accuracy may fall short of the annotators' mean on sides 3 and 4 (of rankings, the
+        logarithm of the reliability).
+    groups
+        Groups of cases that the bootstrap draws, such as patients: a column of the labels, or a mapping from case.
+    by
+        Names of columns of the labels, of cases or of annotators, by which to report; or mappings ``{case: group}`` by
+        name.
+    intersections
+        Whether to report combinations of the columns of cases, too.
+    model
+        Model of annotators for sides 3 and 4: ``"dawid-skene"``, ``"one-coin"``, ``"plackett-luce"`` (rankings,
+        tempered, with inferred reliabilities). ``"auto"`` takes the last for the distance ``"partial_rankings"``; of up
+        to 30 classes Dawid-Skene where annotators labelled enough cases (five for every pair of classes), else
+        one-coin; otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result
+        says so.
+    ci_prob, replicates
+        Probability of all intervals; bootstrap replicates.
+    draws, chains, warmup
+        Of the model of annotators.
+    seed
+        Random seed.
+    progress
+        Whether to show progress bars.
+
+    Returns
+    -------
+    Judgement
+        With ``table`` (a row per model: all numbers of the four sides), ``sides`` (their answers in words), ``reasons``
+        (why they disagree), ``verdict()``, ``by`` and the results that it is made of.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range.
+    PlausiblyError
+        As :func:`discrepancy_ratio`.
+
+    References
+    ----------
+    Lovchinsky et al. (2020), Discrepancy ratio; Calderon, Reichart & Dror (2025), arXiv 2501.10970; Dawid & Skene
+    (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 28.
+
+    Examples
+    --------
+    >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 14 + "bbbb", "cy": "aabb" * 14 + "aaaa"}
+    >>> rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
+    >>> judged = judge(rows, {"A": [(str(i), label) for i, label in enumerate("aabb" * 15)]}, model=None)
+    >>> [(side.name, side.answer) for side in judged.sides["A"]]
+    [('closeness', 'yes'), ('replacement', 'yes'), ('as one of them', 'unknown'), ('truth', 'unknown')]
+    """
+    check_epsilon(epsilon)
+    for name, value in (("fdr", fdr), ("ci_prob", ci_prob)):
+        check_probability(name, value)
+    check_replicates(replicates)
+    for name, value in (("margin", margin), ("accuracy_margin", accuracy_margin)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ArgumentError(f"{name} must be at least 0 and below 1, but {value!r} was given: give 0.1.")
+    if model is not None and model not in MODELS:
+        raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
+    labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(groups), *columns_of(by)])])
+    counted = np.diff(labels.start) >= 2
+    models = read_models(predictions, labels, counted)
+    compared = discrepancy_ratio(labels, models, distance, groups, tolerance=tolerance, progress=progress)
+    test = from_discrepancy(compared, epsilon, fdr)
+    answers: Answers | str = "no model of annotators was asked for"
+    if model is not None:
+        answers = answers_of(labels, models, distance, model)
+    fits, reasons = {}, {name: {} for name in models}
+    if isinstance(answers, Answers):
+        sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
+        fits, alone = fit(answers, compared.groups, ci_prob=ci_prob, **sampling)
+        truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
+        for name, found in fits.items():
+            reasons[name] = reasons_of(truth, answers, found, test, models, name)
+    result = Judgement(
+        test=test,
+        fits=fits,
+        model=answers.model if isinstance(answers, Answers) else None,
+        left_out=answers if isinstance(answers, str) else None,
+        reasons=reasons,
+        margin=float(margin),
+        accuracy_margin=float(accuracy_margin),
+        ci_prob=ci_prob,
+        replicates=replicates,
+        seed=seed,
+    )
+    if by is None:
+        return result
+    return by_group(result, by, answers.case if isinstance(answers, Answers) else None, intersections=intersections)

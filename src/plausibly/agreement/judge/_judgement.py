@@ -1,0 +1,269 @@
+"""The outcome of a judgement: four sides, reasons, a verdict in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from plausibly.agreement.judge._fit import Fit
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.bootstrap import interval
+from plausibly.errors import ArgumentError
+
+SURE = 0.95  #: probability from which a side answers yes or no
+_NOT_CONVERGED = "Chains of the model of annotators did not converge: take more draws before relying on sides 3 and 4"
+NAMES = ("closeness", "replacement", "as one of them", "truth")
+QUESTIONS = {
+    "closeness": "Is it as close to the annotators as they are to each other?",
+    "replacement": "Does it pass the alternative annotator test?",
+    "as one of them": "Is it as good as the average annotator, as one of them?",
+    "truth": "Is it as accurate as the average annotator, against the inferred truth?",
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the question.
+
+    Parameters
+    ----------
+    name
+        ``"closeness"``, ``"replacement"``, ``"as one of them"`` or ``"truth"``.
+    answer
+        ``"yes"`` or ``"no"``, if probable enough; ``"open"``; ``"unknown"`` for a side that was left out.
+    words
+        A sentence with the numbers behind it.
+    """
+
+    name: str
+    answer: Literal["yes", "no", "open", "unknown"]
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Whether models may stand in for an annotator, from four sides.
+
+    Parameters
+    ----------
+    test
+        Alternative annotator test; its ``comparison`` is the discrepancy ratio.
+    fits
+        By model, what a model of annotators says of it; empty if there is none.
+    model
+        Name of the model of annotators, None if there is none.
+    left_out
+        Why there is none.
+    reasons
+        By model, reasons why sides may disagree, by name: ``"shared error"``, ``"base rates"``, ``"ties"``, ``"copy"``.
+    margin, accuracy_margin
+        How much worse than the annotators a model may be, in Δ and in accuracy.
+    ci_prob, replicates, seed
+        Of intervals and the bootstrap.
+    by
+        Numbers by group of cases or annotators, a row for each group and model; None if not asked for.
+    """
+
+    test: AlternativeAnnotatorTest
+    fits: Mapping[str, Fit]
+    model: str | None
+    left_out: str | None
+    reasons: Mapping[str, Mapping[str, str]]
+    margin: float
+    accuracy_margin: float
+    ci_prob: float
+    replicates: int
+    seed: int
+    by: pd.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}: {', '.join(f'{side.name} {side.answer}' for side in sides)}" for name, sides in self.sides.items()
+        ]
+        return f"Judgement({'; '.join(parts)})"
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models."""
+        return self.test.models
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row per model.
+
+        ``ratio`` (Δ) with ``ratio_lower``, ``ratio_upper``, and ``p_close``, the probability of Δ below 1 + margin;
+        ``winning_rate``, ``advantage`` with its ends, ``passed``; and with a model of annotators ``ability`` (among the
+        annotators) with its ends, ``annotators_ability`` (their mean), ``p_able`` (probability that the former is at
+        least the latter less the margin), ``n_beaten`` (annotators whose mean is lower); ``accuracy`` (inferred truth)
+        with its ends, ``annotators_accuracy``, ``p_accurate``; ``vote_accuracy``, with all ties lost and won in
+        ``vote_lost`` and ``vote_won``; ``converged``.
+        """
+        compared = self.test.comparison
+        frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))
+        if compared.several_groups:
+            drawn = compared.replicates(self.replicates, self.seed, progress=False).to_numpy()
+            frame["ratio_lower"], frame["ratio_upper"] = interval(drawn, self.ci_prob)
+            frame["p_close"] = (drawn < 1 + self.margin).mean(axis=0)
+        tested = self.test.to_frame(self.ci_prob, self.replicates, self.seed)
+        names = {"lower": "advantage_lower", "upper": "advantage_upper"}
+        frame = frame.join(tested.drop(columns=["n_annotators", "n_cases"]).rename(columns=names))
+        rows = {name: self._fitted(found) for name, found in self.fits.items()}
+        return frame.join(pd.DataFrame.from_dict(rows, orient="index")) if rows else frame
+
+    @cached_property
+    def sides(self) -> dict[str, list[Side]]:
+        """The four sides by model."""
+        return {
+            name: [self._closeness(name), self._replacement(name), self._among(name), self._truth(name)]
+            for name in self.models
+        }
+
+    def headline(self, model: str) -> str:
+        """Say in a sentence what the four sides of a model come to.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such model.
+        """
+        if model not in self.models:
+            raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(map(repr, self.models))}.")
+        known = [side for side in self.sides[model] if side.answer != "unknown"]
+        yes, no, open_ = ([side for side in known if side.answer == word] for word in ("yes", "no", "open"))
+        if "copy" in self.reasons[model] and yes:
+            return f"{model} should not count as another annotator: its answers are those of one of them."
+        if len(yes) == len(known):
+            return f"{model} may stand in for an annotator: all {_count(len(known))} sides say so."
+        if len(no) == len(known):
+            return f"{model} should not stand in for an annotator: all {_count(len(known))} sides say so."
+        if len(open_) == len(known):
+            return f"These data do not decide whether {model} may stand in for an annotator: every side is open."
+        if not no:
+            return f"{model} may well stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
+        if not yes:
+            return f"{model} should rather not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
+        rest = f", {_list(open_, 'open')}" if open_ else ""
+        return (
+            f"The sides disagree about {model}: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. It should not stand in "
+            "for an annotator before the reason is understood."
+        )
+
+    def verdict(self, model: str | None = None) -> str:
+        """Say what the four sides come to, why they disagree, and what limits them; of all models, or of one."""
+        if model is None:
+            return " ".join(self.verdict(name) for name in self.models)
+        further = list(self.reasons.get(model, {}).values())
+        if self.left_out:
+            further.append(f"Sides 3 and 4 are unknown: {self.left_out}")
+        elif model in self.fits and not self.fits[model].converged:
+            further.append(_NOT_CONVERGED)
+        return " ".join([self.headline(model), *(f"{words}." for words in [*further, *self.notes(model)])])
+
+    def notes(self, model: str) -> list[str]:
+        """Limits of the alternative annotator test of a model, in sentences; see :class:`AlternativeAnnotatorTest`."""
+        others = tuple(f"{name} and the annotator" for name in self.models if name != model)
+        return [note for note in self.test.notes if not note.startswith(others)]
+
+    def _fitted(self, found: Fit) -> dict[str, Any]:
+        own, others = found.ability.iloc[-1], found.ability.iloc[:-1]
+        row = {"ability": own["mean"], "ability_lower": own["lower"], "ability_upper": own["upper"]}
+        row |= {"annotators_ability": others["mean"].mean(), "p_able": (found.lead >= -self.accuracy_margin).mean()}
+        row |= {"n_beaten": int((others["mean"] < own["mean"]).sum()), "accuracy": found.accuracy.mean()}
+        row["accuracy_lower"], row["accuracy_upper"] = interval(found.accuracy, self.ci_prob)
+        if found.typical is not None:
+            row["annotators_accuracy"] = found.typical.mean()
+            row["p_accurate"] = (found.accuracy >= found.typical - self.accuracy_margin).mean()
+        row["vote_accuracy"], row["vote_lost"], row["vote_won"] = found.vote
+        return row | {"converged": found.converged}
+
+    def _closeness(self, model: str) -> Side:
+        row = self.table.loc[model]
+        words = f"Δ = {row['ratio']:.2f}"
+        if "p_close" not in row:
+            answer = "yes" if row["ratio"] <= 1 else "open"
+            return Side("closeness", answer, f"{words}, without an interval, since there is a single group of cases")
+        words += (
+            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1 it is closer than they are); the "
+            f"probability of less than {1 + self.margin:.2f} is {_probability(row['p_close'])}"
+        )
+        return Side("closeness", _answer(row["p_close"]), words)
+
+    def _replacement(self, model: str) -> Side:
+        row, own = self.table.loc[model], self.test.table
+        own = own[own["model"] == model]
+        ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
+        words = (
+            f"Not worse than {int(own['rejected'].sum())} of {len(own)} annotators by more than ε = "
+            f"{self.test.epsilon:g}; average advantage {row['advantage']:.2f}{ends}"
+        )
+        if row["passed"]:
+            return Side("replacement", "yes", words)
+        needed = self.test.groups_needed(0.8, replicates=200, seed=self.seed)
+        needed = needed if isinstance(needed, float) else needed[model]
+        if np.isinf(needed):
+            return Side("replacement", "no", f"{words}; more cases like these would not change it")
+        return Side(
+            "replacement", "open", f"{words}; with about {needed:,.0f} cases it would pass with probability 0.8"
+        )
+
+    def _among(self, model: str) -> Side:
+        if model not in self.fits:
+            return Side("as one of them", "unknown", f"Left out: {self.left_out}")
+        row, unit = self.table.loc[model], self.fits[model].unit
+        scale = " (logarithms)" if unit == "reliability" else ""
+        words = (
+            f"{unit.capitalize()} {row['ability']:.2f} ({row['ability_lower']:.2f} to {row['ability_upper']:.2f}); "
+            f"annotators {row['annotators_ability']:.2f} on average, of whom it beats {int(row['n_beaten'])} of "
+            f"{len(self.fits[model].ability) - 1}; the probability of being at most {self.accuracy_margin:g} below "
+            f"the average{scale} is {_probability(row['p_able'])} ({self.model})"
+        )
+        return Side("as one of them", _answer(row["p_able"]), words)
+
+    def _truth(self, model: str) -> Side:
+        if model not in self.fits:
+            return Side("truth", "unknown", f"Left out: {self.left_out}")
+        row = self.table.loc[model]
+        words = (
+            f"Accuracy {row['accuracy']:.2f} ({row['accuracy_lower']:.2f} to {row['accuracy_upper']:.2f}) against the "
+            f"inferred truth, {row['vote_accuracy']:.2f} against the vote"
+        )
+        if "p_accurate" not in row or pd.isna(row["p_accurate"]):
+            return Side("truth", "open", f"{words}; there is no such accuracy of the annotators to compare it with")
+        words += (
+            f"; annotators {row['annotators_accuracy']:.2f} on average, and the probability of being at most "
+            f"{self.accuracy_margin:g} below is {_probability(row['p_accurate'])}"
+        )
+        return Side("truth", _answer(row["p_accurate"]), words)
+
+
+def _answer(probability: float) -> Literal["yes", "no", "open"]:
+    return "yes" if probability >= SURE else "no" if probability <= 1 - SURE else "open"
+
+
+def _probability(value: float) -> str:
+    return "above 0.99" if value > 0.99 else "below 0.01" if value < 0.01 else f"{value:.2f}"
+
+
+def _count(n: int) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(n, str(n))
+
+
+def _list(sides: list[Side], answer: str) -> str:
+    """Name sides by number, with their answer.
+
+    Examples
+    --------
+    >>> _list([Side("closeness", "yes", ""), Side("truth", "yes", "")], "yes")
+    'sides 1 and 4 say yes'
+    >>> _list([Side("replacement", "open", "")], "open")
+    'side 2 is open'
+    """
+    numbers = [str(1 + NAMES.index(side.name)) for side in sides]
+    several = len(numbers) > 1
+    which = f"sides {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"side {numbers[0]}"
+    if answer == "open":
+        return f"{which} {'are' if several else 'is'} open"
+    return f"{which} {'say' if several else 'says'} {answer}"

@@ -1,0 +1,160 @@
+"""Reasons why the sides of a judgement disagree: shared errors, base rates, ties, and a copied annotator."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
+from plausibly.agreement.discrepancy._label_sets import mean_by_case
+from plausibly.agreement.discrepancy._result import ratio_of
+from plausibly.agreement.judge._alternative_annotator import from_discrepancy
+from plausibly.agreement.judge._fit import RANKED, Answers, Fit
+from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.labels._predictions import Predictions
+
+#: What is mentioned: votes that are probably wrong, tied votes, recall lost, agreement with one annotator more than
+#: with any other.
+WRONG, TIED, RECALL, COPIED = 0.03, 0.1, 0.15, 0.1
+
+
+def shared_error(truth: Float[np.ndarray, "case class"], answers: Answers, fit: Fit, model: str) -> str | None:
+    """Whether a model repeats what the votes get wrong.
+
+    `truth` are the posterior means of the true classes, without the model.
+    """
+    votes, said = answers.votes, answers.said[model]
+    clear = votes.max(axis=1) == 1
+    if not clear.any():
+        return None
+    voted = votes[clear].argmax(axis=1)
+    wrong = truth[clear].copy()
+    wrong[np.arange(len(voted)), voted] = 0.0  # probability of every other class
+    each = wrong.sum(axis=1)
+    share = each.sum() / len(truth)
+    if share < WRONG:
+        return None
+    repeated = (each * (said[clear].argmax(axis=1) == voted)).sum() / each.sum()
+    by_pair = np.zeros((truth.shape[1], truth.shape[1]))
+    np.add.at(by_pair.T, voted, wrong)
+    true, named = np.unravel_index(by_pair.argmax(), by_pair.shape)
+    classes = answers.annotations.classes
+    gap = fit.vote[0] - fit.right.mean()
+    if repeated < 0.5 or gap < WRONG / 2:
+        return None
+    return (
+        f"Shared error: about {100 * share:.0f} % of the votes are probably wrong, most often {str(classes[true])!r} "
+        f"called {str(classes[named])!r}, and {model} repeats {100 * repeated:.0f} % of them. Closeness to the "
+        f"annotators and accuracy against the vote ({fit.vote[0]:.2f}) reward that; accuracy against the inferred "
+        f"truth ({fit.right.mean():.2f}) does not"
+    )
+
+
+def base_rate(
+    truth: Float[np.ndarray, "case class"], answers: Answers, test: AlternativeAnnotatorTest, model: str
+) -> str | None:
+    """Whether a frequent class explains the agreement: a constant answer does as well, and rare classes are missed."""
+    share = answers.votes.mean(axis=0)
+    most = int(share.argmax())
+    said = answers.said[model]
+    weight = truth.sum(axis=0)
+    present = weight >= 1
+    recall = (truth * said).sum(axis=0)[present] / weight[present]
+    accuracy, balanced = float((truth * said).sum() / len(truth)), float(recall.mean())
+    if share[most] < 0.7 or accuracy - balanced < RECALL:
+        return None
+    ratio, passed = _constant(answers, test, most)
+    if not passed and not ratio <= 1.1:
+        return None
+    classes = answers.annotations.classes
+    worst = np.flatnonzero(present)[recall.argmin()]
+    would = "would pass the alternative annotator test" if passed else "would not pass the alternative annotator test"
+    return (
+        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. Always saying it "
+        f"{would} and have a discrepancy ratio of {ratio:.2f}. {model} is right in {100 * accuracy:.0f} % of all "
+        f"cases, but finds {100 * recall.min():.0f} % of {str(classes[worst])!r} (mean over "
+        f"classes {100 * balanced:.0f} %)"
+    )
+
+
+def ties(answers: Answers, fit: Fit, model: str) -> str | None:
+    """Whether tied votes decide how accurate a model looks."""
+    tied = float(((answers.votes > 0) & (answers.votes < 1)).any(axis=1).mean())
+    _, lost, won = fit.vote
+    if tied < TIED or won - lost < TIED / 2:
+        return None
+    return (
+        f"Ties: the vote is tied in {100 * tied:.0f} % of the cases, so accuracy of {model} against it lies anywhere "
+        f"from {lost:.2f} to {won:.2f}, depending on who breaks them; the inferred truth weighs annotators instead"
+    )
+
+
+def copied(
+    answers: Answers, test: AlternativeAnnotatorTest, models: Mapping[str, Predictions], model: str
+) -> str | None:
+    """Whether a model resembles one annotator far more than any other, and than she resembles any."""
+    annotations = answers.annotations
+    if answers.model == RANKED or len(annotations.annotators) < 3:
+        return None
+    n, people = annotations.n_cases, len(annotations.annotators)
+    labels = np.full((n, people), -1)
+    labels[annotations.annotation_case, annotations.annotation_annotator] = annotations.entry_class
+    said = answers.said[model].argmax(axis=1)
+    there = labels >= 0
+    count = there.sum(axis=0)
+    own = ((labels == said[:, None]) & there).sum(axis=0) / np.maximum(count, 1)
+    who = int(np.where(count >= 10, own, -1).argmax())
+    others = np.arange(people) != who
+    second = own[others & (count >= 10)].max(initial=0.0)
+    both = there & there[:, [who]]
+    hers = ((labels == labels[:, [who]]) & both).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
+    nearest = hers[others & (both.sum(axis=0) >= 10)].max(initial=0.0)
+    spread = np.sqrt(max(own[who] * (1 - own[who]), 0.01) / count[who])
+    most = max(second, nearest)
+    if own[who] < most + COPIED or own[who] < most + 4 * spread:
+        return None
+    name = str(annotations.annotators[who])
+    without = _without(test, who, {model: models[model]})
+    return (
+        f"Copy: {model} says what {name} says in {100 * own[who]:.0f} % of the cases, and agrees with nobody else in "
+        f"more than {100 * second:.0f} %. It is no independent annotator, which flatters it on every side"
+        + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
+    )
+
+
+def reasons_of(
+    truth: Float[np.ndarray, "case class"] | None,
+    answers: Answers,
+    fit: Fit,
+    test: AlternativeAnnotatorTest,
+    models: Mapping[str, Predictions],
+    model: str,
+) -> dict[str, str]:
+    """All reasons that apply to a model, by name; `truth` are posterior means of true classes, without the model."""
+    found: dict[str, str | None] = {"ties": ties(answers, fit, model)}
+    if truth is not None:
+        found["shared error"] = shared_error(truth, answers, fit, model)
+        found["base rates"] = base_rate(truth, answers, test, model)
+    found["copy"] = copied(answers, test, models, model)
+    return {name: words for name, words in found.items() if words is not None}
+
+
+def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tuple[float, bool]:
+    """Discrepancy ratio of the most frequent class as the answer to every case, and whether it would pass the test."""
+    compared = test.comparison
+    if compared.delta != "nominal":
+        return np.nan, False
+    to_set = (answers.annotations.entry_class != most).astype(float)  # sets are single labels, in the same order
+    other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr)
+    mean = mean_by_case(to_set, compared.label_sets)[compared.included].mean()
+    return float(ratio_of(mean, compared.annotator_discrepancy)), bool(other.passed["constant"])
+
+
+def _without(test: AlternativeAnnotatorTest, who: int, models: Mapping[str, Predictions]) -> float:
+    """Discrepancy ratio against the annotators but one."""
+    labels = test.comparison.labels
+    rest = labels.select(labels.annotator != np.unique(labels.annotator)[who])
+    if test.comparison.delta != "nominal" or (np.diff(rest.start) < 2).all():
+        return np.nan
+    return float(discrepancy_ratio(rest, models, progress=False).ratio.iloc[0])

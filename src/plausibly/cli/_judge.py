@@ -1,0 +1,144 @@
+"""``plausibly judge``: whether a model may stand in for an annotator."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from plausibly import plots
+from plausibly.agreement import Judgement, Labels
+from plausibly.agreement import judge as judge_models
+from plausibly.bootstrap import CI_PROB, REPLICATES
+from plausibly.cli import _options as options
+from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
+from plausibly.errors import ArgumentError
+from plausibly.report import judge_report
+
+REPORT = "judge.html"
+
+
+@example(
+    """
+    plausibly judge labels.csv --predictions gpt=gpt.csv \\
+        --group patient --by language,region --out results/
+    """
+)
+def judge(
+    labels: options.LabelsFile,
+    predictions: Annotated[
+        list[str] | None, options.data(metavar="NAME=FILE", help="Labels of a model (case, label); once for each.")
+    ] = None,
+    group: Annotated[
+        str | None, options.data(metavar="COLUMN", help="Groups to resample, such as patients; by default cases.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        options.data(metavar="COLUMN,…", help="Columns of cases or of annotators by which to report, too."),
+    ] = None,
+    intersections: Annotated[
+        bool, options.data("--intersections", help="Report combinations of the columns of --by, too.")
+    ] = False,
+    distance: Annotated[
+        str, options.measure(metavar="NAME", help="Distance of two labels, as of plausibly discrepancy.")
+    ] = "nominal",
+    tolerance: Annotated[
+        float | None, options.measure(help="Difference of two numbers up to which hinge sees no disagreement.")
+    ] = None,
+    epsilon: Annotated[
+        float, options.measure(help="Advantage of annotators made up for by their cost: 0.2 experts, 0.1 crowd.")
+    ] = 0.2,
+    margin: Annotated[float, options.measure(help="How much the discrepancy ratio may exceed 1.")] = 0.1,
+    accuracy_margin: Annotated[
+        float, options.measure(help="How much accuracy may fall short of the annotators' mean.")
+    ] = 0.05,
+    model: Annotated[
+        Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
+        options.modelling(help="Model of annotators for sides 3 and 4."),
+    ] = "auto",
+    draws: Annotated[int, options.sampling(help="Draws per chain.")] = 500,
+    chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
+    warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300,
+    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
+    ci_prob: options.IntervalWidth = CI_PROB,
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Answer from four sides whether a model may stand in for an annotator.
+
+    Closeness to the annotators, the alternative annotator test, ability as one more annotator, and accuracy against the
+    inferred truth; and why these disagree, if they do. With --out, writes judge.html (one page), judge.csv (a row per
+    model), annotators.csv, groups.csv (--by), and figures.
+    """
+    given = options.parse_files(predictions)
+    if not given:
+        raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
+    names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
+    read = Labels.of(labels, columns=list(dict.fromkeys([*([] if group is None else [group]), *names])))
+    if out is not None:
+        make_folder(out)
+    result = judge_models(
+        read,
+        given,
+        distance=distance,
+        tolerance=tolerance,
+        epsilon=epsilon,
+        margin=margin,
+        accuracy_margin=accuracy_margin,
+        groups=group,
+        by=names or None,
+        intersections=intersections,
+        model=None if model == "none" else model,
+        ci_prob=ci_prob,
+        replicates=replicates,
+        draws=draws,
+        chains=chains,
+        warmup=warmup,
+        seed=seed,
+        progress=not quiet,
+    )
+    if not quiet:
+        _print(result)
+    if out is not None:
+        written = _write(
+            result, out, {"labels": str(labels)} | {f"predictions {name}": path for name, path in given.items()}
+        )
+        if not quiet:
+            say(f"Wrote {', '.join(written)} to {out}")
+    for name in result.models:
+        say(result.verdict(name))
+    if strict and not all(found.converged for found in result.fits.values()):
+        raise typer.Exit(NOT_CONVERGED)
+
+
+def _print(result: Judgement) -> None:
+    for name in result.models:
+        rows = [(str(number), side.name, side.answer, side.words) for number, side in enumerate(result.sides[name], 1)]
+        print_table(name, ("", "side", "answer", "evidence"), rows, left=("side", "answer", "evidence"))
+    if result.by is None:
+        return
+    shown = [
+        name
+        for name in ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
+        if name in result.by
+    ]
+    rows = [
+        tuple(("" if value != value else f"{value:.2f}") if isinstance(value, float) else str(value) for value in row)
+        for row in result.by[shown].itertuples(index=False)
+    ]
+    print_table("By group", [name.replace("_", " ") for name in shown], rows, left=("model", "by", "group"))
+
+
+def _write(result: Judgement, out: Path, sources: dict[str, str]) -> list[str]:
+    tables = {"judge.csv": result.table.reset_index(), "annotators.csv": result.test.table}
+    if result.by is not None:
+        tables["groups.csv"] = result.by
+    for name, table in tables.items():
+        write_table(table, out / name)
+    figures = {f"judge-{number}.png": name for number, name in enumerate(result.models, 1)}
+    for name, model in figures.items():
+        write_figure(plots.judgement(result, model), out / name)
+    judge_report(result, out / REPORT, sources)
+    return [REPORT, *tables, *figures]

@@ -1,0 +1,134 @@
+"""A judgement of models that may stand in for annotators: four sides, and groups of cases."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plausibly.agreement import Judgement
+from plausibly.bootstrap import interval
+from plausibly.errors import ArgumentError
+from plausibly.plots._discrepancy import discrepancy_ratios
+from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, new_figure, only, plain
+
+_LINE = {"color": "black", "lw": 0.8, "ls": (0, (2, 3)), "zorder": 0}
+_MODEL, _OTHER = COLOURS[0], GREY
+
+
+def judgement(result: Judgement, model: str | None = None) -> Figure:
+    """Draw the four sides of a judgement of one model, annotators in grey.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`plausibly.agreement.judge`.
+    model
+        Name of the model; it may be left out if there is one.
+    """
+    model = only(result.models, model)
+    people = len(result.test.comparison.labels.annotators)
+    figure, axes = new_figure(11.0, max(5.0, 2.4 + 0.34 * people), 2, 2)
+    sides = iter(axes.flat)
+    _closeness(result, model, next(sides))
+    _replacement(result, model, next(sides))
+    for ax, draw in zip(sides, (_ability, _accuracy), strict=True):
+        ax.spines[["top", "right"]].set_visible(False)
+        if model in result.fits:
+            draw(result, model, ax)
+        else:
+            ax.set_axis_off()
+    for number, (ax, answer) in enumerate(zip(axes.flat, result.sides[model], strict=True), 1):
+        ax.set_title(f"{number}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
+    return figure
+
+
+def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw accuracy (without a model of annotators, Δ) by group of cases; hollow where there are few cases.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`plausibly.agreement.judge` with ``by``.
+    model
+        Name of the model; it may be left out if there is one.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no groups of cases.
+    """
+    model = only(result.models, model)
+    rows = None if result.by is None else result.by[(result.by["of"] == "cases") & (result.by["model"] == model)]
+    if rows is None or not len(rows):
+        raise ArgumentError("there are no groups of cases: pass by= to judge.")
+    measure = "accuracy" if "accuracy" in rows else "ratio"
+    ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
+    for place, row in enumerate(rows.to_dict("records")):
+        if f"{measure}_lower" in row:
+            ax.plot([row[f"{measure}_lower"], row[f"{measure}_upper"]], [place, place], lw=2, color=_MODEL)
+        ax.plot([row[measure]], [place], "o", ms=6, mec=_MODEL, mfc="white" if row["few"] else _MODEL)
+    whole = result.table.loc[model, measure]
+    ax.axvline(whole, **_LINE)
+    name_rows(
+        ax, range(len(rows)), [plain(f"{row.by}: {row.group} ({row.n_cases:,})", 40) for row in rows.itertuples()]
+    )
+    what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
+    ax.set(xlabel=f"{what} (dotted: all cases)", ylim=(len(rows) - 0.4, -0.6))
+    grid(ax, "x")
+    return ax
+
+
+def _closeness(result: Judgement, model: str, ax: Axes) -> None:
+    from dataclasses import replace
+
+    compared = result.test.comparison
+    own = replace(compared, to_models={model: compared.to_models[model]}, single=False)
+    discrepancy_ratios(own, result.ci_prob, result.replicates, result.seed, ax=ax)
+
+
+def _replacement(result: Judgement, model: str, ax: Axes) -> None:
+    test = result.test
+    rows = test.table[test.table["model"] == model].sort_values("advantage", ascending=False)
+    ends = None
+    if test.comparison.several_groups:
+        ends = test.interval(result.ci_prob, result.replicates, result.seed, by_annotator=True)
+    for place, row in enumerate(rows.to_dict("records")):
+        if ends is not None:
+            ax.plot(ends.loc[(model, row["annotator"])], [place, place], lw=2, color=_MODEL)
+        ax.plot([row["advantage"]], [place], "D", ms=6, mec=_MODEL, mfc=_MODEL if row["rejected"] else "white")
+        ax.plot([row["annotator_advantage"]], [place], "o", ms=6, color=_OTHER)
+    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["annotator"]])
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(
+        xlabel=f"at least as close to the others: {plain(model, 16)} (filled: won), annotator (grey)",
+        ylim=(len(rows) - 0.4, -0.6),
+    )
+    grid(ax, "x")
+
+
+def _ability(result: Judgement, model: str, ax: Axes) -> None:
+    found = result.fits[model]
+    rows = found.ability.iloc[::-1]
+    order = np.concatenate([[0], 1 + np.argsort(-rows["mean"].to_numpy()[1:], kind="stable")])
+    rows = rows.iloc[order]
+    for place, row in enumerate(rows.itertuples()):
+        style = {"color": _OTHER if place else _MODEL}
+        ax.plot([row.lower, row.upper], [place, place], lw=2, **style)
+        ax.plot([row.mean], [place], "o" if place else "D", ms=6, **style)
+    ax.axvline(rows["mean"].iloc[1:].mean(), **_LINE)
+    name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows.index])
+    ax.set(xlabel=f"{found.unit} ({result.model}; dotted: the annotators' mean)", ylim=(len(rows) - 0.4, -0.6))
+    grid(ax, "x")
+
+
+def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
+    found = result.fits[model]
+    rows = [("against the inferred truth", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
+    rows.append(("against the vote, ties shared", found.vote[0], found.vote[1:], _MODEL))
+    if found.typical is not None:
+        rows.append(("annotators' mean", found.typical.mean(), interval(found.typical, result.ci_prob), _OTHER))
+    for place, (_, mean, ends, colour) in enumerate(rows):
+        ax.plot(ends, [place, place], lw=2, color=colour)
+        ax.plot([mean], [place], "D" if colour == _MODEL else "o", ms=6, color=colour)
+    name_rows(ax, range(len(rows)), [name for name, *_ in rows])
+    ax.set(xlabel="accuracy (line of the vote: all ties lost to all won)", ylim=(len(rows) - 0.4, -0.6))
+    grid(ax, "x")

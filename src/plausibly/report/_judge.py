@@ -1,0 +1,140 @@
+"""A judgement on one page, for people who decide."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import matplotlib
+import pandas as pd
+from matplotlib import pyplot
+
+import plausibly
+from plausibly.agreement import Judgement
+from plausibly.agreement.judge._judgement import QUESTIONS
+from plausibly.errors import FileError
+from plausibly.plots import judgement, judgement_by_group
+from plausibly.report._svg import SVG, to_uri
+
+ASSUMED = (
+    ("Sides 1 and 2", "The annotators are the yardstick: an error that they share counts as right."),
+    (
+        "Sides 3 and 4",
+        "Every case has one true class, and annotators err independently of each other given it. Where cases are truly "
+        "ambiguous, or annotators copy each other, these sides are too sure.",
+    ),
+    ("All sides", "The cases at hand are like those to come, and other annotators would be like these."),
+)
+SOURCES = (
+    "Lovchinsky et al. (2020), Discrepancy ratio: evaluating model performance when even experts disagree, ICLR.",
+    "Calderon, Reichart & Dror (2025), The alternative annotator test for LLM-as-a-judge, arXiv 2501.10970.",
+    "Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm.",
+)
+
+
+def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None) -> str:
+    """Write a judgement as the text of one self-contained HTML page, the same for the same judgement."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plausibly", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    compared = result.test.comparison
+    labels = compared.labels
+    models = [_model(result, name) for name in result.models]
+    return environment.get_template("judge.html.j2").render(
+        style=(Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
+        models=models,
+        questions=list(QUESTIONS.values()),
+        facts={
+            "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} without",
+            "annotators": f"{len(labels.annotators):,}",
+            "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
+            "distance": compared.delta,
+            "allowed": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
+            f"{result.accuracy_margin:g} below the annotators' mean",
+            "model of annotators": result.model or f"none: {result.left_out}",
+            "intervals": f"{100 * result.ci_prob:g} %, by bootstrap over {int(compared._group.max()) + 1:,} groups of "
+            "cases (sides 1 and 2) and by posterior (sides 3 and 4)",
+        },
+        sources=dict(sources or {}),
+        by=None if result.by is None else _groups(result.by),
+        assumed=ASSUMED,
+        references=SOURCES,
+        version=plausibly.__version__,
+        ci_prob=f"{100 * result.ci_prob:g} %",
+    )
+
+
+def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
+    """Write a judgement as one self-contained HTML page.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`plausibly.agreement.judge`.
+    path
+        Path of the file, which is replaced if it exists.
+    sources
+        Sources of the data, such as ``{"labels": "labels.csv"}``.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    text = render_judgement(result, sources)
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n", errors="replace")
+    except OSError as error:
+        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+
+
+def _model(result: Judgement, name: str) -> dict[str, Any]:
+    """All that the page says of one model."""
+    figures = []
+    with matplotlib.rc_context(SVG):
+        figures.append((f"Four sides of {name}", judgement(result, name)))
+        if result.by is not None and (result.by["of"] == "cases").any():
+            figure = judgement_by_group(result, name).get_figure(root=True)
+            assert figure is not None
+            figures.append((f"{name} by group of cases; hollow where there are fewer than 30", figure))
+        drawn = [(caption, to_uri(figure)) for caption, figure in figures]
+    for _, figure in figures:
+        pyplot.close(figure)
+    answers = {side.answer for side in result.sides[name]} - {"unknown"}
+    mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
+    return {
+        "name": name,
+        "verdict": result.headline(name),
+        "mood": mood,
+        "sides": result.sides[name],
+        "reasons": list(result.reasons[name].values()),
+        "notes": result.notes(name),
+        "figures": drawn,
+    }
+
+
+def _groups(by: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for row in by.to_dict("records"):
+        cells = {"by": row["by"], "group": row["group"], "of": row["of"], "model": row["model"]}
+        cells["n_cases"] = f"{row['n_cases']:,}{' (few)' if row['few'] else ''}"
+        for name in ("ratio", "advantage", "accuracy", "difference"):
+            cells[name] = _cell(row, name)
+        worst = row.get("p_least_accurate")
+        worst = row.get("p_worst") if worst is None or pd.isna(worst) else worst
+        cells["worst"] = "" if worst is None or pd.isna(worst) else f"{worst:.2f}"
+        rows.append(cells)
+    return rows
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    value, lower, upper = (row.get(f"{name}{end}") for end in ("", "_lower", "_upper"))
+    if value is None or pd.isna(value):
+        return ""
+    ends = "" if lower is None or pd.isna(lower) else f" ({lower:.2f} to {upper:.2f})"
+    return f"{value:.2f}{ends}"
