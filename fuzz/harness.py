@@ -13,7 +13,15 @@ import numpy as np
 import pandas as pd
 
 from plausibly.agreement import Labels, read_labels
-from plausibly.annotations import Annotations, Slots, read_annotations, read_classes, read_risks, write_annotations
+from plausibly.annotations import (
+    Annotations,
+    Slots,
+    read_annotations,
+    read_classes,
+    read_metadata,
+    read_risks,
+    write_annotations,
+)
 from plausibly.annotations.io import _table_files
 from plausibly.audit import audit
 from plausibly.diagnostics import diagnose
@@ -58,8 +66,10 @@ def same_again(annotations: Annotations) -> None:
     """Write annotations in the formats that hold them, and read them again; a few bytes of counts may be millions."""
     if annotations.n_annotations > 10_000:
         return
-    for name in ("again.json", "again.csv", "again.parquet"):
-        if name != "again.json" and all(one.removeprefix("-").isdecimal() for one in annotations.classes.tolist()):
+    for name in ("again.json", "again.jsonl", "again.csv", "again.parquet"):
+        if name not in ("again.json", "again.jsonl") and all(
+            one.removeprefix("-").isdecimal() for one in annotations.classes.tolist()
+        ):
             continue  # such classes look like indices in a table
         write_annotations(annotations, FOLDER / name)
         if read_annotations(FOLDER / name, annotations.classes) != annotations:
@@ -201,6 +211,32 @@ def as_json(*values: Any) -> list[bytes]:
     return [json.dumps(value).encode() for value in values]
 
 
+CASES = [
+    {"id": "p", "annotations": ["a", "b"], "annotators": ["ann", "bob"], "site": "x"},
+    {"id": "q", "annotations": []},
+]
+NESTED = {"p": {"ann": "a", "bob": [["b"], ["a"]]}, "q": {"ann": None, "bob": "b"}}
+ARGILLA = [
+    {"id": "p", "fields": {}, "responses": {"q": [{"value": "a", "user_id": "u", "status": "submitted"}]}},
+    {"id": "q", "q.responses": [[{"value": "a", "rank": 1}]], "q.responses.users": ["u"]},
+]
+PRODIGY = [{"_input_hash": 1, "_task_hash": 2, "accept": ["a"], "answer": "accept", "_annotator_id": "u"}]
+DOCCANO = [{"id": 1, "text": "x", "label": ["a", "b"]}, {"id": 2, "text": "y", "label": []}]
+CELLS = b'id,annotations,annotators\np,"[""a"", ""b""]","[""ann"", ""bob""]"\nq,"[\'a\']",ann\n'
+
+
+def lines(records: list[Any]) -> bytes:
+    """Write seeds as JSON lines."""
+    return b"\n".join(as_json(*records))
+
+
+def with_soft_labels(path: Path) -> Any:
+    """Read annotations of which some may be soft."""
+    return read_annotations(path, soft_weight=5)
+
+
+ROWS = "case id annotations labels annotators soft_label"
+EXPORTS = "id fields responses value user_id status q.responses q.responses.users _input_hash accept answer label rank"
 JSON = 'cases classes annotations result null true NaN 1e999 [[[[ {" "\\ud800"'
 STUDIO = "id completed_by was_cancelled from_name type value choices taxonomy ranker"
 CSV = "case annotator annotation worker task label class rank confidence \" '= \r"
@@ -209,6 +245,16 @@ HARNESSES: dict[str, Harness] = {
     "annotations-json-tree": of_tree("a.json", read_annotations, "corn wart cases classes p ann", same_again),
     "label-studio": of_file("a.json", read_annotations, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}", same_again),
     "label-studio-tree": of_tree("a.json", read_annotations, f"annotations result {STUDIO}", same_again),
+    "case-rows-lines": of_file(
+        "a.jsonl", read_annotations, [lines(CASES), lines(PRODIGY), lines(DOCCANO)], ROWS, same_again
+    ),
+    "case-rows-json": of_file("a.json", read_annotations, as_json(CASES, ARGILLA, NESTED), ROWS, same_again),
+    "case-rows-tree": of_tree("a.json", with_soft_labels, f"{ROWS} a b ann", same_again),
+    "exports-tree": of_tree("a.json", with_soft_labels, f"{EXPORTS} a b ann", same_again),
+    "case-rows-csv": of_file("a.csv", read_annotations, [CELLS], f"{ROWS} [ ] {{ }} null", same_again),
+    "case-rows-parquet": of_file("a.parquet", read_annotations, [table_bytes(pd.DataFrame(CASES))], "", same_again),
+    "metadata-tree": of_tree("a.json", read_metadata, f"{ROWS} {EXPORTS} site"),
+    "labels-case-rows-tree": of_tree("l.json", Labels.of, f"{ROWS} {EXPORTS}"),
     "annotations-csv": of_file("a.csv", with_classes, [LONG, COUNTS], CSV, same_again),
     "annotations-csv-without-classes": of_file(
         "a.csv", read_annotations, [LONG, COUNTS, b"1,2\n3,4\n"], CSV, same_again

@@ -21,6 +21,7 @@ from .annotations import Annotations as Annotations
 from .annotations import Scores as Scores
 from .annotations import read_annotations as read_annotations
 from .annotations import read_classes as read_classes
+from .annotations import read_metadata as read_metadata
 from .annotations import read_risks as read_risks
 from .annotations import write_annotations as write_annotations
 from .audit import audit as audit

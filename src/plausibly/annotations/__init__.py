@@ -15,6 +15,10 @@ The same two annotations of one case in every form:
 Numbers are another kind of annotation, with a container of its own: :class:`Scores`, from tables with the header
 ``case,annotator,score``. A threshold turns them into labels of two classes.
 
+* one row per case: ``{"case": "p7", "annotators": ["ann", "bob"], "annotations": [[["eczema"], ["psoriasis",
+  "tinea"]], [["tinea"]]], "site": "north"}``, as JSON lines, in tables whose columns hold lists, or as the exports of
+  annotation tools have it; the other fields are read by :func:`read_metadata`.
+
 What a form leaves open is settled alike in all of them. Cases come in the order in which they first appear, and
 without names are called "0", "1", …; annotators without names are anonymous, "1", "2", … within each case. Classes
 are those given, or else the names in use, sorted; indices count from 0 and need classes.
@@ -26,5 +30,6 @@ from plausibly.annotations._container import Annotations as Annotations
 from plausibly.annotations._scores import Scores as Scores
 from plausibly.annotations._slots import REMAINDER as REMAINDER
 from plausibly.annotations._slots import Slots as Slots
+from plausibly.annotations.io._exports import read_metadata as read_metadata
 from plausibly.annotations.io._read import read_annotations as read_annotations
 from plausibly.annotations.io._write import write_annotations as write_annotations

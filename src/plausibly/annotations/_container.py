@@ -10,12 +10,13 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.annotations._by_case import ByCase, many
-from plausibly.annotations._names import to_names
+from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
 from plausibly.annotations.io._columns import table_columns
 from plausibly.annotations.io._counts import parse_counts
+from plausibly.annotations.io._exports import answers_of_object
 from plausibly.annotations.io._long_table import parse_table
 from plausibly.annotations.io._matrix import matrix_of
 from plausibly.annotations.io._rankings import parse_rankings
@@ -254,6 +255,57 @@ class Annotations(ByCase):
         from plausibly.annotations._scores import Scores  # which makes annotations in turn
 
         return Scores(**parse_scores(table_columns(table), anonymous), classes=classes)
+
+    @classmethod
+    def from_case_rows(
+        cls,
+        source: Any,
+        classes: Iterable[str] | None = None,
+        question: str | None = None,
+        *,
+        soft_weight: int | None = None,
+    ) -> "Annotations":
+        """Build annotations from a source with one row, or record, per case.
+
+        Parameters
+        ----------
+        source
+            A data frame (pandas, polars, PyArrow), a ``datasets.Dataset``, a mapping of columns, or a list of records,
+            with ``annotations`` (or ``labels``), lists of answers or mappings from annotator to answer, and perhaps
+            ``annotators``, lists of equally many names; or a mapping from case to such a record, or to ``{annotator:
+            answer}``; or records that Argilla, Prodigy or doccano exported. An answer is a class, a list of tied
+            classes, or a list of blocks. Other fields are for :func:`plausibly.read_metadata`.
+        classes
+            (K,) class names; if None the names in use, sorted. Whole numbers are indices where no class is named so.
+        question
+            Of Argilla: the question to read, if there are several.
+        soft_weight
+            Number of annotators that a record stands for that has no answers, but a ``soft_label``, a mapping from
+            class to probability: its probabilities become as many labels, rounded by largest remainders.
+
+        Raises
+        ------
+        AnnotationError
+            If the source has none of these forms, or breaks a rule; the message names the case.
+        ArgumentError
+            If there are soft labels and ``soft_weight`` is not given.
+
+        Examples
+        --------
+        >>> rows = [{"id": "p7", "annotations": ["wart", "corn"], "annotators": ["ann", "bob"], "site": "north"}]
+        >>> Annotations.from_case_rows(rows).rankings("p7")
+        {'ann': [['wart']], 'bob': [['corn']]}
+        >>> Annotations.from_case_rows([{"id": "p8", "soft_label": {"wart": 0.7, "corn": 0.3}}], soft_weight=10)
+        Annotations(1 case, 10 annotations by anonymous annotators, 2 classes)
+        """
+        found = answers_of_object(source, question, soft_weight)
+        if found is None:
+            raise AnnotationError(
+                f"there is no row for each case with its annotations, got {_show(source)}; give a table or "
+                "records with 'annotations', and 'annotators' if they are known"
+            )
+        known = _classes(classes)
+        return cls._from_rows(parse_rankings(found.to_rankings(known), known))
 
     @classmethod
     def _from_rows(cls, rows: Rows) -> "Annotations":

@@ -10,7 +10,9 @@ import pandas as pd
 
 from plausibly.annotations import Annotations, Scores, read_annotations, read_classes
 from plausibly.annotations._names import to_names
+from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
+from plausibly.annotations.io._exports import columns_of_dataset
 from plausibly.annotations.io._files import check_path, naming
 from plausibly.annotations.io._long_table import ORDERINGS, READ, is_long, is_of_scores, parse_table
 from plausibly.annotations.io._table_files import header_of, read_columns
@@ -45,9 +47,10 @@ def audit(
     Parameters
     ----------
     annotations
-        Annotations or scores; or a file or a long table (data frame) of them. Only the latter two can hold an annotator
-        who says the same thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted,
-        and the better rank kept for the other checks. Of scores, every value is what a class is of labels.
+        Annotations or scores; a file of them; a table (long, or with a row per case); or what
+        :meth:`plausibly.Annotations.from_case_rows` takes. Only long tables can hold an annotator who says the same
+        thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted, and the better rank
+        kept for the other checks. Of scores, every value is what a class is of labels.
     predictions
         Scores of each classifier by its name, as for :func:`plausibly.evaluate`. One that does not fit is a finding
         and no error. Not for annotators' scores, which have no classes yet.
@@ -120,10 +123,14 @@ def _read(source: Any, classes: Any) -> tuple[Annotations | Scores, Repeats | No
     elif classes is not None:
         classes = to_names(classes, "class")
     if is_frame(source):
+        if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
+            return Annotations.from_case_rows(source, classes), None
         columns = frame_columns(source)
         if is_of_scores(columns):
             return Annotations.from_scores(source, classes), None
         return _of_table(columns, classes) if is_long(columns) else (Annotations.from_counts(source, classes), None)
+    if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
+        return Annotations.from_case_rows(source, classes), None
     check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
     if path.suffix.lower() in (".csv", ".tsv", ".parquet"):

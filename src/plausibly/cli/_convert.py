@@ -25,8 +25,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Rankings or an export of Label Studio (.json), a table or counts (.csv, .parquet, .npy), PrefLib "
-            "(.soc, .soi, .toc, .toi, or a folder of them).",
+            help="Rankings, or an export of Label Studio, Argilla, Prodigy or doccano (.json, .jsonl), a table or "
+            "counts (.csv, .parquet, .npy), PrefLib (.soc, .soi, .toc, .toi, or a folder of them).",
         ),
     ],
     target: Annotated[
@@ -38,7 +38,11 @@ def convert(
         typer.Option("--as", help="Format to write, if OUT is a folder or its suffix is ambiguous."),
     ] = None,
     control: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Control of Label Studio to read, if there are several.")
+        str | None,
+        typer.Option(metavar="NAME", help="Control of Label Studio, or question of Argilla, if there are several."),
+    ] = None,
+    soft_weight: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of annotators that a soft label stands for.")
     ] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Annotations without annotators, as in counts and PrefLib.")
@@ -48,13 +52,13 @@ def convert(
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert annotations between rankings (.json), long tables and counts (.csv, .parquet, .npy) and PrefLib.
+    """Convert annotations between rankings (.json), rows by case (.jsonl), long tables, counts and PrefLib.
 
     What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list
     unnamed classes, so they are read with --classes.
     """
     found = find_form(target, form)
-    read = annotated.read_annotations(source, classes, control, progress=not quiet)
+    read = annotated.read_annotations(source, classes, control, soft_weight=soft_weight, progress=not quiet)
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
             f"{source} holds scores, which are no annotations by classes and have one format only: convert files of "

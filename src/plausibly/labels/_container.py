@@ -74,10 +74,11 @@ class Labels:
         source
             A data frame (pandas, polars, PyArrow); the path of a ``.csv``, ``.parquet`` or ``.json`` file; a mapping
             of columns; a mapping ``{case: {annotator: label}}``; a list of records (mappings) or of triples (case,
-            annotator, label); annotations or scores by named annotators; or Labels, which are returned as they are.
-            Columns are ``case``, ``annotator``, ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON
-            file holds any of the mappings or lists. Labels of a CSV file are numbers if all of them read as numbers,
-            else text.
+            annotator, label); one row per case, and what annotation tools export, as
+            :meth:`plausibly.Annotations.from_case_rows` and :func:`plausibly.read_annotations` describe; annotations or
+            scores by named annotators; or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
+            ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON file holds any of the mappings or
+            lists. Labels of a CSV file are numbers if all of them read as numbers, else text.
         columns
             Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
         optional

@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from plausibly.annotations._names import _show, is_storable
+from plausibly.annotations.io._case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.annotations.io._files import lines_of, naming, parse_json, read_json, read_text, suffix_of
+from plausibly.annotations.io._exports import answers_of_object, answers_of_table, columns_of_dataset, read_lines
+from plausibly.annotations.io._files import naming, read_json, suffix_of
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyError
 
@@ -100,7 +102,7 @@ def read_table(
     others = [*columns, *(name for name in optional if name in found and name not in columns)]
     values, text = chosen[needed[-1]], None
     label = _cells(values, needed[-1])
-    if path is not None and path.suffix.lower() in (".csv", ".tsv"):
+    if path is not None and path.suffix.lower() in (".csv", ".tsv") and isinstance(values, pa.ChunkedArray):
         text, label = label, _numbers_in_text(values, label)
     return Table(
         names={name: _names(chosen[name], name, error) for name in needed if name in NAMES},
@@ -118,13 +120,18 @@ def columns_of_file(
     if suffix == ".json":
         return in_memory(read_json(path), needed, error)
     if suffix == ".jsonl":
-        lines = enumerate(lines_of(read_text(path)), 1)
-        return in_memory([parse_json(line, f"line {n}") for n, line in lines if line.strip()], needed, error)
-    return dict(read_columns(path, formulas=False))
+        return in_memory(read_lines(path), needed, error)
+    columns = dict(read_columns(path, formulas=False))
+    found = answers_of_table(columns) if "annotator" in needed else None
+    return columns if found is None else found.to_columns()
 
 
 def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError) -> dict[str, Column]:
     """Take apart a data frame, a mapping of columns, a nested mapping or a list of rows; see :func:`read_table`."""
+    if "annotator" in needed and not _is_nested(source) and (found := answers_of_object(source)) is not None:
+        return found.to_columns()
+    if (columns := columns_of_dataset(source)) is not None:
+        source = columns
     if is_frame(source):
         return _of_frame(source)
     if isinstance(source, Mapping) and (needed[-1] in source or "class" in source):
@@ -144,6 +151,11 @@ def in_memory(source: Any, needed: Sequence[str], error: type[PlausiblyError] = 
         f"labels come as a data frame, a path, a mapping or a list of rows, got {_show(source)}; "
         f"give a table with the columns {', '.join(map(repr, needed))}"
     )
+
+
+def _is_nested(source: Any) -> bool:
+    """Whether this is ``{case: {annotator: label}}``, in which labels may be missing."""
+    return holds_nested(source) and not any(is_of_cases(one) for one in source.values())
 
 
 def to_list(column: Column, name: str) -> list[Any]:

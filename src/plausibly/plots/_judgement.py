@@ -99,7 +99,7 @@ def _replacement(result: Judgement, model: str, ax: Axes) -> None:
     name_rows(ax, range(len(rows)), [plain(name, 24) for name in rows["annotator"]])
     ax.spines[["top", "right"]].set_visible(False)
     ax.set(
-        xlabel=f"at least as close to the others: {plain(model, 16)} (filled: won), annotator (grey)",
+        xlabel="at least as close to the others (hollow: not won; grey: annotator)",
         ylim=(len(rows) - 0.4, -0.6),
     )
     grid(ax, "x")
@@ -122,13 +122,13 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
 
 def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
     found = result.fits[model]
-    rows = [("against the inferred truth", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
-    rows.append(("against the vote, ties shared", found.vote[0], found.vote[1:], _MODEL))
+    rows = [("inferred truth", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
+    rows.append(("vote, ties shared", found.vote[0], found.vote[1:], _MODEL))
     if found.typical is not None:
         rows.append(("annotators' mean", found.typical.mean(), interval(found.typical, result.ci_prob), _OTHER))
     for place, (_, mean, ends, colour) in enumerate(rows):
         ax.plot(ends, [place, place], lw=2, color=colour)
         ax.plot([mean], [place], "D" if colour == _MODEL else "o", ms=6, color=colour)
     name_rows(ax, range(len(rows)), [name for name, *_ in rows])
-    ax.set(xlabel="accuracy (line of the vote: all ties lost to all won)", ylim=(len(rows) - 0.4, -0.6))
+    ax.set(xlabel="accuracy (line of the vote: all ties lost, all won)", ylim=(len(rows) - 0.4, -0.6))
     grid(ax, "x")

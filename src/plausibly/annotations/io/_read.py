@@ -1,10 +1,12 @@
 """One reader for all files of annotations, by suffix and first row."""
 
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
@@ -12,7 +14,11 @@ from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import to_names
 from plausibly.annotations._scores import Scores
+from plausibly.annotations.io._answers import Answers
+from plausibly.annotations.io._case_rows import is_of_cases
+from plausibly.annotations.io._columns import frame_columns
 from plausibly.annotations.io._counts import parse_counts
+from plausibly.annotations.io._exports import answers_of, answers_of_file, read_lines
 from plausibly.annotations.io._files import check_path, many_objects, naming, read_json, suffix_of
 from plausibly.annotations.io._label_studio import as_rankings, is_label_studio
 from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table
@@ -22,9 +28,9 @@ from plausibly.annotations.io._preflib import read_preflib
 from plausibly.annotations.io._rankings import parse_rankings
 from plausibly.annotations.io._scores import parse_scores
 from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 
-SUFFIXES = (".json", ".csv", ".tsv", ".parquet", ".npy", *PREFLIB)
+SUFFIXES = (".json", ".csv", ".tsv", ".parquet", ".jsonl", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
 _LARGE = 2**23  # bytes
 
@@ -34,6 +40,7 @@ def read_annotations(
     classes: str | os.PathLike | Iterable[str] | None = None,
     control: str | None = None,
     *,
+    soft_weight: int | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
     r"""Read annotations from a file, in the format that its suffix and its first line tell.
@@ -44,6 +51,12 @@ def read_annotations(
         ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
         export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
+        ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case, with ``annotations`` (or ``labels``)
+        a list of answers or a mapping from annotator to answer, perhaps ``annotators``, and any other fields (see
+        :func:`plausibly.read_metadata`); in CSV files lists are JSON. Likewise a mapping from case to such a record, or
+        to ``{annotator: answer}``. Without answers, a ``soft_label``, a mapping from class to probability.
+        ``.jsonl``: also what Argilla, Prodigy and doccano export, Argilla's as ``.json``, too; or records of a long
+        table. doccano's folder of a file per annotator is read as a whole.
         ``.csv``, ``.tsv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; scores
         (:meth:`Annotations.from_scores`) if one is named ``score`` and none holds classes; otherwise label counts
@@ -57,7 +70,9 @@ def read_annotations(
         Class names, or the path of a text file with one to a line. Needed where the file refers to classes by index,
         and wherever unnamed classes are to count. For scores the names of two, up to a threshold and above.
     control
-        Of Label Studio: which control of the labelling interface to read, if there are several.
+        Of Label Studio and Argilla: which control, or question, to read, if there are several.
+    soft_weight
+        Number of annotators that a soft label stands for; its probabilities become as many labels.
     progress
         Show bars, of a file that is not read at once.
 
@@ -89,14 +104,22 @@ def read_annotations(
     path = Path(path)
     with naming(path):
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
+        if path.is_dir() and not folder and (found := answers_of_file(path)) is not None:
+            return _from_answers(found, classes, path)
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
         if suffix == ".json":
-            return _from_json(path, classes, control)
+            return _from_json(path, classes, control, soft_weight)
+        if suffix == ".jsonl":
+            return _from_lines(path, classes, control, soft_weight)
         if control is not None:
             raise _no_control(control)
         if suffix in PREFLIB:
             return Annotations._from_rows(read_preflib(path, classes))
         header = [] if suffix == ".npy" else header_of(path)
+        if is_of_cases(header):
+            found = answers_of_file(path, weight=soft_weight)
+            assert found is not None
+            return _from_answers(found, classes, path)
         scored, long = is_of_scores(header), is_long(header)
         if not scored and not long:
             return Annotations._from_rows(parse_counts(read_matrix(path, AnnotationError, classes), classes, None))
@@ -111,10 +134,42 @@ def read_annotations(
         return Annotations._from_rows(rows)
 
 
-def _from_json(path: Path, classes: np.ndarray | None, control: str | None) -> Annotations:
-    """Read rankings or an export of Label Studio."""
+def _from_answers(found: Answers, classes: np.ndarray | None, path: Path) -> Annotations:
+    """Read answers of any export, and say what was left out."""
+    rows = parse_rankings(found.to_rankings(classes), classes)
+    if found.left_out:
+        words = ", ".join(f"{number:,} {what}" for what, number in found.left_out.items())
+        warnings.warn(f"{path}: left out: {words}", PlausiblyWarning, stacklevel=3)
+    return Annotations._from_rows(rows)
+
+
+def _from_lines(
+    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None
+) -> Annotations | Scores:
+    """Read JSON lines: answers by case, or records of a long table."""
+    with many_objects():
+        lines = read_lines(path)
+        found = answers_of(lines, control, weight)
+        if found is not None:
+            return _from_answers(found, classes, path)
+    if control is not None:
+        raise _no_control(control)
+    if not lines or not all(isinstance(line, Mapping) for line in lines):
+        raise AnnotationError("JSON lines are records; write an object on every line, with a case and its annotations")
+    names = list(dict.fromkeys(str(name) for line in lines for name in line))
+    columns = frame_columns(pd.DataFrame({name: [line.get(name) for line in lines] for name in names}))
+    if is_of_scores(names):
+        return Scores(**parse_scores(columns, anonymous=False), classes=classes)
+    return Annotations._from_rows(parse_table(columns, classes, anonymous=False))
+
+
+def _from_json(path: Path, classes: np.ndarray | None, control: str | None, weight: int | None) -> Annotations:
+    """Read rankings, answers by case, or an export of Label Studio."""
     with many_objects():
         content = read_json(path)
+        found = answers_of(content, control, weight)
+        if found is not None:
+            return _from_answers(found, classes, path)
         if is_label_studio(content):
             found = as_rankings(content, control, path)
             given = to_names(found["stars"], "class") if classes is None and "stars" in found else classes
@@ -127,4 +182,6 @@ def _from_json(path: Path, classes: np.ndarray | None, control: str | None) -> A
 
 
 def _no_control(control: str) -> ArgumentError:
-    return ArgumentError(f"a control is for exports of Label Studio, but {control!r} was given: leave it out.")
+    return ArgumentError(
+        f"a control is for exports of Label Studio and Argilla, but {control!r} was given: leave it out."
+    )

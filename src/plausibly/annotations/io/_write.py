@@ -10,6 +10,7 @@ import numpy as np
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import _show, numbered
 from plausibly.annotations._scores import Scores
+from plausibly.annotations.io._case_rows import write_case_rows
 from plausibly.annotations.io._counts import write_counts
 from plausibly.annotations.io._files import check_path
 from plausibly.annotations.io._long_table import write_long_table
@@ -18,10 +19,11 @@ from plausibly.annotations.io._preflib import write_preflib
 from plausibly.annotations.io._rankings import write_rankings
 from plausibly.errors import ArgumentError, FileError
 
-Form = Literal["rankings", "table", "counts", "soc", "soi", "toc", "toi"]
+Form = Literal["rankings", "cases", "table", "counts", "soc", "soi", "toc", "toi"]
 #: Forms by the suffix that a file of them may have, the usual one first.
 FORMS: dict[str, tuple[str, ...]] = {
     ".json": ("rankings",),
+    ".jsonl": ("cases",),
     ".csv": ("table", "counts"),
     ".parquet": ("table", "counts"),
     ".npy": ("counts",),
@@ -46,9 +48,10 @@ def write_annotations(
         The file, replaced where it exists. For PrefLib of several cases a folder, with a file for each, which is made
         if need be.
     form
-        ``"rankings"`` (``.json``, which holds everything), ``"table"`` (``.csv`` or ``.parquet``; annotators without
-        names are numbered in a column ``annotation``), ``"counts"`` (``.csv``, ``.parquet`` or ``.npy``), ``"soc"``,
-        ``"soi"``, ``"toc"`` or ``"toi"`` (PrefLib). If None the first of these that the suffix allows.
+        ``"rankings"`` (``.json``, which holds everything), ``"cases"`` (``.jsonl``, a line per case), ``"table"``
+        (``.csv`` or ``.parquet``; annotators without names are numbered in a column ``annotation``), ``"counts"``
+        (``.csv``, ``.parquet`` or ``.npy``), ``"soc"``, ``"soi"``, ``"toc"`` or ``"toi"`` (PrefLib). If None the first
+        of these that the suffix allows.
     anonymous
         Whether to forget the names of annotators, as counts and PrefLib have to.
 
@@ -78,7 +81,7 @@ def write_annotations(
     form = find_form(path, form)
     if anonymous:
         annotations = without_names(annotations)
-    writers = {"rankings": write_rankings, "counts": write_counts, "table": write_long_table}
+    writers = {"rankings": write_rankings, "cases": write_case_rows, "counts": write_counts, "table": write_long_table}
     try:
         if form in writers:
             writers[form](annotations, path)
@@ -120,7 +123,7 @@ def without_names(annotations: Annotations) -> Annotations:
 
 def classes_from_form(annotations: Annotations, form: str) -> bool:
     """Whether a file of this form tells the classes and their order, so that none have to be given with it."""
-    if form != "table":
+    if form not in ("table", "cases"):
         return True
     named = np.unique(annotations.classes[np.unique(annotations.entry_class)])
     digits = all(name.removeprefix("-").isdecimal() for name in annotations.classes.tolist())

@@ -1,0 +1,204 @@
+"""Answers of annotators, a row for each, as the exports of tools and rows by case are taken apart into."""
+
+import ast
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from plausibly.annotations._names import _show
+from plausibly.errors import AnnotationError
+
+CASE = ("case", "id", "task", "item", "uid")  #: fields that may name the case of a record
+
+
+@dataclass
+class Answers:
+    """What annotators say of cases.
+
+    Parameters
+    ----------
+    case, annotator, value
+        For every answer its case, who gave it (None if the source does not say), and what it is (None if missing).
+    further
+        Other fields of the source, a value for every answer.
+    left_out
+        What was left out, and how often.
+    """
+
+    case: list[str] = field(default_factory=list)
+    annotator: list[str | None] = field(default_factory=list)
+    value: list[Any] = field(default_factory=list)
+    further: dict[str, list[Any]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def add(self, case: str, annotator: str | None, value: Any, further: Mapping[str, Any]) -> None:
+        """Add an answer."""
+        number = len(self.case)
+        self.case.append(case)
+        self.annotator.append(annotator)
+        self.value.append(value)
+        for name, cell in further.items():
+            column = self.further.setdefault(name, [None] * number)
+            column.append(cell)
+        for column in self.further.values():
+            column.extend([None] * (number + 1 - len(column)))
+
+    def leave_out(self, what: str) -> None:
+        """Count something that says nothing."""
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return columns of a long table of labels; annotators without names are numbered within their case."""
+        self._check()
+        columns = {"case": self.case, "annotator": self._numbered(), "label": self.value}
+        return columns | {name: column for name, column in self.further.items() if name not in columns}
+
+    def to_rankings(self, classes: Iterable[str] | None) -> dict[str, Any]:
+        """Return rankings in object form; a value that is no ranking is a block of its own, a list of values a tie."""
+        self._check()
+        anonymous = self.annotator[0] is None
+        known = None if classes is None else {str(name) for name in classes}
+        found: dict[str, Any] = {}
+        for case, who, value in zip(self.case, self.annotator, self.value, strict=True):
+            if value is None:
+                self.leave_out("missing answers")
+                continue
+            where = f"case {case!r}" + ("" if who is None else f", annotator {who!r}")
+            blocks = _blocks(value, known, where)
+            if anonymous:
+                found.setdefault(case, []).append(blocks)
+                continue
+            said = found.setdefault(case, {})
+            if who in said:
+                raise AnnotationError(f"{where}: a second answer; keep one of each annotator")
+            said[who] = blocks
+        if not found:
+            raise AnnotationError("no case has an answer; give at least one")
+        return {"cases": found}
+
+    def _check(self) -> None:
+        if not self.case:
+            raise AnnotationError("no case has an answer; give at least one")
+        nameless = [who is None for who in self.annotator]
+        if any(nameless) and not all(nameless):
+            case = self.case[nameless.index(True)]
+            raise AnnotationError(
+                f"case {case!r}: an answer does not say whose it is, and others do; name its annotator"
+            )
+
+    def _numbered(self) -> list[str]:
+        seen: dict[str, int] = {}
+        names = []
+        for case, who in zip(self.case, self.annotator, strict=True):
+            seen[case] = seen.get(case, 0) + 1
+            names.append(str(seen[case]) if who is None else who)
+        return names
+
+
+def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:
+    """Name a case by the first of some fields that a record has, else by its number, counted from 0."""
+    for one in fields:
+        if (given := record.get(one)) is not None:
+            return to_name(given, f"record {number + 1}: the {one}")
+    return str(number)
+
+
+def to_name(given: Any, what: str) -> str:
+    """Make a name of text or a whole number."""
+    if isinstance(given, bool | np.bool_) or not isinstance(given, str | int | np.integer):
+        raise AnnotationError(f"{what} is {_show(given)}; names are text or whole numbers, so convert it")
+    if not str(given).strip():
+        raise AnnotationError(f"{what} is blank; name it")
+    return str(given)
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is a list of something."""
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a value stands for no answer: None, NaN, blank text."""
+    return (
+        value is None
+        or (isinstance(value, str) and not value.strip())
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def parsed(cell: Any) -> Any:
+    """Read text that is JSON, or a Python literal, of a list or a mapping; anything else stays as it is.
+
+    Examples
+    --------
+    >>> parsed('["a", null]'), parsed("['a']"), parsed("a, b"), parsed(3)
+    (['a', None], ['a'], 'a, b', 3)
+    """
+    if not isinstance(cell, str) or cell.strip()[:1] not in ("[", "{"):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = ast.literal_eval(cell.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return cell
+    return found if isinstance(found, list | dict) else cell
+
+
+def scalars(record: Mapping, without: Iterable[str]) -> dict[str, Any]:
+    """Fields of a record that are text, numbers or truth values, and those in its mappings."""
+    skipped, found = set(without), {}
+    for name, value in record.items():
+        if name in skipped:
+            continue
+        if isinstance(value, Mapping):
+            found |= {key: one for key, one in scalars(value, skipped).items() if key not in record}
+        elif value is not None and not is_list(value):
+            found[str(name)] = value
+    return found
+
+
+def _blocks(value: Any, known: set[str] | None, where: str) -> list[list[Any]]:
+    if not is_list(value):
+        return [[_class(value, known, where)]]
+    parts = list(value)
+    if parts and all(isinstance(part, Mapping) and {"value", "rank"} <= set(part) for part in parts):
+        return _ranked(parts, known, where)
+    if parts and all(is_list(part) for part in parts):
+        return [[_class(one, known, where) for one in part] for part in parts]
+    if not parts:
+        raise AnnotationError(f"{where}: the answer is an empty list; name a class, or leave the annotator out")
+    return [[_class(one, known, where) for one in parts]]
+
+
+def _ranked(parts: list[Mapping], known: set[str] | None, where: str) -> list[list[Any]]:
+    blocks: dict[Any, list[Any]] = {}
+    for part in parts:
+        rank = part["rank"]
+        if isinstance(rank, bool) or not isinstance(rank, int):
+            raise AnnotationError(f"{where}: the rank is {_show(rank)}; write a whole number, 1 for the best")
+        blocks.setdefault(rank, []).append(_class(part["value"], known, where))
+    return [blocks[rank] for rank in sorted(blocks)]
+
+
+def _class(value: Any, known: set[str] | None, where: str) -> Any:
+    """Name a class; a whole number is an index where classes are known and none has that name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int):
+        return value if known is not None and str(value) not in known else str(value)
+    if isinstance(value, str):
+        return value
+    raise AnnotationError(
+        f"{where}: the answer is {_show(value)}; classes are text or whole numbers, rankings lists of lists"
+    )

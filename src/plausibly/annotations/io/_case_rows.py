@@ -1,0 +1,218 @@
+"""One row per case, whose columns hold lists: what data-set hubs, JSON lines and shared tasks on disagreement use.
+
+A record has ``annotations`` (or ``labels``): a list of answers, a mapping from annotator to answer, or text with
+commas; and perhaps ``annotators``, equally many names. An answer is a class, a list of tied classes, or a list of
+blocks. The case is named by ``case``, ``id``, ``task``, ``item`` or ``uid``, or else counted. Other lists of the same
+length belong to the answers, such as the annotators' ages; everything else belongs to the case. In CSV files lists are
+JSON. The same as a mapping from case to record, or to ``{annotator: answer}``.
+
+Without answers, a record may have a ``soft_label``: a mapping from class to probability, which counts as so many
+annotators as are said to stand behind it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plausibly.annotations._names import _show
+from plausibly.annotations._views import rankings_by_case
+from plausibly.annotations.io._answers import CASE, Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.errors import AnnotationError, ArgumentError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
+
+ANSWERS, PEOPLE, SOFT = (
+    ("annotations", "labels"),
+    ("annotators", "annotator_ids", "workers"),
+    ("soft_label", "soft_labels"),
+)
+_SINGLE = {"annotator", "worker", "label", "class"}  # columns of a long table
+
+
+def is_of_cases(names: Iterable[str]) -> bool:
+    """Whether these are the columns of a table with a row per case."""
+    names = set(map(str, names))
+    return bool(names & {*ANSWERS, *SOFT}) and not names & _SINGLE
+
+
+def holds_case_rows(records: Any) -> bool:
+    """Whether these are records with answers in lists, and no tasks of an annotation tool."""
+    for record in records:
+        if not isinstance(record, Mapping) or not is_of_cases(map(str, record)):
+            return False
+        given = _answers_in(record)
+        if given is None or (is_list(given) and not len(given)):
+            if any(name in record for name in SOFT):
+                return True
+            continue
+        doubtful = is_list(given) and (isinstance(given[0], Mapping) or (is_list(given[0]) and not len(given[0])))
+        return not doubtful
+    return False
+
+
+def holds_nested(content: Any) -> bool:
+    """Whether this is a mapping from case to record, or from case to ``{annotator: answer}``."""
+    if not isinstance(content, Mapping) or not content or {"cases", "images"} & set(content):
+        return False
+    return all(isinstance(one, Mapping) for one in content.values())
+
+
+def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answers:
+    """Take apart records, one per case.
+
+    Raises
+    ------
+    AnnotationError
+        If answers are no list, annotators are not as many, a case is there twice, or a name is missing.
+    ArgumentError
+        If there are soft labels and no weight.
+    """
+    found, seen = Answers(), set()
+    for number, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise AnnotationError(
+                f"record {number + 1} is {_show(record)}; write an object with the case and its annotations"
+            )
+        case = name_of(record, number)
+        if case in seen:
+            raise AnnotationError(f"case {case!r} has two records; keep one")
+        seen.add(case)
+        _add(found, case, record, weight)
+    return found
+
+
+def nested_answers(content: Mapping, weight: int | None = None) -> Answers:
+    """Take apart a mapping from case to record, or to ``{annotator: answer}``."""
+    if any(is_of_cases(map(str, one)) for one in content.values()):
+        return case_answers(({**dict(one), "case": to_name(case, "a case")} for case, one in content.items()), weight)
+    found = Answers()
+    for case, given in content.items():
+        for who, value in given.items():
+            who = to_name(who, f"case {case!r}: an annotator")
+            found.add(str(case), who, None if is_nothing(value) else value, {})
+    return found
+
+
+def rows_of_columns(columns: Mapping[str, Iterable[Any]]) -> Iterable[dict[str, Any]]:
+    """Turn columns into records; cells of text that are JSON are read."""
+    names = list(columns)
+    lists = {*ANSWERS, *PEOPLE, *SOFT}
+    for row in zip(*columns.values(), strict=True):
+        yield {
+            name: parsed(cell) if name in lists or isinstance(cell, str) else cell
+            for name, cell in zip(names, row, strict=True)
+        }
+
+
+def counts_of_soft(probabilities: Any, weight: int, where: str) -> np.ndarray:
+    """Share whole annotators among classes in proportion to probabilities, the largest remainders rounded up.
+
+    Examples
+    --------
+    >>> counts_of_soft([0.5, 0.26, 0.24], 10, "case 'p'").tolist()
+    [5, 3, 2]
+    """
+    p = np.asarray(probabilities, float)
+    if not np.isfinite(p).all() or (p < 0).any() or abs(p.sum() - 1) > 0.02:
+        raise AnnotationError(
+            f"{where}: soft labels are probabilities that sum to 1, got {_show(p.tolist())}; correct them"
+        )
+    exact = weight * p / p.sum()
+    counts = np.floor(exact + 1e-9).astype(int)
+    order = np.argsort(-(exact - counts), kind="stable")
+    counts[order[: weight - counts.sum()]] += 1
+    return counts
+
+
+def check_weight(weight: Any) -> int:
+    """Refuse a number of annotators that soft labels cannot stand for."""
+    if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or not 1 <= weight <= 10_000:
+        raise ArgumentError(
+            f"soft_weight must be a whole number from 1 to 10,000, but {weight!r} was given: say how many "
+            "annotators stand behind a soft label, such as 10."
+        )
+    return int(weight)
+
+
+def write_case_rows(annotations: "Annotations", path: Path) -> None:
+    """Write JSON lines, one per case."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for case, said in rankings_by_case(annotations):
+            record: dict[str, Any] = {"case": case}
+            if not annotations.anonymous:
+                record["annotators"] = list(said)
+            record["annotations"] = list(said if annotations.anonymous else said.values())
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _answers_in(record: Mapping) -> Any:
+    there = [name for name in ANSWERS if record.get(name) is not None]
+    return record[there[0]] if there else None
+
+
+def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None:
+    where = f"case {case!r}"
+    there = [name for name in ANSWERS if not is_nothing(record.get(name))]
+    if len(there) > 1:
+        raise AnnotationError(f"{where}: there are both {there[0]!r} and {there[1]!r}; keep one")
+    soft = next((name for name in SOFT if record.get(name) is not None), None)
+    skipped = {*CASE, *ANSWERS, *PEOPLE, *SOFT}
+    further = scalars(record, skipped)
+    if not there:
+        if soft is not None:
+            _add_soft(found, case, parsed(record[soft]), weight, further)
+        else:
+            found.leave_out("cases without answers")
+        return
+    given = parsed(record[there[0]])
+    who_field = next((name for name in PEOPLE if not is_nothing(record.get(name))), None)
+    people = None if who_field is None else _split(parsed(record[who_field]), f"{where}: {who_field}")
+    if isinstance(given, Mapping):
+        people, values = list(given), list(given.values())
+    else:
+        values = _split(given, f"{where}: {there[0]}")
+    if people is not None and len(people) != len(values):
+        raise AnnotationError(
+            f"{where}: there are {len(values)} {there[0]} and {len(people)} annotators; give each answer its annotator"
+        )
+    more = record.get("other_info")  # where shared tasks put what annotators said of themselves
+    lists = {
+        str(name): list(cells)
+        for name, cells in {**(more if isinstance(more, Mapping) else {}), **record}.items()
+        if name not in skipped and is_list(cells) and len(cells) == len(values)
+    }
+    for place, value in enumerate(values):
+        value = None if is_nothing(value) else value
+        who = None if people is None else to_name(people[place], f"{where}: the annotator of answer {place + 1}")
+        found.add(case, who, value, further | {name: cells[place] for name, cells in lists.items()})
+
+
+def _add_soft(found: Answers, case: str, soft: Any, weight: int | None, further: Mapping[str, Any]) -> None:
+    if weight is None:
+        raise ArgumentError(
+            f"case {case!r} has soft labels only: say how many annotators stand behind each, such as soft_weight=10 "
+            "(--soft-weight 10)."
+        )
+    if not isinstance(soft, Mapping) or not soft:
+        raise AnnotationError(
+            f"case {case!r}: a soft label is {_show(soft)}; write a mapping from class to probability"
+        )
+    try:
+        counts = counts_of_soft(list(soft.values()), weight, f"case {case!r}")
+    except (TypeError, ValueError):
+        raise AnnotationError(f"case {case!r}: a soft label is {_show(soft)}; write a number for each class") from None
+    for name, count in zip(soft, counts.tolist(), strict=True):
+        for _ in range(count):
+            found.add(case, None, str(name), further)
+
+
+def _split(given: Any, where: str) -> list[Any]:
+    if is_list(given):
+        return list(given)
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(",")]
+    raise AnnotationError(f"{where} are {_show(given)}; write a list")

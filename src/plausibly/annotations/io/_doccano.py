@@ -1,0 +1,56 @@
+"""The JSON lines that doccano exports: a document with the labels of one annotator on each.
+
+doccano writes a file for every annotator: a folder of them is read with the files' names for annotators; a single
+file is one annotator's. The labels of a document (``label``) are a tie; a list of ``[start, end, tag]`` are
+spans, which only labels of any type can hold. A document without labels says nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plausibly.annotations._names import _show
+from plausibly.annotations.io._answers import Answers, is_list, name_of, scalars
+from plausibly.errors import AnnotationError
+
+_UNREAD = {"id", "label", "text", "data", "Comments", "comments"}
+
+
+def is_doccano(record: Any) -> bool:
+    """Whether a record is one of doccano's."""
+    return (
+        isinstance(record, Mapping)
+        and "id" in record
+        and is_list(record.get("label"))
+        and not {"annotator", "worker", "annotators"} & set(record)
+    )
+
+
+def doccano_answers(files: Mapping[str | None, Iterable[Mapping]]) -> Answers:
+    """Take apart exports by annotator; the annotator of a single file may be unknown.
+
+    Raises
+    ------
+    AnnotationError
+        If a line is no document with its labels, or a document is there twice.
+    """
+    found = Answers()
+    for who, records in files.items():
+        file = "" if who is None else f"{who}, "
+        seen: set[str] = set()
+        for number, record in enumerate(records):
+            if not is_doccano(record):
+                raise AnnotationError(
+                    f"{file}line {number + 1} is {_show(record)}; write a document with an id and a list 'label'"
+                )
+            case = name_of(record, number, ("id",))
+            if case in seen:
+                raise AnnotationError(f"{file}document {case!r} is there twice; keep one")
+            seen.add(case)
+            labels = list(record["label"])
+            if not labels:
+                found.leave_out("documents without labels")
+                continue
+            spans = all(is_list(one) and len(one) == 3 for one in labels)
+            value = [tuple(one) for one in labels] if spans else labels[0] if len(labels) == 1 else labels
+            found.add(case, who, value, scalars(record, _UNREAD))
+    return found

@@ -1,0 +1,175 @@
+"""The judgement: its numbers are those of its parts, planted situations are told, groups, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plausibly.agreement import alternative_annotator_test, discrepancy_ratio, judge
+from plausibly.errors import AnnotationError, ArgumentError
+
+FAST = {"draws": 40, "chains": 2, "warmup": 15, "replicates": 200, "progress": False}
+
+
+def table(said, classes="abc"):
+    """Long table of an array (case, annotator); −1 is missing."""
+    rows = [
+        (f"c{case:03}", f"a{who}", classes[label])
+        for case, own in enumerate(said)
+        for who, label in enumerate(own)
+        if label >= 0
+    ]
+    return pd.DataFrame(rows, columns=["case", "annotator", "label"])
+
+
+def answers(said, classes="abc"):
+    return {f"c{case:03}": classes[label] for case, label in enumerate(said)}
+
+
+def noisy(random, truth, accuracy, n_classes=3, size=()):
+    """Labels that are right with a probability, and else another class."""
+    wrong = (truth[(..., *[None] * len(size))] + random.integers(1, n_classes, (len(truth), *size))) % n_classes
+    return np.where(random.random(wrong.shape) < accuracy, truth[(..., *[None] * len(size))], wrong)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Five annotators who are right in 80 %; models that are as good, bad, or copy one of them."""
+    random = np.random.default_rng(3)
+    truth = random.integers(3, size=240)
+    said = noisy(random, truth, 0.8, size=(5,))
+    copy = np.where(random.random(240) < 0.96, said[:, 2], 0)
+    models = {"expert": noisy(random, truth, 0.88), "bad": noisy(random, truth, 0.45), "copy": copy}
+    frame = table(said)
+    frame["site"] = frame["case"].str[1:].astype(int).map(lambda i: "north" if i < 180 else "south")
+    frame["ward"] = frame["case"].str[1:].astype(int).map(lambda i: i % 2)
+    frame["role"] = frame["annotator"].map(lambda name: "nurse" if name in ("a0", "a1") else "doctor")
+    named = {name: answers(own) for name, own in models.items()}
+    return frame, named, judge(frame, named, by=["site", "ward", "role"], intersections=True, **FAST)
+
+
+def test_sides_agree_with_the_known_answer(crowd):
+    _, _, found = crowd
+    assert [side.answer for side in found.sides["bad"]] == ["no"] * 4
+    assert "should not stand in" in found.headline("bad")
+    assert [side.answer for side in found.sides["expert"]] == ["yes"] * 4
+    assert "may stand in" in found.headline("expert")
+    assert not found.reasons["expert"]
+
+
+def test_a_copy_of_an_annotator_is_found_out(crowd):
+    _, _, found = crowd
+    assert list(found.reasons["copy"]) == ["copy"]
+    assert "'a2'" in found.reasons["copy"]["copy"] or "a2" in found.reasons["copy"]["copy"]
+    assert "should not count as another annotator" in found.headline("copy")
+    assert found.table.loc["copy", "ratio"] < 1
+
+
+def test_numbers_are_those_of_the_parts(crowd):
+    frame, models, found = crowd
+    ratio = discrepancy_ratio(frame, models, progress=False)
+    assert found.table["ratio"].to_dict() == ratio.ratio.to_dict()
+    lower = ratio.interval(0.94, 200, progress=False)["lower"]
+    assert found.table["ratio_lower"].to_dict() == pytest.approx(lower.to_dict())
+    test = alternative_annotator_test(frame, models, progress=False)
+    assert found.table["winning_rate"].to_dict() == test.winning_rate.to_dict()
+    votes = frame.groupby("case")["label"].agg(
+        lambda own: own.value_counts().eq(own.value_counts().max()).pipe(lambda top: set(top[top].index))
+    )
+    shared = np.mean([(models["bad"][case] in top) / len(top) for case, top in votes.items()])
+    assert found.table.loc["bad", "vote_accuracy"] == pytest.approx(shared)
+
+
+def test_groups_are_the_judgement_of_the_subset(crowd):
+    frame, models, found = crowd
+    by = found.by[found.by["model"] == "bad"].set_index(["by", "group"])
+    south = frame[frame["site"] == "south"]
+    own = {
+        name: {case: label for case, label in said.items() if case in set(south["case"])}
+        for name, said in models.items()
+    }
+    alone = discrepancy_ratio(south, own, progress=False)
+    assert by.loc[("site", "south"), "ratio"] == pytest.approx(alone.ratio["bad"])
+    assert by.loc[("site", "south"), "advantage"] == pytest.approx(
+        alternative_annotator_test(south, own, progress=False).advantage["bad"]
+    )
+    assert by.loc[("site", "south"), "n_cases"] == 60
+    inside = south["case"].nunique()
+    assert inside == 60
+    expected = found.fits["bad"].right[:, 180:].mean()
+    assert by.loc[("site", "south"), "accuracy"] == pytest.approx(expected, abs=0.02)
+    assert by.loc["site", "p_least_accurate"].sum() == pytest.approx(1)
+    assert set(by.loc["site × ward"].index) == {"north × 0", "north × 1", "south × 0", "south × 1"}
+    nurses = by.loc[("role", "nurse")]
+    each = found.test.table.set_index(["model", "annotator"])["advantage"]["bad"]
+    assert nurses["of"] == "annotators"
+    assert nurses["advantage"] == pytest.approx(each[["a0", "a1"]].mean())
+
+
+@pytest.mark.slow
+def test_a_shared_error_is_named():
+    """Seven annotators take half of the b for a; the model takes most of them for a."""
+    random = np.random.default_rng(0)
+    truth = random.integers(2, size=400)
+    miss = random.random((400, 7)) < np.where(truth == 1, 0.5, 0.04)[:, None]
+    said = np.where(miss, 1 - truth[:, None], truth[:, None])
+    model = np.where(random.random(400) < np.where(truth == 1, 0.85, 0.02), 1 - truth, truth)
+    found = judge(table(said), {"m": answers(model)}, **FAST)
+    assert [side.answer for side in found.sides["m"][1:]] == ["yes", "no", "no"]
+    assert "'b' called 'a'" in found.reasons["m"]["shared error"]
+    assert "sides disagree" in found.headline("m")
+    assert found.table.loc["m", "vote_accuracy"] > found.table.loc["m", "accuracy"] + 0.1
+
+
+@pytest.mark.slow
+def test_base_rates_are_named():
+    """Nine in ten cases are a; the model says a whatever it sees."""
+    random = np.random.default_rng(1)
+    truth = (random.random(400) < 0.1).astype(int)
+    said = noisy(random, truth, 0.9, 2, (5,))
+    model = np.where(random.random(400) < 0.02, 1, 0)
+    found = judge(table(said), {"m": answers(model)}, **FAST)
+    assert found.test.passed["m"]
+    assert "finds" in found.reasons["m"]["base rates"]
+    assert "'b'" in found.reasons["m"]["base rates"]
+
+
+@pytest.mark.slow
+def test_ties_are_named():
+    random = np.random.default_rng(2)
+    truth = random.integers(3, size=150)
+    found = judge(
+        table(noisy(random, truth, 0.7, size=(2,))), {"m": answers(noisy(random, truth, 0.7))}, model="one-coin", **FAST
+    )
+    assert "tied" in found.reasons["m"]["ties"]
+    assert any("at least 3" in note for note in found.notes("m"))
+    row = found.table.loc["m"]
+    assert row["vote_lost"] < row["vote_accuracy"] < row["vote_won"]
+
+
+def test_labels_that_are_no_classes_leave_two_sides_out():
+    random = np.random.default_rng(4)
+    value = random.normal(size=60)
+    rows = [(str(case), str(who), value[case] + random.normal() / 2) for case in range(60) for who in range(4)]
+    found = judge(rows, {"m": {str(case): value[case] for case in range(60)}}, distance="squared", progress=False)
+    assert [side.answer for side in found.sides["m"]] == ["yes", "yes", "unknown", "unknown"]
+    assert "different labels, which are no classes" in found.verdict()
+    by = judge(rows, {"m": {str(case): value[case] for case in range(60)}}, distance="squared", progress=False,
+               by={"half": {str(case): case // 30 for case in range(60)}}, replicates=50).by  # fmt: skip
+    assert by["n_cases"].tolist() == [30, 30]
+
+
+def test_refuses_what_does_not_fit():
+    rows = [{"case": c, "annotator": a, "label": 1, "odd": c + a} for c in "pq" for a in "xyz"]
+    model = {"m": {"p": 1, "q": 1}}
+    with pytest.raises(AnnotationError, match="column 'odd' has several values"):
+        judge(rows, model, by="odd", **FAST)
+    with pytest.raises(ArgumentError, match="by names columns"):
+        judge(rows, model, by=[3], **FAST)
+    with pytest.raises(ArgumentError, match="model must be one of"):
+        judge(rows, model, model="irn", **FAST)
+    with pytest.raises(ArgumentError, match="margin must be"):
+        judge(rows, model, margin=-1, **FAST)
+    found = judge(rows, model, **FAST)
+    assert "only one label" in found.verdict()
+    with pytest.raises(ArgumentError, match="no model 'x'"):
+        found.headline("x")
