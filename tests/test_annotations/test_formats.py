@@ -139,7 +139,7 @@ REFUSED = {
     "a class like a column": (Annotations.from_counts([[1]], ["rank"]), "a.csv", "counts", A, "class is named 'rank',"),
     "line break in PrefLib": (Annotations.from_counts([[1]], ["a\nb"]), "v", "toi", A, "line break in its name, which"),
     "suffix that is none": (NAMED, "a.xlsx", None, ArgumentError, "'.xlsx' names no format written here: use one of"),
-    "form that is none": (NAMED, "a.csv", "votes", ArgumentError, "no form 'votes' of annotations: choose from cases, counts"),
+    "form that is none": (NAMED, "a.csv", "votes", ArgumentError, "no form 'votes' of annotations: choose from cases"),
     "form that does not fit": (NAMED, "a.json", "toi", ArgumentError, "toi are not written as .json: use .toi"),
     "folder that is not there": (NAMED, "no/a.csv", None, FileError, "a.csv: the file cannot be written"),
     "no annotations": ("x", "a.csv", None, ArgumentError, "Annotations are written, but 'x' was given: read or"),

@@ -103,7 +103,7 @@ def test_of_several_controls_one_is_chosen(read):
 
 def test_a_control_is_for_exports_only(tmp_path):
     (tmp_path / "a.json").write_text('[[[["wart"]]]]')
-    with pytest.raises(ArgumentError, match="a control is for exports of Label Studio and Argilla, but 'diagnosis' was given"):
+    with pytest.raises(ArgumentError, match="exports of Label Studio and Argilla, but 'diagnosis' was given"):
         read_annotations(tmp_path / "a.json", control="diagnosis")
 
 
