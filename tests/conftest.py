@@ -1,6 +1,7 @@
 """What all tests share: platform, compiler options, run-time type checks, compilation cache, path of the data."""
 
 import os
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib.metadata import version
@@ -9,15 +10,16 @@ from pathlib import Path
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Compiling takes most of the time of tests, so XLA optimises nothing; the engines' programs have options of their own.
-# The second flag went in JAX 0.11, and XLA stops at flags that it does not know.
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0" + (
-    " --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else ""
-)
+# Compiling takes most of the time of tests, so XLA optimises nothing, and compiles each program in one piece.
+# The third flag went in JAX 0.11, and XLA stops at flags that it does not know.
+os.environ["XLA_FLAGS"] = (
+    f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+) + (" --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else "")
 
 import jax
 import pytest
 from hypothesis import settings
+from jax._src.lru_cache import LRUCache
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,9 +30,20 @@ install_import_hook(
     [f"plausibly.{folder}" for folder in ("primitives", "distributions", "models")], "beartype.beartype"
 )
 
-# One folder for each worker: JAX does not write its entries atomically. The next run finds all programs, however small.
+# What one worker compiles, all find, and so does the next run, however small it is.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache" / os.environ.get("PYTEST_XDIST_WORKER", "main")))
+jax.config.update("jax_compilation_cache_dir", str(ROOT / ".jax_cache"))
+
+
+def put_at_once(cache: LRUCache, key: str, value: bytes) -> None:
+    """Write an entry of the compilation cache apart and move it: JAX writes in place, where others already read."""
+    path = cache.path / f"{key}-cache"
+    apart = cache.path / f"{key}-{os.getpid()}-{threading.get_ident()}"
+    apart.write_bytes(value)
+    apart.replace(path)
+
+
+LRUCache.put = put_at_once
 # XLA warns of every cached program that its own preferences are not features of this machine.
 jax.config.update("jax_logging_level", "CRITICAL")
 

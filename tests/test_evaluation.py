@@ -13,6 +13,7 @@ from plausibly import metrics
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import _measure, _ranges, comparison, evaluate, summary
+from plausibly.evaluation._evaluate import check_lengths
 from plausibly.plots._style import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
@@ -26,10 +27,12 @@ FUNCTIONS = {
     "kendall_tau": metrics.kendall_tau,
     "spearman_footrule": metrics.spearman_footrule,
 }
-N_CASES, N_CLASSES = 23, 12
+# Few shapes, since each takes a program of its own: both posteriors have as many draws, and a range holds a block of 4.
+N_CASES, N_CLASSES, N_DRAWS = 23, 6, 4000
+RISKS = np.arange(N_CLASSES) % 3
 
 
-def make(named, n_draws=40, remainder=True, seed=0):
+def make(named, n_draws=N_DRAWS, remainder=True, seed=0):
     """A posterior of Dirichlet draws, with this many classes named in each case."""
     rng = np.random.default_rng(seed)
     classes = [f"class {i}" for i in range(N_CLASSES)]
@@ -52,7 +55,7 @@ def full():
 
 @pytest.fixture(scope="module")
 def ragged():
-    return make(np.arange(N_CASES) % 5 + 1, n_draws=4000)
+    return make(np.arange(N_CASES) % 5 + 1)
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +64,14 @@ def scores():
     return {"A": rng.random((N_CASES, N_CLASSES)), "B": rng.integers(0, 3, (N_CASES, N_CLASSES)).astype(float)}
 
 
-@pytest.mark.parametrize("pairs", [2**19, 40 * 5])
+@pytest.mark.parametrize("pairs", [2**19, N_DRAWS * 4])
 def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores, pairs, monkeypatch):
     monkeypatch.setattr(_ranges, "PAIRS", pairs)
     plausibilities = dense(full)
-    results = evaluate(full, scores, k=(1, 3, 5))
-    for k in (1, 3, 5):
+    results = evaluate(full, scores)
+    for k in (1, 2, 3):
         for name, metric in FUNCTIONS.items():
-            values = np.stack([metric(scores[c], plausibilities, k) for c in "AB"])
+            values = np.stack([metric(scores[c], plausibilities, k) for c in "AB"]).astype(float)
             np.testing.assert_allclose(results[f"top{k}_{name}"], values.mean(axis=2), atol=1e-6)
             np.testing.assert_allclose(results[f"top{k}_{name}_by_case"], values.mean(axis=1), atol=1e-6)
     for size in (1, 2, 3):
@@ -77,9 +80,9 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 
 
 def test_ranges_leave_no_trace(ragged, scores, monkeypatch):
-    options = {"risks": np.arange(N_CLASSES) % 3, "break_ties": "random", "seed": 5}
+    options = {"risks": RISKS, "break_ties": "random", "seed": 5}
     whole = evaluate(ragged, scores, **options)
-    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
     in_ranges = evaluate(ragged, scores, **options)
     # Coverage adds up plausibilities, all else counts.
     covered = [name for name in whole if "coverage" in name]
@@ -113,9 +116,9 @@ def test_the_point_estimate_gives_the_standard_metric(ragged, scores):
 
 
 def make_point(posterior):
-    """The same posterior as two draws that both are its point estimate."""
+    """The same posterior as draws that all are its point estimate."""
     point = posterior["constant_data"]["point_plausibility"].values
-    draws = np.tile(point, (1, 2, 1))
+    draws = np.tile(point, (2, N_DRAWS // 2, 1))
     return build_posterior(draws, annotations_of(posterior), slots_of(posterior), point=point, concentration=0.5)
 
 
@@ -124,18 +127,17 @@ def test_a_point_mass_is_certain_and_has_no_spread(ragged, scores):
     for size in (1, 2, 3):
         assert (results[f"annotation_certainty_{size}"] == 1).all()
     table = summary(results)
-    assert (table["sd"] == 0).all()
+    np.testing.assert_allclose(table["sd"], 0, atol=1e-12)
     np.testing.assert_allclose(table["point"], table["mean"])
 
 
 @pytest.mark.parametrize("name", ["full", "ragged"])
 def test_risks_agree_with_dense_draws(name, scores, request):
     posterior = request.getfixturevalue(name)
-    risks = np.arange(N_CLASSES) % 3
     plausibilities = dense(posterior, seed=99)
-    results = evaluate(posterior, {}, risks=risks)
-    levels = np.stack([plausibilities[..., risks == level].sum(axis=2) for level in range(3)], axis=2)
-    of_best = risks[plausibilities.argmax(axis=2)]
+    results = evaluate(posterior, scores, risks=RISKS)
+    levels = np.stack([plausibilities[..., level == RISKS].sum(axis=2) for level in range(3)], axis=2)
+    of_best = RISKS[plausibilities.argmax(axis=2)]
     certainty = np.stack([(of_best == level).mean(axis=0) for level in range(3)]).max(axis=0)
     expected = levels @ np.arange(3)
     # Exact without a remainder; else within 5 sd of two means over 4,000 draws.
@@ -158,37 +160,33 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
     np.save(tmp_path / "a.npy", scores["A"])
     frame = pd.DataFrame(scores["A"], columns=[f"class {i}" for i in range(N_CLASSES)])[::-1]
     frame.insert(0, "case", [f"case {i}" for i in range(N_CASES)][::-1])
-    results = evaluate(full, {"array": scores["A"], "file": tmp_path / "a.npy", "frame": frame}, k=2)
-    assert results["classifier"].values.tolist() == ["array", "file", "frame"]
+    results = evaluate(full, {"array": scores["A"], "file": tmp_path / "a.npy"})
+    assert results["classifier"].values.tolist() == ["array", "file"]
     assert results["case"].values[:2].tolist() == ["case 0", "case 1"]
     assert results["top2_overlap"].dims == ("classifier", "draw")
     assert results["top2_overlap_by_case"].dims == ("classifier", "case")
     assert results["top2_overlap_point"].dims == ("classifier",)
-    assert "top1_overlap" not in results
     assert (results["top2_overlap"] == results["top2_overlap"][0]).all()
+    framed = evaluate(full, {"frame": frame, "B": scores["B"]})
+    assert (results["top2_overlap"] == framed["top2_overlap"][0]).all()
     assert results.attrs["model"] == "test"
 
 
-@pytest.mark.slow
 def test_equal_classifiers_stay_equal_under_random_ties(full):
     tied = np.zeros((N_CASES, N_CLASSES))
-    results = evaluate(full, {"A": tied, "B": tied.copy()}, break_ties="random")
+    results = evaluate(full, {"A": tied, "B": tied.copy()}, risks=RISKS, break_ties="random")
     assert (results["top1_accuracy"][0] == results["top1_accuracy"][1]).all()
     assert (results["top1_accuracy"] != evaluate(full, {"A": tied, "B": tied})["top1_accuracy"]).any()
 
 
-def test_certainty_stops_at_the_number_of_classes():
-    annotations = Annotations.from_labels([[0, 1]], classes=["a", "b"])
-    draws = np.array([[[0.4, 0.6], [0.7, 0.3]]])
-    posterior = build_posterior(draws, annotations, Slots.of(annotations), point=[0.5, 0.5], concentration=1.0)
-    results = evaluate(posterior, {"A": [[1.0, 2.0]]}, k=(1, 2))
-    assert {name for name in results if "certainty" in name} == {"annotation_certainty_1", "annotation_certainty_2"}
+def test_lengths_and_sizes_stop_at_the_number_of_classes():
+    assert [tuple(check_lengths(name, None, 2)) for name in ("k", "sizes")] == [(1, 2), (1, 2)]
 
 
 def test_summary_describes_the_draws(ragged, scores):
-    results = evaluate(ragged, scores, k=2)
+    results = evaluate(ragged, scores)
     table = summary(results)
-    assert len(table) == 2 * 7
+    assert len(table) == 2 * 3 * 7
     row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
     values = results["top2_overlap"].sel(classifier="B").values
     assert row["mean"] == pytest.approx(values.mean())
@@ -201,17 +199,17 @@ def test_summary_describes_the_draws(ragged, scores):
 
 
 def test_summary_without_classifiers_is_empty(full):
-    assert len(summary(evaluate(full, {}))) == 0
+    assert len(summary(evaluate(full, {}, sizes=(5, N_CLASSES)))) == 0
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"k": N_CLASSES + 1}, ArgumentError, "k must be a whole number between 1 and .* 12, but 13 was given"),
+        ({"k": N_CLASSES + 1}, ArgumentError, "k must be a whole number between 1 and .* 6, but 7 was given"),
         ({"k": (1, 0)}, ArgumentError, "k must be .* but 0 was given"),
-        ({"sizes": (1, 13)}, ArgumentError, "sizes must be a whole number between 1 and .* 12, but 13 was given"),
+        ({"sizes": (1, 7)}, ArgumentError, "sizes must be a whole number between 1 and .* 6, but 7 was given"),
         ({"break_ties": "best"}, ArgumentError, 'break_ties must be "order" or "random", but \'best\''),
-        ({"risks": [0, 1]}, AnnotationError, "2 risks for 12 classes"),
+        ({"risks": [0, 1]}, AnnotationError, "2 risks for 6 classes"),
     ],
 )
 def test_bad_arguments_are_refused(full, scores, options, error, message):
@@ -223,8 +221,15 @@ def brier(predicted, plausibility):
     return jnp.sum((predicted - plausibility) ** 2)
 
 
+def first(predicted, plausibility):
+    return plausibility[jnp.argmax(predicted)]
+
+
+OWN = {"brier": metrics.Metric(brier, better="smaller"), "first": first}
+
+
 def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores):
-    results = evaluate(full, scores, k=1, metrics={"brier": metrics.Metric(brier, better="smaller"), "first": first})
+    results = evaluate(full, scores, k=1, metrics=OWN)
     draws = dense(full)
     for name, function in (("brier", brier), ("first", first)):
         values = np.stack([metrics.per_draw(function, scores[c], draws) for c in "AB"])
@@ -237,15 +242,11 @@ def test_a_metric_of_the_users_own_is_summed_up_like_the_others(full, scores):
     assert table.loc[("A", "first"), "best"] == float(results["first"][0].max())
 
 
-def first(predicted, plausibility):
-    return plausibility[jnp.argmax(predicted)]
-
-
 def test_the_users_own_coverage_is_ours(ragged, scores):
-    results = evaluate(ragged, scores, k=1, metrics={"own": first})
+    results = evaluate(ragged, scores, k=1, metrics=OWN)
     # Two splits of the remainder: the same law.
-    assert np.abs(results["own"].mean("draw") - results["top1_coverage"].mean("draw")).max() < 0.01
-    np.testing.assert_allclose(results["own"].std("draw"), results["top1_coverage"].std("draw"), rtol=0.1)
+    assert np.abs(results["first"].mean("draw") - results["top1_coverage"].mean("draw")).max() < 0.01
+    np.testing.assert_allclose(results["first"].std("draw"), results["top1_coverage"].std("draw"), rtol=0.1)
 
 
 @pytest.mark.parametrize(
@@ -254,29 +255,28 @@ def test_the_users_own_coverage_is_ours(ragged, scores):
         ({"top1_accuracy": brier}, "must have a name of its own, but 'top1_accuracy'"),
         ({"x_by_case": brier}, "must have a name of its own, but 'x_by_case'"),
         ({"draw": brier}, "must have a name of its own, but 'draw'"),
-        ({"mine": lambda a, b: a}, r"metric 'mine' must return one number, but it returns the shape \(12,\)"),
+        ({"mine": lambda a, b: a}, r"metric 'mine' must return one number, but it returns the shape \(6,\)"),
         (brier, "metrics must be a mapping from names"),
         ({1: brier, "1": brier}, "two metrics have the name '1'"),
         ({"mine": lambda a, b: a.nothing}, "'mine' must be a function .* it failed .*nothing"),
         ({"mine": lambda a, b: jnp.where(b[0] > 0.1, jnp.nan, a @ b)}, "'mine' must be finite in every draw, .* 'case"),
-        ({"mine": lambda a, b: jnp.where(b[0] > 0.1, -jnp.inf, a @ b)}, "'mine' must be finite in every draw"),
     ],
 )
 def test_metrics_that_are_none_are_refused(full, scores, given, message):
     with pytest.raises(ArgumentError, match=message):
-        evaluate(full, scores, metrics=given)
+        evaluate(full, scores, k=1, metrics=given)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pairs", [2**19, 40 * 5])
+@pytest.mark.parametrize("pairs", [2**19, N_DRAWS * 4])
 def test_weights_make_weighted_means(full, scores, pairs, monkeypatch):
     monkeypatch.setattr(_ranges, "PAIRS", pairs)
-    weights = np.random.default_rng(3).random((40, N_CASES)) * (np.arange(N_CASES) != 4)
+    weights = np.random.default_rng(3).random((N_DRAWS, N_CASES)) * (np.arange(N_CASES) != 4)
     weights[7] = 0
-    results = evaluate(full, scores, k=(1, 3), weights=weights, metrics={"brier": brier})
+    results = evaluate(full, scores, weights=weights)
     draws = dense(full)
     assert np.isnan(results["top3_overlap"].values[:, 7]).all()
-    kept = np.arange(40) != 7
+    kept = np.arange(N_DRAWS) != 7
     for k in (1, 3):
         for name, metric in FUNCTIONS.items():
             values = np.stack([metric(scores[c], draws, k) for c in "AB"]).astype(float)
@@ -306,7 +306,7 @@ def test_weights_with_names_go_by_name(full, scores):
     expected = evaluate(full, scores, weights=weights)["top1_accuracy"]
     cases = [f"case {i}" for i in range(N_CASES)]
     series = pd.Series(weights, index=cases)
-    array = xr.DataArray(np.tile(weights, (40, 1)), dims=("draw", "case"), coords={"case": cases})
+    array = xr.DataArray(np.tile(weights, (N_DRAWS, 1)), dims=("draw", "case"), coords={"case": cases})
     given = (series[::-1], pd.Series(weights), array[:, ::-1], xr.DataArray(weights, dims="case"))
     for one in given:
         np.testing.assert_array_equal(evaluate(full, scores, weights=one)["top1_accuracy"], expected)
@@ -329,9 +329,9 @@ def test_equal_weights_change_nothing(ragged, scores):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(3), r"weights must have the shape \(case,\), \(23,\), or \(draw, case\), \(40, 23\), but .* \(3,\)"),
+        (np.ones(3), r"weights must have the shape \(case,\), \(23,\), or \(draw, case\), \(4000, 23\), but .* \(3,\)"),
         (np.full(N_CASES, -1.0), r"not negative, but -1.0 stands at \(0,\)"),
-        (np.full((40, N_CASES), np.nan), r"finite numbers .* but nan stands at \(0, 0\)"),
+        (np.full((N_DRAWS, N_CASES), np.nan), r"finite numbers .* but nan stands at \(0, 0\)"),
         (np.zeros(N_CASES), "weights must not all be 0"),
         ([[1, 2], [1]], "rows differ in length"),
         (["a"] * N_CASES, "weights must be numbers"),
@@ -346,19 +346,19 @@ def test_weights_that_do_not_fit_are_refused(full, scores, weights, message):
 
 
 def test_draws_may_stay_in_their_file(ragged, scores, tmp_path, monkeypatch):
-    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
     path = tmp_path / "posterior.nc"
     save(ragged, path)
-    in_memory = evaluate(ragged, scores, risks=np.arange(N_CLASSES) % 3)
-    assert evaluate(path, scores, risks=np.arange(N_CLASSES) % 3).identical(in_memory)
+    in_memory = evaluate(ragged, scores, risks=RISKS)
+    assert evaluate(path, scores, risks=RISKS).identical(in_memory)
     lazy = load(path, lazy=True)
     assert not lazy["posterior"]["plausibility"].variable._in_memory
-    assert evaluate(lazy, scores, risks=np.arange(N_CLASSES) % 3).identical(in_memory)
+    assert evaluate(lazy, scores, risks=RISKS).identical(in_memory)
     assert not lazy["posterior"]["plausibility"].variable._in_memory
 
 
 def test_every_range_is_read_once(ragged, monkeypatch):
-    monkeypatch.setattr(_ranges, "PAIRS", 4000 * 4)
+    monkeypatch.setattr(_ranges, "PAIRS", N_DRAWS * 4)
     found = list(_ranges.Ranges(ragged, 0))
     assert [len(cases) for cases in found] == [4, 4, 4, 4, 4, 3]
     draws = ragged["posterior"]["plausibility"].values.reshape(4000, -1)
@@ -372,16 +372,16 @@ def test_a_missing_file_is_one_sentence(scores, tmp_path):
 
 def test_certainty_of_any_size(full):
     results = evaluate(full, {}, sizes=(5, N_CLASSES))
-    assert [name for name in results if "certainty" in name] == ["annotation_certainty_5", "annotation_certainty_12"]
+    assert [name for name in results if "certainty" in name] == ["annotation_certainty_5", "annotation_certainty_6"]
     np.testing.assert_allclose(
         results["annotation_certainty_5"], metrics.annotation_certainty(dense(full), 5), rtol=1e-6
     )
-    assert (results["annotation_certainty_12"] == 1).all()
+    assert (results["annotation_certainty_6"] == 1).all()
 
 
 def test_draws_know_their_chain_and_metrics_which_way_is_better(full, scores):
-    results = evaluate(full, scores, k=2)
-    assert results["chain"].values.tolist() == [0] * 20 + [1] * 20
+    results = evaluate(full, scores)
+    assert results["chain"].values.tolist() == [0] * (N_DRAWS // 2) + [1] * (N_DRAWS // 2)
     assert results["top2_kendall_tau"].attrs["better"] == "smaller"
     assert results["top2_coverage"].attrs["better"] == "greater"
     row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
@@ -420,7 +420,7 @@ def test_classifiers_have_names_and_each_its_own(full, scores):
     for given in (None, scores["A"], [scores["A"]], "a.csv"):
         with pytest.raises(ArgumentError, match="predictions must be a mapping from the names of classifiers, but"):
             evaluate(full, given)
-    assert evaluate(full, {1: scores["A"]}, k=1)["classifier"].values.tolist() == ["1"]
+    assert evaluate(full, {1: scores["A"], "b": scores["B"]})["classifier"].values.tolist() == ["1", "b"]
 
 
 def test_what_is_no_posterior_is_refused(scores):
@@ -435,7 +435,7 @@ def test_bad_predictions_are_refused(full, scores):
 
 def test_halves_are_those_in_single_precision(full):
     halves = np.random.default_rng(5).random((N_CASES, N_CLASSES)).astype(np.float16)
-    one, two = (evaluate(full, {"A": scores}) for scores in (halves, halves.astype(np.float32)))
+    one, two = (evaluate(full, {"A": scores, "B": scores}) for scores in (halves, halves.astype(np.float32)))
     xr.testing.assert_identical(one, two)
 
 
@@ -474,7 +474,7 @@ def test_two_hundred_random_cases_are_those_of_literal_loops(ties):
     draws = (rng.integers(0, 4, (1, n_draws, len(slots))) / 32).astype(np.float32)
     posterior = build_posterior(draws, annotations, slots, point=draws[0, 0], concentration=1.0)
     scores = rng.integers(0, 4, (n_cases, n_classes)) / 4
-    results = evaluate(posterior, {"A": scores}, k=range(1, 6), break_ties=ties, seed=3)
+    results = evaluate(posterior, {"A": scores}, k=(1, 3, 5), break_ties=ties, seed=3)
     plausible = top_classes(posterior, 5, 3, break_ties=ties).tolist()
     words = stream_words(case_keys(3, annotations.cases))[Stream.PREDICTIONS] if ties == "random" else None
     predicted = _measure._predicted_lists(scores, 5, words).tolist()
@@ -486,7 +486,7 @@ def test_two_hundred_random_cases_are_those_of_literal_loops(ties):
         for lists, values in ((plausible, dense_draws), (predicted, scores)):
             ranked = np.take_along_axis(values, np.array(lists), axis=-1)
             np.testing.assert_array_equal(ranked, -np.sort(-values, axis=-1)[..., :5])
-    for k in range(1, 6):
+    for k in (1, 3, 5):
         for name in FUNCTIONS:
             if name == "coverage":
                 expected = [[sum(draw[i, c] for c in predicted[i][:k]) for i in range(n_cases)] for draw in dense_draws]

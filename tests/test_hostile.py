@@ -155,14 +155,18 @@ SCRIPT = "</title></script><script>document.body.setAttribute('data-evil', 1)</s
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
-    """A report and tables of data whose every name is hostile."""
+    """A report and tables of data whose every name is hostile; shapes are those of the tests of sweeps."""
     folder = tmp_path_factory.mktemp("evil")
     classes = [HTML, SCRIPT, EVIL]
     said = {HTML: [[HTML]], SCRIPT: [[SCRIPT], [EVIL]]}
-    annotations = Annotations.from_rankings({"classes": classes, "cases": dict.fromkeys((EVIL, HTML, SCRIPT), said)})
+    annotations = Annotations.from_rankings(
+        {"classes": classes, "cases": dict.fromkeys((EVIL, HTML, SCRIPT, *"abcde"), said)}
+    )
     pb.write_annotations(annotations, folder / "a.json")
-    np.save(folder / "b.npy", np.eye(3))
-    words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 10, "--out", folder / "out"]
+    (folder / "risks.txt").write_text("0\n1\n2\n")
+    np.save(folder / "b.npy", np.eye(8, 3))
+    words = ["evaluate", folder / "a.json", "--model", "prirn@3", "--draws", 20, "--k", "1,3", "--out", folder / "out"]
+    words += ["--risks", folder / "risks.txt"]
     words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
     words += ["--predictions", f"@SUM(1)={folder / 'b.npy'}"]
     result = CliRunner().invoke(app, [str(word) for word in words])

@@ -39,7 +39,7 @@ def test_killed_processes_leave_no_trace(tmp_path, monkeypatch):
     # What one child has compiled the next finds, unless it was killed in the middle of that.
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "programs"))
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["plausibly"])
+    context.set_forkserver_preload(["plausibly.aggregation", "zarr"])  # `import plausibly` alone imports nothing
     annotations = pb.datasets.simulate_differentials(2000, n_classes=6, seed=0).annotations
     whole = to_groups(write(annotations, tmp_path / "whole.zarr"))
     total = versions(tmp_path / "whole.zarr", set())

@@ -27,12 +27,14 @@ def test_from_annotations_to_metrics():
 
 def test_from_files_to_a_report(tmp_path):
     run = CliRunner()
-    made = run.invoke(app, ["simulate", "--out", str(tmp_path / "data"), "--cases", "8", "--classes", "6"])
+    # Shapes of the tests of commands, so that they share programs.
+    made = run.invoke(app, ["simulate", "--out", str(tmp_path / "data"), "--cases", "12", "--classes", "6"])
     assert made.exit_code == 0, made.output
     data = tmp_path / "data"
     command = ["evaluate", str(data / "annotations.json"), "--classes", str(data / "classes.txt")]
     command += ["--risks", str(data / "risks.txt"), "--predictions", f"A={data / 'predictions-A.csv'}"]
-    command += ["--model", "prirn@10,30", "--out", str(tmp_path / "results")]
+    command += ["--predictions", f"B={data / 'predictions-B.csv'}", "--model", "prirn@10,30", "--draws", "20"]
+    command += ["--out", str(tmp_path / "results")]
     done = run.invoke(app, command)
     assert done.exit_code == 0, done.output
     written = {path.name for path in (tmp_path / "results").iterdir()}

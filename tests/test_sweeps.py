@@ -24,12 +24,14 @@ def annotations():
 @pytest.fixture(scope="module")
 def swept(annotations):
     models = {"prirn": (30, 10), "irn": None}
-    return pb.sweep(annotations, SCORES, models, risks=[0, 1, 2], draws=20, ties="full", seed=3, progress=False)
+    return pb.sweep(
+        annotations, SCORES, models, risks=[0, 1, 2], k=(1, 3), draws=20, ties="full", seed=3, progress=False
+    )
 
 
 def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
     posterior = pb.aggregate(annotations, "prirn", reliability=10, draws=20, ties="full", seed=3, progress=False)
-    expected = pb.evaluate(posterior, SCORES, risks=[0, 1, 2], seed=3)
+    expected = pb.evaluate(posterior, SCORES, risks=[0, 1, 2], k=(1, 3), seed=3)
     assert [run.label for run in swept.runs] == ["prirn@30", "prirn@10", "irn"]
     xr.testing.assert_equal(swept.runs[1].results, expected)
 
@@ -37,7 +39,15 @@ def test_runs_are_those_of_aggregate_and_evaluate(annotations, swept):
 @pytest.mark.slow
 def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_path):
     models = {"prirn": (30, 10), "irn": None}
-    words = {"risks": [0, 1, 2], "draws": 20, "ties": "full", "seed": 3, "progress": False, "out": tmp_path / "made"}
+    words = {
+        "risks": [0, 1, 2],
+        "k": (1, 3),
+        "draws": 20,
+        "ties": "full",
+        "seed": 3,
+        "progress": False,
+        "out": tmp_path / "made",
+    }
     sampled = []
     infer = _aggregate.infer_cases
 
@@ -71,7 +81,7 @@ def test_metrics_stack_the_summaries(swept):
     assert list(table.columns) == (
         ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     )
-    assert len(table) == 3 * 2 * 21
+    assert len(table) == 3 * 2 * 14
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
     expected = pb.summary(swept.runs[1].results)
     pd.testing.assert_frame_equal(one.drop(columns=["model", "reliability"]), expected)
@@ -80,7 +90,7 @@ def test_metrics_stack_the_summaries(swept):
 
 def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
     arrays, table = swept.dataset, swept.metrics
-    assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 21}
+    assert dict(arrays.sizes) == {"model": 2, "reliability": 3, "classifier": 2, "metric": 14}
     assert arrays["reliability"].values.tolist() == [10, 30, np.inf]
     for row in table.itertuples():
         at = {"classifier": row.classifier, "model": row.model, "metric": row.metric}
@@ -94,7 +104,7 @@ def test_the_arrays_hold_the_table_and_end_in_the_point_estimates(swept):
     assert np.isnan(arrays["mean"].sel(model="irn", reliability=10)).all()
 
 
-@pytest.mark.parametrize("metric", ["top1_accuracy", "top2_kendall_tau"])
+@pytest.mark.parametrize("metric", ["top1_accuracy", "top3_kendall_tau"])
 def test_rankings_say_where_they_change(swept, metric):
     table = swept.rankings(metric)
     runs = [["prirn", 10.0], ["prirn", 30.0], ["prirn", np.inf], ["irn", np.inf]]

@@ -11,7 +11,7 @@ from pathlib import Path
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from validation import agreement, annotators, calibration, conformal, goodness, ordinal, reliability, true_class
+from validation import agreement, annotators, calibration, conformal, goodness, ordinal, rasch, reliability, true_class
 from validation._breaks import BREAKS, broken
 from validation._report import write
 from validation._result import Result, Settings, Verdict
@@ -25,6 +25,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "true-class": true_class.check,
     "ordinal": ordinal.check,
     "annotators": annotators.check,
+    "rasch": rasch.check,
 }
 
 
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.seed < 0:
         parser.error(f"argument --seed: must not be negative, but {given.seed} was given")
     if not any(
-        given.what in str(condition) for condition in (*calibration.CONDITIONS, *true_class.SAMPLERS, "ordinal-scores")
+        given.what in str(condition)
+        for condition in (*calibration.CONDITIONS, *true_class.SAMPLERS, "ordinal-scores", "rasch")
     ):
         parser.error(f"argument --what: no condition of calibration contains {given.what!r}")
 

@@ -281,7 +281,7 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     Examples
     --------
     >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
-    >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, progress=False)
+    >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, warmup=20, progress=False)
     >>> annotator_accuracies(posterior)["annotator"].iloc[-1]
     'cy'
     """

@@ -25,10 +25,16 @@ METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower"
 
 
 @pytest.fixture(scope="module")
-def evaluated(data, predictions, tmp_path_factory):
+def given(data, predictions):
+    """What most evaluations here are given, so that they share their programs."""
+    return [*predictions, "--risks", data / "risks.txt"]
+
+
+@pytest.fixture(scope="module")
+def evaluated(data, given, tmp_path_factory):
     """A result, its folder, and the words that gave it."""
     out = tmp_path_factory.mktemp("above") / "made" / "results"
-    words = ["evaluate", data / "annotations.json", "--risks", data / "risks.txt", *predictions]
+    words = ["evaluate", data / "annotations.json", *given]
     words += ["--model", "prirn@10,30.5", "--model", "irn", "--draws", 20, "--ties", "full", "--seed", 4]
     result = plausibly(*words, "--out", out)
     assert result.exit_code == 0, result.output
@@ -110,6 +116,7 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     words = ["evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path]
     for name in "AB":
         words += ["--predictions", f"{name}={data / 'predictions-A.csv'}"]
+    words += ["--risks", data / "risks.txt"]
     (tmp_path / "a.csv").write_text("case,annotator,class\np,ann,wart\np,bob,Wart\n")
     result = plausibly(*words)
     assert "Note" not in result.stderr
@@ -119,8 +126,9 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 
-def test_quiet_prints_one_line(data, tmp_path):
-    result = plausibly("evaluate", data / "annotations.json", "--model", "irn", "--out", tmp_path, "--quiet")
+def test_quiet_prints_one_line(data, given, tmp_path, no_report):
+    words = [*given, "--model", "irn", "--out", tmp_path, "--quiet"]
+    result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.stdout.splitlines() == [
         "No chains had to converge: the draws are exact or the models are point estimates."
     ]
@@ -140,8 +148,9 @@ def test_lengths_of_lists_and_tables_as_parquet(data, predictions, tmp_path, no_
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_names_that_look_like_markup_are_printed_as_they_are(data, tmp_path, no_report):
-    words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", "--model", "irn", "--out", tmp_path]
+def test_names_that_look_like_markup_are_printed_as_they_are(data, given, tmp_path, no_report):
+    words = ["--predictions", f"[bold]A[/]={data / 'predictions-A.csv'}", *given[2:]]
+    words += ["--model", "irn", "--out", tmp_path]
     assert "[bold]A[/]" in plausibly("evaluate", data / "annotations.json", *words).stdout
 
 
@@ -154,9 +163,9 @@ def spoilt(posterior):
 
 
 @pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
-def test_chains_that_did_not_converge(data, tmp_path, monkeypatch, no_report, strict, code):
+def test_chains_that_did_not_converge(data, given, tmp_path, monkeypatch, no_report, strict, code):
     monkeypatch.setattr("plausibly.sweeps._make.diagnose", spoilt)
-    words = ["--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
+    words = [*given, "--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.exit_code == code
     assert result.stdout.splitlines()[-1] == (
@@ -233,7 +242,7 @@ def test_a_file_in_the_way_of_the_folder(data, tmp_path):
     assert "file cannot be written (File exists): choose another place." in result.stderr
 
 
-def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch):
+def test_what_was_computed_before_a_failure_is_kept(data, given, tmp_path, monkeypatch):
     aggregate = pb.aggregate
 
     def failing(annotations, model, **arguments):
@@ -242,7 +251,7 @@ def test_what_was_computed_before_a_failure_is_kept(data, tmp_path, monkeypatch)
         return aggregate(annotations, model, **arguments)
 
     monkeypatch.setattr("plausibly.sweeps._plan.aggregate", failing)
-    words = ["--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
+    words = [*given, "--model", "prirn@10,30,100", "--draws", 20, "--out", tmp_path]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: out of luck: try again.")
     assert {path.name for path in tmp_path.iterdir()} == {"metrics.csv", "certainty.csv", "posterior-prirn-10.nc"}
@@ -394,7 +403,7 @@ def test_as_a_process(tmp_path):
     """Exit status and streams as a shell sees them."""
     (tmp_path / "broken.json").write_text("[[[[0]")
     program = "from plausibly.cli import main; main()"
-    words = [sys.executable, "-c", program, "evaluate", "broken.json"]
+    words = [sys.executable, "-c", program, "audit", "broken.json"]
     bad = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.startswith("Error: broken.json: ")

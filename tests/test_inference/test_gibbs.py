@@ -319,9 +319,9 @@ def test_large_blocks_race_without_overflow(spread):
 
 
 @pytest.mark.slow
-def test_blocks_of_twelve_and_forty_as_nuts_has_them():
-    classes = [f"c{i}" for i in range(60)]
-    ranked = [[classes[:12], [classes[50]]], [classes[:40]], [[classes[3]], classes[10:20]]]
+def test_blocks_of_eight_and_sixteen_as_nuts_has_them():
+    classes = [f"c{i}" for i in range(24)]
+    ranked = [[classes[:8], [classes[20]]], [classes[:16]], [[classes[3]], classes[6:14]]]
     annotations = Annotations.from_rankings([ranked], classes=classes)
     options = {"reliability": 3, "draws": 100, "warmup": 200, "chains": 4, "progress": False, "seed": 1}
     found = [moments(draws_of(pb.aggregate(annotations, engine=e, **options)), [np.log])[0] for e in ("gibbs", "nuts")]

@@ -58,14 +58,17 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def swept():
-    """Twelve cases, of which the last one is undecided and probably of high risk; names hold markup."""
+    """Eight cases, of which the last one is undecided and probably of high risk; names hold markup.
+
+    Shapes are those of the tests of sweeps, so that they share programs.
+    """
     a, b, c = CLASSES
-    labels = [[a, a]] * 3 + [[b, b, b]] * 8 + [[a, c, c]]
-    annotations = pb.Annotations.from_labels(labels, CLASSES, [f"{EVIL} {i}" for i in range(12)])
+    labels = [[a, a]] * 2 + [[b, b, b]] * 5 + [[a, c, c]]
+    annotations = pb.Annotations.from_labels(labels, CLASSES, [f"{EVIL} {i}" for i in range(8)])
     rng = np.random.default_rng(1)
-    given = {name: rng.random((12, 3)) for name in ("A", "B & <b>")}
+    given = {name: rng.random((8, 3)) for name in ("A", "B & <b>")}
     models = {"prirn": (10, 30), "irn": None}
-    return pb.sweep(annotations, given, models, risks=[0, 0, 2], k=(1, 3), draws=25, seed=1, progress=False)
+    return pb.sweep(annotations, given, models, risks=[0, 0, 2], k=(1, 3), draws=20, seed=1, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -183,11 +186,11 @@ def test_the_same_sweep_gives_the_same_text(plain):
 def test_what_was_done_is_said(swept, page):
     settings = {row[0]: row[1:] for row in page.tables["settings"][1:]}
     assert settings["prirn"][:2] == ["10, 30", "exact"]
-    assert "draws = 25" in settings["prirn"][2]
+    assert "draws = 20" in settings["prirn"][2]
     assert settings["irn"][:2] == ["none", "point"]
     data = dict(page.tables["facts"]) | dict(page.tables["sources"][1:])
-    assert data["Cases"] == "12"
-    assert data["Annotations"].startswith("33, 2 to 3 per case")
+    assert data["Cases"] == "8"
+    assert data["Annotations"].startswith("22, 2 to 3 per case")
     assert data["Seed"] == "1"
     assert f"plausibly {pb.__version__}" in data["Versions"]
 
@@ -281,20 +284,20 @@ def test_subgroups_are_those_of_the_sweep(swept, page):
             for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
         ]
         assert cells == expected
-    assert page.tables["risk-1"][0] == ["", "Low risk, 11 cases on average", "High risk, 1 cases on average"]
+    assert page.tables["risk-1"][0] == ["", "Low risk, 7 cases on average", "High risk, 1 cases on average"]
 
 
 def test_strata_are_means_over_cases(swept, page):
     header, cases, _, first, _ = page.tables["strata"]
     few = header.index("2 or 3 annotators")
-    assert cases[few] == "12"
+    assert cases[few] == "8"
     assert "4 or more" not in header
     by_case = swept.runs[1].results["top1_accuracy_by_case"].sel(classifier="A").values
     assert first[few] == f"{by_case.mean():.3f}"
 
 
 def test_undecided_cases_have_classes_annotations_and_choices(swept, text, page):
-    run, case = swept.runs[1], f"{EVIL} 11"
+    run, case = swept.runs[1], f"{EVIL} 7"
     assert str(run.excerpt["observed_data"]["case"].values[0]) == case
     assert '<h3 id="case-1">Case &lt;script&gt;' in text
     plausible = next(rows for name, rows in page.tables.items() if name.startswith("unnamed"))
@@ -332,8 +335,8 @@ def test_the_words_compare_with_the_majority_vote(swept):
 @pytest.mark.slow
 def test_twenty_classifiers(swept):
     rng = np.random.default_rng(0)
-    given = {f"classifier number {i}": rng.random((12, 3)) for i in range(20)}
-    text = render(pb.sweep(swept.annotations, given, {"prirn": (10,)}, k=1, draws=25, progress=False))
+    given = {f"classifier number {i}": rng.random((8, 3)) for i in range(20)}
+    text = render(pb.sweep(swept.annotations, given, {"prirn": (10,)}, k=1, draws=20, progress=False))
     assert len(text.encode()) < 5e6
     assert {row[-4] for row in Page(text).tables["headline"][1:]} == set(given)
     assert "What the 20 classifiers chose" in text

@@ -246,7 +246,8 @@ def variance_split(
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]])
     >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=1, progress=False)
-    >>> results = pb.evaluate(posterior, {"A": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]]}, k=1)
+    >>> predictions = {"A": [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], "B": [[0.6, 0.4]] * 3}
+    >>> results = pb.evaluate(posterior, predictions)
     >>> split = variance_split(results, "top1_accuracy")
     >>> bool((split["monte_carlo_se"] < split["annotation_sd"]).all())
     True

@@ -34,15 +34,17 @@ _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
 
 
 def compiler_options() -> dict[str, Any] | None:
-    """Options for XLA on a CPU; none elsewhere.
+    """Options for XLA on a CPU, but for those that ``XLA_FLAGS`` names; none elsewhere.
 
     The loops are long and simple: LLVM's higher levels take a third of the compilation and gain nothing. Nor does the
     newer emitter of fused loops, which takes another third where it can be turned off (before JAX 0.11).
     """
     if jax.default_backend() != "cpu":
         return None
-    level = {"xla_backend_optimization_level": 1}
-    return level | ({"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {})
+    options = {"xla_backend_optimization_level": 1}
+    options |= {"xla_cpu_use_fusion_emitters": False} if jax.__version_info__ < (0, 11) else {}
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in options.items() if name not in flags}
 
 
 def lower(

@@ -146,8 +146,9 @@ def report(
 
     Examples
     --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
-    >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]]}, {"majority-vote": None}, progress=False)
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
+    >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
+    >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
     further = {

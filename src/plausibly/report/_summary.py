@@ -20,7 +20,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "a", "b"]] * 4)
-    >>> predictions = {"A": [[0.9, 0.1]] * 4}
+    >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
     >>> list(sentences(swept))[0]
     'The annotations settle the most plausible class in 4 of 4 cases (100 %). In every case some class is the most \

@@ -54,8 +54,9 @@ def headline(swept: Sweep) -> pd.DataFrame:
 
     Examples
     --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]])
-    >>> swept = pb.sweep(annotations, {"A": [[0.2, 0.8]], "B": [[0.9, 0.1]]}, {"majority-vote": None}, progress=False)
+    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
+    >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
+    >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
     >>> headline(swept)[["classifier", "top1_accuracy_mean", "beats_next"]].values.tolist()
     [['B', 1.0, 1.0], ['A', 0.0, nan]]
     """

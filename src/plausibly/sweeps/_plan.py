@@ -15,7 +15,7 @@ from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.evaluation import check_lengths, check_metrics, evaluate, metric_names
+from plausibly.evaluation import check_lengths, check_metrics, evaluate_by_level, metric_names
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
@@ -181,8 +181,9 @@ class Plan:
         voted = None
         if self.predictions:
             posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
-            options = dict(self.options) | {"sizes": [1], "risks": None, "metrics": {}}
-            voted = evaluate(posterior, self.predictions, **options, seed=self.seed, progress=False)
+            # As the runs are evaluated, whose program fits if one of them is a point estimate, too.
+            options = {**self.options, "metrics": {}, "seed": self.seed, "progress": False, "scheduler": None}
+            voted, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=True)
         return Sweep(self.annotations, tuple(runs), voted)
 
 

@@ -106,9 +106,9 @@ def sweep(
 
     Examples
     --------
-    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["a"]], [["a"]]]])
-    >>> scores = {"A": np.array([[0.9, 0.1], [0.8, 0.2]])}
-    >>> swept = sweep(annotations, scores, {"prirn": (10, 100), "irn": None}, k=1, progress=False)
+    >>> annotations = Annotations.from_rankings([[[["a"], ["b"]], [["b"]]], [[["a"]], [["a"]]]] * 2)
+    >>> scores = {"A": np.array([[0.9, 0.1], [0.8, 0.2]] * 2), "B": np.array([[0.4, 0.6], [0.7, 0.3]] * 2)}
+    >>> swept = sweep(annotations, scores, {"prirn": (10, 100), "irn": None}, progress=False)
     >>> [run.label for run in swept.runs], list(swept.metrics.columns[:4])
     (['prirn@10', 'prirn@100', 'irn'], ['classifier', 'model', 'reliability', 'metric'])
     """
