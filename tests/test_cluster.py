@@ -112,6 +112,7 @@ def asked():
         "metrics": {"brier": pb.metrics.Metric(brier, better="smaller")},
         "weights": rng.random((2 * 20, N)),
         "break_ties": "random",
+        "k": 1,
         "seed": 3,
     }
 

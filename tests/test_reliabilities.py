@@ -273,14 +273,20 @@ def test_refused(arguments, message):
         pb.infer_reliability(ANNOTATIONS, **arguments)
 
 
-def test_positions_are_not_people():
+def test_positions_are_not_people(monkeypatch):
     anonymous = Annotations.from_rankings([[[["a"]], [["b"]]], [[["a"]]]])
     with pytest.raises(AnnotationError, match=r"annotators of these are anonymous.*same_positions=True"):
         pb.infer_reliability(anonymous, per="annotator")
-    posterior = pb.infer_reliability(
-        anonymous, per="annotator", same_positions=True, draws=4, chains=1, warmup=0, progress=False
-    )
-    assert posterior["posterior"]["annotator"].values.tolist() == ["1", "2"]
+    sampled = []
+
+    def stop(program, buckets, whose, n_annotators, *others, **settings):
+        sampled.append((whose.tolist(), n_annotators))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plausibly.aggregation._inferred_reliability.sample_jointly", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pb.infer_reliability(anonymous, per="annotator", same_positions=True, progress=False)
+    assert sampled == [([0, 1, 0], 2)]
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ def posterior():
 
 @pytest.fixture(scope="module")
 def complete():
-    """Every class is named in every case, so that nothing has to be split."""
-    labels = [list("abcda"), list("abcdd"), list("abcdcc")]
+    """Every class is named in every case, so that nothing has to be split; otherwise of the same shape."""
+    labels = [list("abcda"), list("abcdd"), list("abcdcc"), list("abcd"), list("aabcd")]
     annotations = pb.Annotations.from_labels(labels, classes=list("abcd"))
-    return pb.aggregate(annotations, "dirichlet-categorical", draws=60, chains=2, seed=0, progress=False)
+    return pb.aggregate(annotations, "dirichlet-categorical", draws=1000, chains=2, seed=0, progress=False)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
@@ -61,12 +61,12 @@ def test_subgroups_add_up_to_the_whole(posterior):
 
 
 def test_accuracy_within_a_level_is_that_of_the_draws_that_belong(complete):
-    scores = {"A": np.random.default_rng(1).random((3, 4))}
+    scores = {"A": np.random.default_rng(1).random((5, 4))}
     weights = pb.evaluation.risk_weights(complete, RISKS, 2)
-    results = pb.evaluate(complete, scores, k=1, weights=weights)
+    results = pb.evaluate(complete, scores, weights=weights)
     best = pb.dense(complete).argmax(axis=2)
     for draw in range(len(best)):
-        hits = [best[draw, i] == scores["A"][i].argmax() for i in range(3) if RISKS[best[draw, i]] == 2]
+        hits = [best[draw, i] == scores["A"][i].argmax() for i in range(5) if RISKS[best[draw, i]] == 2]
         found = float(results["top1_accuracy"][0, draw])
         assert np.isnan(found) if not hits else found == pytest.approx(np.mean(hits))
 

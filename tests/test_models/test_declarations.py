@@ -137,12 +137,12 @@ def test_a_new_file_is_swept_under_labels_of_its_own(model, tmp_path):
 def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
     pb.write_annotations(RANKED, tmp_path / "a.json")
     out = tmp_path / "p.nc"
-    done = run("aggregate", tmp_path / "a.json", "--model", f"{path}@3:share=full", "--out", out, "--draws", 8)
+    done = run("aggregate", tmp_path / "a.json", "--model", f"{path}@3:share=full", "--out", out, "--draws", 10)
     assert done.exit_code == 0, done.output
     posterior = pb.load(out)
     assert (posterior.attrs["model"], posterior.attrs["reliability"]) == ("first-choices", 3)
     assert posterior.attrs["share"] == "full"
-    words = ["--model", f"{path}@1,3", "--model", "irn", "--draws", 8, "--out", tmp_path / "results", "--quiet"]
+    words = ["--model", f"{path}@1,3", "--model", "irn", "--draws", 10, "--out", tmp_path / "results", "--quiet"]
     done = run("evaluate", tmp_path / "a.json", *words)
     assert done.exit_code == 0, done.output
     table = pd.read_csv(tmp_path / "results" / "certainty.csv")

@@ -130,8 +130,8 @@ def test_names_are_escaped(text, page):
 
 
 def test_letters_that_the_font_lacks_give_no_warning():
-    annotations = pb.Annotations.from_labels([["痣", "湿疹"]], cases=["病例"])
-    text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]])}, {"irn": None}, k=1, progress=False))
+    annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
+    text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
     assert '<td class="text">模型</td>' in text
 
 
