@@ -3,18 +3,21 @@
 import os
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Compiling takes most of the time of tests, so XLA optimises nothing, and compiles each program in one piece.
-# The third flag went in JAX 0.11, and XLA stops at flags that it does not know.
-os.environ["XLA_FLAGS"] = (
-    f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
-) + (" --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else "")
+# Compiling takes most of the time of tests, so XLA compiles each program in one piece and optimises nothing, but see
+# `optimised`. The second flag went in JAX 0.11, and XLA stops at flags that it does not know. Workers inherit all this.
+os.environ.setdefault(
+    "OPTIMISED_XLA_FLAGS",
+    f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
+    + (" --xla_cpu_use_fusion_emitters=false" if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11) else ""),
+)
+os.environ["XLA_FLAGS"] = f"{os.environ['OPTIMISED_XLA_FLAGS']} --xla_backend_optimization_level=0"
 
 import jax
 import pytest
@@ -66,6 +69,26 @@ def little_memory():
         _blocks._compiled.clear()
         jax.clear_caches()
         release_memory()
+
+
+@pytest.fixture(scope="session")
+def optimised() -> Callable[[], AbstractContextManager[None]]:
+    """``with optimised():`` compiles programs of the engines with their own options, for whoever samples for long."""
+
+    @contextmanager
+    def enable():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XLA_FLAGS", os.environ["OPTIMISED_XLA_FLAGS"])
+            yield
+
+    return enable
+
+
+@pytest.fixture(autouse=True)
+def optimise_what_is_slow(request, optimised):
+    """Slow tests, and the processes that they start, sample for long."""
+    with optimised() if request.node.get_closest_marker("slow") else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -103,9 +103,10 @@ def evidence(rankings, gamma):
 
 
 @pytest.fixture(scope="module")
-def small():
+def small(optimised):
     annotations = Annotations.from_rankings({"cases": SMALL}, classes=list("abcdefgh"))
-    return pb.infer_reliability(annotations, seed=2, **SETTINGS)
+    with optimised():
+        return pb.infer_reliability(annotations, seed=2, **SETTINGS)
 
 
 def test_one_reliability_has_the_posterior_of_quadrature(small):

@@ -68,7 +68,7 @@ def swept():
     rng = np.random.default_rng(1)
     given = {name: rng.random((8, 3)) for name in ("A", "B & <b>")}
     models = {"prirn": (10, 30), "irn": None}
-    return pb.sweep(annotations, given, models, risks=[0, 0, 2], k=(1, 3), draws=20, seed=1, progress=False)
+    return pb.sweep(annotations, given, models, risks=[0, 0, 2], k=(1, 3), draws=20, seed=2, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def test_what_was_done_is_said(swept, page):
     data = dict(page.tables["facts"]) | dict(page.tables["sources"][1:])
     assert data["Cases"] == "8"
     assert data["Annotations"].startswith("22, 2 to 3 per case")
-    assert data["Seed"] == "1"
+    assert data["Seed"] == "2"
     assert f"plausibly {pb.__version__}" in data["Versions"]
 
 

@@ -166,7 +166,7 @@ def evaluate_by_level(
             None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
             by_level,
         )
-        ranges = Ranges(source, seed)
+        ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
         lined_up = [line_up(given, annotations) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")

@@ -106,10 +106,12 @@ class Ranges:
         Posterior whose draws may still be in a file.
     seed
         Random seed of the split of the remainder, and of random ties.
+    names
+        Names of the cases, where they are at hand, since another array of them would need as much memory again.
     """
 
-    def __init__(self, posterior: Posterior, seed: int):
-        self._slots, self._names = slots_of(posterior), case_names(posterior)
+    def __init__(self, posterior: Posterior, seed: int, names: np.ndarray | None = None):
+        self._slots, self._names = slots_of(posterior), case_names(posterior) if names is None else names
         self._draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
         self._point = posterior["constant_data"]["point_plausibility"].variable
         self._words = stream_words(case_keys(seed, self._names))
