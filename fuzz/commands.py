@@ -33,6 +33,7 @@ _COMMANDS = {
     "compare": "--replicates 2",
     "agreement": "--replicates 0",
     "discrepancy": "--replicates 2",
+    "judge": "--replicates 2 --model none",
     "reliability": "--competence 0.8",
     "simulate": "--cases 3 --classes 3",
 }

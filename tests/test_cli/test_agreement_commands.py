@@ -63,6 +63,24 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
+def test_judge_writes_what_the_library_gives(data, tmp_path):
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--group", "patient", "--by", "kind"]
+    result = plausibly("judge", *words, "--model", "none", "--replicates", 100, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    names = ["annotators.csv", "groups.csv", "judge-1.png", "judge.csv", "judge.html"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    found = pb.agreement.judge(
+        data / "labels.csv", {"A": data / "0.9.csv"}, groups="patient", by="kind", model=None, replicates=100
+    )
+    written = pd.read_csv(tmp_path / "out" / "judge.csv", index_col="model")
+    pd.testing.assert_frame_equal(written, found.table)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "groups.csv"), found.by.astype({"group": int}))
+    page = (tmp_path / "out" / "judge.html").read_text()
+    assert found.headline("A") in page
+    assert found.headline("A") in " ".join(result.output.split())
+    assert "<script" not in page
+
+
 def test_discrepancy_of_scores(data):
     result = plausibly("discrepancy", data / "labels.csv", "--scores", f"S={data / 'scores.csv'}", "--positive", "1")
     assert result.exit_code == 0, result.output
@@ -154,6 +172,9 @@ def test_reliability_by_a_rasch_model(data, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["judge", "labels.csv"], "nothing to compare with the annotators: give --predictions NAME=FILE"),
+        (["judge", "labels.csv", "--predictions", "A=0.9.csv", "--by", "x"], "labels.csv: the table has no"),
+        (["judge", "labels.csv", "--predictions", "A=0.9.csv", "--epsilon", "2"], "epsilon must lie between 0 and 1"),
         (["discrepancy", "labels.csv"], "nothing to compare with the annotators: give --predictions NAME=FILE"),
         (["discrepancy", "labels.csv", "--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv'"),
         (["discrepancy", "labels.csv", "--scores", "a.csv"], "--scores must be NAME=FILE, but 'a.csv'"),

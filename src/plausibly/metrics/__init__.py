@@ -23,8 +23,13 @@ Most depend on λ only through ranked lists of a few classes. :func:`plausibly.e
 ever holding draws × cases × classes numbers; the functions here are for arrays small enough to hold. They work inside
 ``jax.jit`` and on any device; checks of values need values, so under ``jit`` only shapes are checked.
 
+:func:`scorer` makes of a metric and a posterior a scorer for scikit-learn.
+
 Each metric of two lists is a file with a count of them, declared by ``list_metric``, and a line here.
 """
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 # Metrics of ranked lists, in the order of results.
 # isort: off
@@ -49,3 +54,9 @@ from plausibly.metrics._risk import risk_certainty as risk_certainty
 from plausibly.metrics._risk import risk_plausibility as risk_plausibility
 from plausibly.metrics._user import Metric as Metric
 from plausibly.metrics._user import per_draw as per_draw
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "scorer":  # It evaluates posteriors, of which nothing here may know.
+        return _import_module("plausibly.evaluation._scorer").scorer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

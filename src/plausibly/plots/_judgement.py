@@ -81,7 +81,7 @@ def _closeness(result: Judgement, model: str, ax: Axes) -> None:
     from dataclasses import replace
 
     compared = result.test.comparison
-    own = replace(compared, to_models={model: compared.to_models[model]}, single=False)
+    own = replace(compared, to_sets={model: compared.to_sets[model]}, single=False)
     discrepancy_ratios(own, result.ci_prob, result.replicates, result.seed, ax=ax)
 
 

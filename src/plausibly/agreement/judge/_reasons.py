@@ -1,18 +1,15 @@
 """Reasons why the sides of a judgement disagree: shared errors, base rates, ties, and a copied annotator."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.discrepancy._label_sets import mean_by_case
 from plausibly.agreement.discrepancy._result import ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
-from plausibly.labels._predictions import Predictions
 
 #: What is mentioned: votes that are probably wrong, tied votes, recall lost, agreement with one annotator more than
 #: with any other.
@@ -90,9 +87,7 @@ def ties(answers: Answers, fit: Fit, model: str) -> str | None:
     )
 
 
-def copied(
-    answers: Answers, test: AlternativeAnnotatorTest, models: Mapping[str, Predictions], model: str
-) -> str | None:
+def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str | None:
     """Whether a model resembles one annotator far more than any other, and than she resembles any."""
     annotations = answers.annotations
     if answers.model == RANKED or len(annotations.annotators) < 3:
@@ -115,7 +110,7 @@ def copied(
     if own[who] < most + COPIED or own[who] < most + 4 * spread:
         return None
     name = str(annotations.annotators[who])
-    without = _without(test, who, {model: models[model]})
+    without = _without(test, name, model)
     return (
         f"Copy: {model} says what {name} says in {100 * own[who]:.0f} % of the cases, and agrees with nobody else in "
         f"more than {100 * second:.0f} %. It is no independent annotator, which flatters it on every side"
@@ -128,7 +123,6 @@ def reasons_of(
     answers: Answers,
     fit: Fit,
     test: AlternativeAnnotatorTest,
-    models: Mapping[str, Predictions],
     model: str,
 ) -> dict[str, str]:
     """All reasons that apply to a model, by name; `truth` are posterior means of true classes, without the model."""
@@ -136,7 +130,7 @@ def reasons_of(
     if truth is not None:
         found["shared error"] = shared_error(truth, answers, fit, model)
         found["base rates"] = base_rate(truth, answers, test, model)
-    found["copy"] = copied(answers, test, models, model)
+    found["copy"] = copied(answers, test, model)
     return {name: words for name, words in found.items() if words is not None}
 
 
@@ -151,10 +145,7 @@ def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tu
     return float(ratio_of(mean, compared.annotator_discrepancy)), bool(other.passed["constant"])
 
 
-def _without(test: AlternativeAnnotatorTest, who: int, models: Mapping[str, Predictions]) -> float:
+def _without(test: AlternativeAnnotatorTest, annotator: str, model: str) -> float:
     """Discrepancy ratio against the annotators but one."""
-    labels = test.comparison.labels
-    rest = labels.select(labels.annotator != np.unique(labels.annotator)[who])
-    if test.comparison.delta != "nominal" or (np.diff(rest.start) < 2).all():
-        return np.nan
-    return float(discrepancy_ratio(rest, models, progress=False).ratio.iloc[0])
+    table = test.comparison.without_annotators()
+    return float(table.loc[(table["annotator"] == annotator) & (table["model"] == model), "ratio"].iloc[0])

@@ -1,0 +1,141 @@
+"""Scores for scikit-learn's model selection, against a posterior instead of against one label."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show, some
+from plausibly.errors import ArgumentError, PredictionError
+from plausibly.evaluation._evaluate import evaluate
+from plausibly.metrics import METRICS, Metric
+from plausibly.metrics._user import Function
+from plausibly.posterior import annotations_of
+
+_NAME = re.compile(r"top(\d+)_(\w+)")
+
+
+def scorer(
+    posterior: Posterior, metric: str | Metric | Function = "top1_accuracy", *, seed: int = 0
+) -> Callable[..., float]:
+    """Make a scorer for ``cross_val_score`` and model selection in scikit-learn, in which rows are cases.
+
+    The estimator learns from whatever labels it is given, such as the votes; it is scored against the plausibilities of
+    the cases held out. Cases are told by the index of ``X``, or else of ``y``: a pandas data frame or series whose
+    index holds names of cases, because splits keep neither positions nor order.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of the cases, of :func:`plausibly.aggregate`.
+    metric
+        Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
+        ``"top3_coverage"``; or a metric of your own, as for its argument ``metrics``.
+    seed
+        Random seed, see :func:`plausibly.evaluate`.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y=None)``: the mean over cases and draws, with its sign changed where less is better. It
+        takes ``predict_proba``, whose columns go by ``classes_``: names of classes, or whole numbers that are indices
+        where no class has that name. Classes that the estimator does not know have the score 0.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such metric, or (on scoring) rows are not indexed by cases.
+    PredictionError
+        On scoring: if the estimator has no ``predict_proba`` or ``classes_``, or knows a class that the posterior
+        lacks.
+
+    Examples
+    --------
+    >>> import plausibly as pb
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["b", "b"], ["a", "b"]], cases=["p", "q", "r"])
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", progress=False)
+    >>> class Prior:
+    ...     classes_ = ["a", "b"]
+    ...     def predict_proba(self, X): return np.full((len(X), 2), [0.7, 0.3])
+    >>> X = pd.DataFrame({"x": [0.0, 1.0]}, index=["p", "q"])
+    >>> round(pb.metrics.scorer(posterior)(Prior(), X), 1)
+    0.5
+    """
+    annotations = annotations_of(posterior)
+    name, options, sign = _read(metric, annotations.n_classes)
+
+    def score(estimator: Any, X: Any, y: Any = None) -> float:
+        position = np.array([annotations.position(case) for case in _cases(X, y, annotations)])
+        values = np.zeros((annotations.n_cases, annotations.n_classes))
+        values[position] = _predicted(estimator, X, annotations)
+        weights = np.bincount(position, minlength=annotations.n_cases).astype(float)
+        found = evaluate(posterior, {"m": values}, weights=weights, sizes=1, seed=seed, progress=False, **options)
+        return sign * float(found[name].mean())
+
+    return score
+
+
+def _read(metric: Any, n_classes: int) -> tuple[str, dict[str, Any], int]:
+    """Name of the result, arguments of `evaluate`, and the sign by which greater is better."""
+    if not isinstance(metric, str):
+        better = metric.better if isinstance(metric, Metric) else "greater"
+        return "own", {"metrics": {"own": metric}, "k": 1}, -1 if better == "smaller" else 1
+    found = _NAME.fullmatch(metric)
+    if not found or found[2] not in METRICS or not 1 <= int(found[1]) <= n_classes:
+        raise ArgumentError(
+            f"there is no metric {metric!r} of {n_classes} classes: choose top1_ to top{n_classes}_ with one of "
+            f"{', '.join(METRICS)}."
+        )
+    return metric, {"k": int(found[1])}, -1 if METRICS[found[2]].better == "smaller" else 1
+
+
+def _cases(X: Any, y: Any, annotations: Annotations) -> list[str]:
+    """Names of the cases of the rows."""
+    for given in (X, y):
+        if isinstance(given, pd.DataFrame | pd.Series):
+            names = [str(name) for name in given.index]
+            absent = [name for name in names if name not in set(annotations.cases.tolist())]
+            if not absent:
+                return names
+            if given is y or not isinstance(y, pd.DataFrame | pd.Series):
+                raise ArgumentError(
+                    f"the index of X or y must hold names of cases, but there is no case {some(absent)} in the "
+                    "posterior: set the index, such as X.index = annotations.cases."
+                )
+    raise ArgumentError(
+        f"rows must name their cases, but X is {_show(type(X).__name__)} and y {_show(type(y).__name__)}: give X, or "
+        "y, as a pandas object indexed by case, such as pd.Series(y, index=annotations.cases)."
+    )
+
+
+def _predicted(estimator: Any, X: Any, annotations: Annotations) -> Float[np.ndarray, "row class"]:
+    """Predicted probabilities in the order of the posterior's classes."""
+    for name in ("predict_proba", "classes_"):
+        if not hasattr(estimator, name):
+            raise PredictionError(
+                f"the estimator {type(estimator).__name__} has no {name}; use a classifier that predicts probabilities"
+            )
+    given, known = np.asarray(estimator.predict_proba(X), float), list(estimator.classes_)
+    if given.ndim != 2 or given.shape[1] != len(known):
+        raise PredictionError(
+            f"predict_proba gave the shape {given.shape} for {len(known)} classes; give a column for each class"
+        )
+    places = {str(name): place for place, name in enumerate(annotations.classes)}
+    by_index = not any(str(name) in places for name in known)
+    values = np.zeros((len(given), annotations.n_classes))
+    for column, name in enumerate(known):
+        place = places.get(str(name))
+        if place is None and by_index and isinstance(name, int | np.integer) and 0 <= name < annotations.n_classes:
+            place = int(name)
+        if place is None:
+            raise PredictionError(
+                f"the estimator knows the class {_show(str(name))}, which the posterior lacks; aggregate with all "
+                "classes"
+            )
+        values[:, place] = given[:, column]
+    return values

@@ -1,0 +1,93 @@
+"""The scorer in scikit-learn's cross-validation: ranks models as `evaluate` does, and matches classes by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.svm import LinearSVC
+
+import plausibly as pb
+from plausibly.errors import ArgumentError, PredictionError
+from plausibly.metrics import scorer
+
+N, CLASSES = 90, ("corn", "nevus", "wart")
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Simulated features, of which some tell the class; votes of three annotators; a posterior."""
+    random = np.random.default_rng(0)
+    truth = random.integers(3, size=N)
+    labels = np.where(random.random((N, 3)) < 0.8, truth[:, None], random.integers(3, size=(N, 3)))
+    cases = [f"p{i}" for i in range(N)]
+    annotations = pb.Annotations.from_labels(labels, classes=CLASSES, cases=cases)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=50, chains=2, seed=0, progress=False)
+    X = pd.DataFrame(np.eye(3)[truth] + random.normal(size=(N, 3)), index=cases, columns=list("uvw"))
+    vote = pd.Series([CLASSES[np.bincount(own, minlength=3).argmax()] for own in labels], index=cases)
+    return posterior, X, vote
+
+
+def test_cross_validation_ranks_models_as_evaluate_does(data):
+    posterior, X, vote = data
+    folds = KFold(3, shuffle=True, random_state=0)
+    score = scorer(posterior, "top1_accuracy")
+    models = {"good": LogisticRegression(), "poor": DummyClassifier(strategy="prior")}
+    found = {name: cross_val_score(model, X, vote, scoring=score, cv=folds) for name, model in models.items()}
+    predicted = {
+        name: pd.DataFrame(cross_val_predict(model, X, vote, cv=folds, method="predict_proba"), columns=CLASSES)
+        for name, model in models.items()
+    }
+    whole = pb.evaluate(posterior, predicted, k=1, progress=False)["top1_accuracy"].mean("draw")
+    for name in models:
+        # Folds are equally large, so the mean over folds is that over cases.
+        assert found[name].mean() == pytest.approx(float(whole.sel(classifier=name)), abs=1e-6)
+    assert found["good"].mean() > found["poor"].mean()
+
+
+@pytest.mark.slow
+def test_cases_by_the_index_of_y_and_classes_by_index(data):
+    posterior, X, vote = data
+    score = scorer(posterior, "top1_coverage")
+    by_name = score(LogisticRegression().fit(X, vote), X, vote)
+    number = pd.Series([CLASSES.index(name) for name in vote], index=vote.index)
+    assert score(LogisticRegression().fit(X.to_numpy(), number), X.to_numpy(), number) == pytest.approx(by_name)
+    half = vote[::2]
+    assert score(LogisticRegression().fit(X, vote), X[::2]) == score(LogisticRegression().fit(X, vote), X[::2], half)
+
+
+@pytest.mark.slow
+def test_greater_is_better_and_grids_are_searched(data):
+    posterior, X, vote = data
+    good, poor = LogisticRegression().fit(X, vote), DummyClassifier(strategy="prior").fit(X, vote)
+    distance = scorer(posterior, "top2_kendall_tau")
+    assert 0 >= distance(good, X) > distance(poor, X)
+    brier = pb.metrics.Metric(lambda scores, plausibility: ((scores - plausibility) ** 2).sum(), "smaller")
+    assert scorer(posterior, brier)(good, X) < 0
+    search = GridSearchCV(LogisticRegression(), {"C": [1e-4, 1.0]}, scoring=scorer(posterior), cv=2).fit(X, vote)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_a_class_that_a_fold_lacks_scores_nothing(data):
+    posterior, X, vote = data
+    some = vote != "nevus"
+    found = scorer(posterior)(LogisticRegression().fit(X[some], vote[some]), X)
+    assert 0 < found < 1
+
+
+def test_refuses_what_does_not_fit(data):
+    posterior, X, vote = data
+    model = LogisticRegression().fit(X, vote)
+    score = scorer(posterior)
+    for wrong in ("accuracy", "top9_accuracy", "top1_nothing"):
+        with pytest.raises(ArgumentError, match="there is no metric"):
+            scorer(posterior, wrong)
+    with pytest.raises(ArgumentError, match="rows must name their cases"):
+        score(model, X.to_numpy(), vote.to_numpy())
+    with pytest.raises(ArgumentError, match="no case '0'"):
+        score(model, X.reset_index(drop=True))
+    with pytest.raises(PredictionError, match="no predict_proba"):
+        score(LinearSVC().fit(X, vote), X)
+    with pytest.raises(PredictionError, match="'mole', which the posterior lacks"):
+        score(LogisticRegression().fit(X, vote.replace("wart", "mole")), X)
