@@ -11,7 +11,18 @@ from pathlib import Path
 # XLA warns of every cached program that its own preferences are not features of this machine.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from validation import agreement, annotators, calibration, conformal, goodness, ordinal, rasch, reliability, true_class
+from validation import (
+    agreement,
+    annotators,
+    calibration,
+    conformal,
+    goodness,
+    ordinal,
+    rasch,
+    reliability,
+    true_class,
+    weighted_reliability,
+)
 from validation._breaks import BREAKS, broken
 from validation._report import write
 from validation._result import Result, Settings, Verdict
@@ -26,6 +37,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "ordinal": ordinal.check,
     "annotators": annotators.check,
     "rasch": rasch.check,
+    "weighted": weighted_reliability.check,
 }
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import plausibly as pb
 from plausibly.agreement import weighted_reliability
+from plausibly.agreement._one_coin import OneCoin
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 
 TABLE = pd.DataFrame(
@@ -281,3 +282,83 @@ def test_wrong_labels_are_spread_over_the_others_or_published():
     assert published.reliability == pytest.approx(0.36 / 0.52 / 2)
     with pytest.raises(ArgumentError, match="wrong_labels must be one of spread, published, but 'none'"):
         weighted_reliability(table, competence=0.6, wrong_labels="none")
+
+
+def simulated(n_labels, seed=0, n_cases=120):
+    """Labels that are right with accuracies of the annotators, else any other; and the true ones."""
+    rng = np.random.default_rng(seed)
+    accuracy, truth = np.array([0.9, 0.8, 0.7, 0.6, 0.85]), rng.integers(n_labels, size=n_cases)
+    right = rng.random((n_cases, 5)) < accuracy
+    said = np.where(
+        right, truth[:, None], (truth[:, None] + 1 + rng.integers(n_labels - 1, size=right.shape)) % n_labels
+    )
+    rows = [(str(i), f"a{j}", int(said[i, j])) for i in range(n_cases) for j in range(5) if rng.random() < 0.8]
+    return rows, {str(i): int(label) for i, label in enumerate(truth)}, accuracy
+
+
+def test_latent_truth_has_the_greatest_likelihood():
+    """The likelihood by its definition falls in whichever direction the estimate is left."""
+    rows, _, _ = simulated(3)
+    labels = pb.agreement.Labels.of(rows)
+    code = labels.coded[1]
+    found = OneCoin(labels, code, np.full(3, 1 / 2)).accuracies(np.ones((1, len(labels.cases))), sweeps=500)[0]
+
+    def log_likelihood(accuracy, shares):
+        total = 0.0
+        for i in range(len(labels.cases)):
+            own = slice(labels.start[i], labels.start[i + 1])
+            a, y = accuracy[labels.annotator[own]], code[own]
+            total += np.log(sum(shares[t] * np.where(y == t, a, (1 - a) / 2).prod() for t in range(3)))
+        return total
+
+    def best(accuracy):
+        """With the shares of the labels that suit it."""
+        shares = np.full(3, 1 / 3)
+        for _ in range(100):
+            given = np.zeros(3)
+            for i in range(len(labels.cases)):
+                own = slice(labels.start[i], labels.start[i + 1])
+                a, y = accuracy[labels.annotator[own]], code[own]
+                p = np.array([shares[t] * np.where(y == t, a, (1 - a) / 2).prod() for t in range(3)])
+                given += p / p.sum()
+            shares = given / given.sum()
+        return log_likelihood(accuracy, shares)
+
+    there = best(found)
+    for annotator in range(5):
+        for step in (-0.02, 0.02):
+            moved = found.copy()
+            moved[annotator] += step
+            assert best(moved) < there
+
+
+@pytest.mark.parametrize("n_labels", [2, 5])
+def test_latent_truth_finds_the_accuracies(n_labels):
+    rows, truth, accuracy = simulated(n_labels, n_cases=1500)
+    found = weighted_reliability(rows, competence="one-coin", n_classes=n_labels, progress=False)
+    assert found.annotators()["accuracy"].sort_index().to_numpy() == pytest.approx(accuracy, abs=0.05)
+    known = weighted_reliability(rows, competence="known", truth=truth, n_classes=n_labels)
+    assert found.reliability == pytest.approx(known.reliability, abs=0.02)
+
+
+def test_intervals_contain_what_is_not_known_of_accuracies():
+    rows, truth, _ = simulated(3)
+    estimated = weighted_reliability(rows, competence="known", truth=truth)
+    names = estimated.annotators()["accuracy"]
+    given = weighted_reliability(rows, competence=names.to_dict())
+    assert given.reliability == pytest.approx(estimated.reliability)
+    own, fixed = (result.interval(replicates=2000, seed=1) for result in (estimated, given))
+    assert own[0] < estimated.reliability < own[1]
+    assert own[1] - own[0] > 1.1 * (fixed[1] - fixed[0])
+    assert estimated.interval(replicates=50) == estimated.interval(replicates=50)
+    # With equal weights, what is drawn is what was found.
+    one = estimated.resampling.accuracies(np.ones((1, 120)))[0]
+    assert one == pytest.approx(names.to_numpy())
+
+
+def test_the_published_form_stands_beside_the_other():
+    rows, _, _ = simulated(4)
+    frame = weighted_reliability(rows, competence=0.7).to_frame(progress=False)
+    published = weighted_reliability(rows, competence=0.7, wrong_labels="published")
+    assert frame["published_form"].item() == pytest.approx(published.reliability)
+    assert published.published is None

@@ -270,3 +270,20 @@ def test_a_distance_named_twice_is_measured_once(boxes):
     result = plausibly("agreement", boxes, *words)
     assert result.exit_code == 0, result.output
     assert result.output.count(" box_iou ") == 1
+
+
+def test_reliability_says_how_far_it_is_off(tmp_path):
+    noise = pb.datasets.simulate_label_noise(80, 4, swap=0.2, n_classes=3)
+    noise.labels.to_csv(tmp_path / "labels.csv", index=False)
+    words = ["reliability", tmp_path / "labels.csv", "--replicates", 50, "--competence"]
+    found = pb.agreement.weighted_reliability(tmp_path / "labels.csv", competence="one-coin", progress=False)
+    said = plausibly(*words, "one-coin").output
+    assert f"gives {found.published:.3f}." in said
+    assert "Too small" not in said
+    assert (
+        f"--competence one-coin, which is not, gives {found.reliability:.3f}."
+        in plausibly(*words, "leave-one-out").output
+    )
+    published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
+    assert "Too small: the published form takes two who are wrong to agree always, but here are 3 labels" in published
+    assert f"{found.published:.3f}" in published

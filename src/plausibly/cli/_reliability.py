@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,12 @@ def reliability(
     truth: Annotated[Path | None, options.data(metavar="FILE", help="True labels (case, label).")] = None,
     chance: Annotated[str, options.measure(help="Labels by chance: uniform or empirical.")] = "uniform",
     classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
+    wrong_labels: Annotated[
+        Literal["spread", "published"],
+        options.measure(
+            help="Labels of two who are both wrong: spread evenly over the others, or always the same, as published."
+        ),
+    ] = "spread",
     measured: Annotated[
         float | None, _model(help="Accuracy of a model against these labels; prints its actual accuracy.")
     ] = None,
@@ -79,26 +85,18 @@ def reliability(
 ) -> None:
     """Measure weighted reliability: agreement of annotators that is neither luck nor a common mistake.
 
-    Prints concordance and reliability, with kappas and Krippendorff's alpha for comparison (the last where labels of
-    different cases differ, as otherwise agreement cannot be told from chance). With --out also writes reliability.csv,
-    cases.csv, annotators.csv, figures, and for the Rasch model posterior-rasch.nc.
+    Prints concordance and reliability, how far the latter is off where that is known, and kappas and Krippendorff's
+    alpha for comparison (the last where labels of different cases differ, as otherwise agreement cannot be told from
+    chance). With --out also writes reliability.csv, cases.csv, annotators.csv, figures, and for the Rasch model
+    posterior-rasch.nc.
     """
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     read = Labels.of(labels, columns=() if confidence is None else (confidence,), optional=(COLUMN,))
-    result = weighted_reliability(
-        read,
-        confidence,
-        _competence(competence),
-        chance,
-        scale=parse_scale(scale),
-        truth=truth,
-        n_classes=classes,
-        seed=seed,
-        progress=not quiet,
-        **sampler,
-    )
+    given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
+    given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not quiet}
+    result = weighted_reliability(read, competence=_competence(competence), truth=truth, seed=seed, **given, **sampler)
     frame = result.to_frame(ci_prob, replicates, seed, progress=not quiet)
     frame["fleiss_kappa"] = fleiss_kappa(read)
     if len(read.annotators) == 2:
@@ -110,6 +108,8 @@ def reliability(
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
     if not quiet:
         _print(frame, ci_prob)
+        for sentence in _bias(result, truth is not None, given):
+            say(sentence)
     if out is not None:
         make_folder(out)
         written = _write(result, frame, out, measured, majority, ci_prob)
@@ -183,6 +183,25 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
             ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
             rows.append((words, f"{row[name]:.3f}", ends))
     print_table("Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",))
+
+
+def _bias(result: WeightedReliability, true: bool, given: dict[str, Any]) -> list[str]:
+    """Say how far ϱ is off, where that is known."""
+    found, n_labels = [], given["n_classes"] or len(result.labels.coded[0])
+    if result.published is None and n_labels > 2:
+        found.append(
+            f"Too small: the published form takes two who are wrong to agree always, but here are {n_labels} labels; "
+            "--wrong-labels spread corrects that."
+        )
+    elif n_labels > 2:
+        found.append(f"The published form, by which two who are wrong always agree, gives {result.published:.3f}.")
+    if not true and result.competence in ("rasch", "leave-one-out"):
+        other = weighted_reliability(result.labels, competence="one-coin", **given)
+        found.append(
+            "Too small: the majority of the others, by which annotators are judged, is wrong at times itself. "
+            f"--competence one-coin, which is not, gives {other.reliability:.3f}."
+        )
+    return found
 
 
 def _write(

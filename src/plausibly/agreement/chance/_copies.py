@@ -4,11 +4,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plausibly.agreement._case_pairs import pairs_within
+from plausibly.agreement._one_coin import OneCoin
 from plausibly.labels._container import Labels
 
 LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to copy
 _LEVEL, _REPEATED = 0.05, 0.8  # probability of any false report, and least share of labels that are the same
-_PRIOR, _SWEEPS = 2.0, 20
+_PRIOR = 2.0  # pairs that the general rate of equal labels counts for in a case
 _EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
 _TILTS = np.linspace(0.1, 12, 60)
 
@@ -97,25 +98,9 @@ def _pairs(labels: Labels):
 
 
 def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
-    """Weigh annotators by how often they are right, above chance, if one label of each case is.
-
-    By expectation maximisation for the model in which wrong labels are as frequent as labels are (Dawid & Skene 1979,
-    with one parameter for each annotator).
-    """
+    """Weigh annotators by how often they are right, above chance, if one label of each case is."""
     frequency = np.bincount(code) / len(code)
-    group, place = np.unique(labels.case * len(frequency) + code, return_inverse=True)
-    case, of_group = group // len(frequency), frequency[group % len(frequency)]
-    first = np.flatnonzero(np.diff(case, prepend=-1))
-    number = np.cumsum(np.diff(case, prepend=-1) > 0) - 1
-    accuracy = np.full(len(labels.annotators), 0.7)
-    n = np.bincount(labels.annotator, minlength=len(accuracy))
-    for _ in range(_SWEEPS):
-        odds = np.log(accuracy / (1 - accuracy))[labels.annotator] - np.log(frequency[code])
-        score = np.log(of_group) + np.bincount(place, odds)
-        right = np.exp(score - np.maximum.reduceat(score, first)[number])
-        right /= np.add.reduceat(right, first)[number]
-        total = np.bincount(labels.annotator, right[place], len(accuracy))
-        accuracy = np.clip((total + 1) / (n + 2), 0.01, 0.99)
+    accuracy = OneCoin(labels, code, frequency).accuracies(np.ones((1, len(labels.cases))))[0]
     chance = float(frequency @ frequency)
     above = np.maximum(accuracy - chance, 0.02)
     return above / above.max()

@@ -16,7 +16,7 @@ from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
 from plausibly.labels._table import is_missing, naming_file, read_table
 
-NAMES = ("rasch", "leave-one-out", "known")
+NAMES = ("rasch", "leave-one-out", "one-coin", "known")
 
 
 def read_truth(

@@ -8,7 +8,8 @@ import pandas as pd
 from jaxtyping import Float
 
 from plausibly._arviz import Posterior
-from plausibly.bootstrap import CI_PROB, REPLICATES, interval, resampled_sums
+from plausibly.agreement.reliability._resampling import Resampling
+from plausibly.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums
 from plausibly.labels._container import Labels
 
 
@@ -31,7 +32,11 @@ class WeightedReliability:
     posterior
         Posterior of the Rasch model, an ArviZ container; None without.
     competence
-        Source of the competence: ``"rasch"``, ``"leave-one-out"``, ``"known"`` or ``"given"``.
+        Source of the competence: ``"rasch"``, ``"leave-one-out"``, ``"one-coin"``, ``"known"`` or ``"given"``.
+    resampling
+        Accuracies with other weights of the cases, for intervals; None if they are given, or have a posterior.
+    published
+        ϱ of the published form, at the mean accuracies; None if that is the form.
     """
 
     labels: Labels
@@ -41,6 +46,8 @@ class WeightedReliability:
     accuracy: Float[np.ndarray, " label"]
     posterior: Posterior | None
     competence: str
+    resampling: Resampling | None = None
+    published: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -80,17 +87,21 @@ class WeightedReliability:
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> tuple[float, float]:
-        """Interval of ϱ for cases like these, by bootstrap over cases; with a Rasch model, of its draws, too.
+        """Interval of ϱ for cases like these, by bootstrap over cases, for each of which accuracies are estimated.
 
         Parameters
         ----------
         ci_prob
             Probability, or confidence, of the interval.
         replicates, seed, progress
-            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. With a Rasch model, cases are reweighted
-            at random in each draw (Rubin 1981, The Bayesian bootstrap).
+            Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. Cases are weighted at random (Rubin 1981,
+            The Bayesian bootstrap); with a Rasch model in each of its draws, whose number it is then. Of accuracies
+            that were given, the interval has no part.
         """
-        if self.posterior is None:
+        if self.resampling is not None:
+            check_replicates(replicates)
+            values = self.resampling.draws(self._included, replicates, seed, progress)
+        elif self.posterior is None:
             cases = self.reliability_by_case[0, self._included, None]
             values = resampled_sums(cases, np.arange(len(cases)), replicates, seed, progress)[:, 0] / len(cases)
         else:
@@ -137,6 +148,8 @@ class WeightedReliability:
         """Concordance, reliability with its interval, and the number of cases that count, in a row."""
         row: dict[str, Any] = {"competence": self.competence, "concordance": self.concordance}
         row["reliability"] = self.reliability
+        if self.published is not None:
+            row["published_form"] = self.published
         if self.posterior is not None or self.n_cases > 1:
             row["lower"], row["upper"] = self.interval(ci_prob, replicates, seed, progress=progress)
         return pd.DataFrame([row | {"n_cases": self.n_cases, "n_excluded": len(self.excluded)}])

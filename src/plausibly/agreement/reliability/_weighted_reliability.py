@@ -1,6 +1,7 @@
 """Weighted reliability: agreement that is neither luck nor a common mistake."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from plausibly.agreement._majority import agreement_with_others
 from plausibly.agreement.reliability._competence import NAMES, mean_by_annotator, read_accuracies, read_truth
 from plausibly.agreement.reliability._confidence import COLUMN, beyond_chance, chance_of, read_confidence
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
+from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
 from plausibly.agreement.reliability._result import WeightedReliability
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.labels._container import Labels
@@ -65,7 +67,8 @@ def weighted_reliability(
     competence
         Source of :math:`a_i`: ``"rasch"``, a model of abilities and difficulties, which gives ϱ a posterior;
         ``"leave-one-out"``, how often an annotator agrees with the majority of the others (of several largest groups,
-        each counts in part); ``"known"``, how often they give the label in ``truth``; a number, a mapping from
+        each counts in part); ``"one-coin"``, how often they give the true label, which is not known but one for each
+        case, by maximum likelihood; ``"known"``, how often they give the label in ``truth``; a number, a mapping from
         annotator to accuracy, or a table (a data frame or a path) with columns ``annotator``, ``accuracy`` and perhaps
         ``case``, for what is known from elsewhere.
     chance
@@ -109,7 +112,9 @@ def weighted_reliability(
     -----
     Under ``"rasch"`` a label is right if it is the true one or, without ``truth``, that of the majority of the others;
     labels that share the majority with another are left out. The majority of a few others errs itself: without
-    ``truth``, it makes annotators look less competent, and ϱ less, than they are.
+    ``truth``, and under ``"leave-one-out"``, it makes annotators look less competent, and ϱ less, than they are.
+    ``"one-coin"`` has no such bias, if annotators err independently of each other and no cases are harder than others;
+    where they err together, they look more competent than they are.
 
     Examples
     --------
@@ -133,9 +138,12 @@ def weighted_reliability(
         raise ArgumentError(f"wrong_labels must be one of spread, published, but {wrong_labels!r} was given.")
     certainty = beyond_chance(given, chance_of(code, names, chance, n_classes))
     n_labels = 2 if wrong_labels == "published" else max(n_classes or len(names), 2)
-    posterior = None
+    posterior = reweighted = None
     if name == "given":
         accuracy = read_accuracies(labels, competence)
+    elif name == "one-coin":
+        by_annotator, reweighted = by_latent_truth(labels, code, max(n_classes or len(names), 2))
+        accuracy = by_annotator[labels.annotator]
     else:
         if truth is None:
             judged = agreement_with_others(labels.case, code, len(labels.cases), len(names))
@@ -147,7 +155,7 @@ def weighted_reliability(
                 labels, judged, draws=draws, chains=chains, warmup=warmup, seed=seed, progress=progress
             )
         else:
-            accuracy = mean_by_annotator(labels, judged)
+            accuracy, reweighted = mean_by_annotator(labels, judged), by_judgement(labels, judged)
     n_draws = 1 if posterior is None else draws * chains
     with Progress(progress and n_draws * int(_n_pairs(labels).sum()) > _SLOW) as bars:
         concordance = _concordance(labels, code, certainty)
@@ -160,7 +168,17 @@ def weighted_reliability(
         accuracy=mean_accuracy,
         posterior=posterior,
         competence=name,
+        resampling=None
+        if reweighted is None
+        else resampling(labels, code, certainty, reweighted, partial(correct_if_agreed, n_labels=n_labels)),
+        published=None if wrong_labels == "published" else _published(labels, code, certainty, mean_accuracy),
     )
+
+
+def _published(labels: Labels, code: np.ndarray, certainty: np.ndarray, accuracy: np.ndarray) -> float:
+    """Compute ϱ as if annotators who are both wrong always agreed."""
+    by_case = _reliability(labels, code, certainty, accuracy, None, 2, Progress(show=False))[0][0]
+    return float(np.nanmean(by_case))
 
 
 def _sampled(labels: Labels, judged: np.ndarray, **sampler: Any) -> Posterior:
