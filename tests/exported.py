@@ -90,6 +90,7 @@ def workload():
     pb.evaluate(
         posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
     )
+    pb.plan(posterior, predictions, budget=2, progress=False)
     dense = jnp.asarray(pb.dense(posterior))
     pb.metrics.per_draw(own["expected"], predictions["A"], dense)
     pb.metrics.annotation_certainty(dense, 2)

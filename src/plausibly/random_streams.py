@@ -109,6 +109,7 @@ class Stream(IntEnum):
     NEW_SHARES = 0x706C0041
     AT_THRESHOLD = 0x706C0042
     POPULATION = 0x706C000B
+    NEXT_ANNOTATIONS = 0x706C0050
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]

@@ -15,6 +15,7 @@ from plausibly.aggregation._shared_draws import SharedDraws
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
+from plausibly.case import Entries
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
 from plausibly.inference import check_repeats, nested_cases
@@ -62,13 +63,40 @@ class Settled:
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": int(seed)}
         described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
-        return described | {"declaration": json.dumps(declaration(model, model.choice_power(arguments)))}
+        count = annotation_count(model, arguments)
+        return described | {"declaration": json.dumps(declaration(model, model.choice_power(arguments), count))}
 
 
-def declaration(model: Model, choice_power: float | None) -> dict[str, Any]:
+def declaration(model: Model, choice_power: float | None, count: float = 1.0) -> dict[str, Any]:
     """What a posterior keeps of its model, for those who read it without the model at hand."""
     kept = {"replicate": model.replicate, "choice_power": choice_power, "reliability": model.reliability}
-    return kept | {"citations": model.citations}
+    return kept | {"count": count, "citations": model.citations}
+
+
+def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
+    """How many labels one more annotation adds to what a case is known from.
+
+    It is the power to which an annotation's probability enters the posterior or, of exact Dirichlet posteriors, what a
+    second equal label adds to the sum of the shapes: nothing where all annotations of a case together have a fixed
+    weight.
+
+    Examples
+    --------
+    >>> declared = {name: model for name, model in pb.models.MODELS.items() if model.exact and not model.of_scores}
+    >>> {name: annotation_count(model, model.arguments) for name, model in declared.items()}
+    {'dirichlet-categorical': 1.0, 'prirn': 0.0}
+    """
+    if model.repeats is not None:
+        return float(model.count(arguments))
+    if model.exact is None or model.of_scores:
+        return 1.0
+    two = Annotations.from_labels([["a"], ["a", "a"]], classes=["a", "b"])
+    slots = Slots.of(two)
+    shapes = model.exact(
+        Entries.of(two, slots), np.ones(len(slots)), **model.numeric(arguments), **model.static(arguments)
+    )
+    once, twice = np.add.reduceat(shapes, slots.start[:-1])
+    return round(float(twice - once), 9)
 
 
 def declared(posterior: Posterior) -> dict[str, Any]:

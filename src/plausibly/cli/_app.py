@@ -20,7 +20,7 @@ NOT_CONVERGED, BAD_INPUT, INTERRUPTED = 1, 2, 130  #: exit statuses
 #: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
-    "conformal",
+    *("conformal", "plan"),
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 _LOOK = {

@@ -11,6 +11,7 @@ from plausibly.aggregation import parse_variants
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
@@ -115,7 +116,8 @@ def run(
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     named = {what: str(path) for what, path in sources.items() if path is not None}
     sets = measure_sets(plan, swept, folder, progress=not quiet)
-    report(swept, out / REPORT, named, audit=audited, conformal=sets, progress=not quiet)
+    labels = plan_labels(plan, swept, folder, progress=not quiet)
+    report(swept, out / REPORT, named, audit=audited, conformal=sets, plan=labels, progress=not quiet)
     return swept
 
 

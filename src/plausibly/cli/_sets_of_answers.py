@@ -1,5 +1,7 @@
 """Sets of answers for the report of ``plausibly evaluate``: measured on the cases at hand, under one run."""
 
+from pathlib import Path
+
 import numpy as np
 
 from plausibly.conformal import Coverage, conformal_coverage
@@ -17,8 +19,7 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
     if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST:
         return None
     run = lead(swept)
-    paths = [folder.path / posterior_name(run.label, in_shards=in_shards) for in_shards in (False, True)]
-    source = next((path for path in paths if path.exists()), None)
+    source = kept_posterior(folder, run.label)
     shared = run.arguments.get("class_prior") == "population"
     if source is None:
         return None
@@ -33,6 +34,12 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
         seed=plan.seed,
         progress=progress,
     )
+
+
+def kept_posterior(folder: Folder, label: str) -> Path | None:
+    """Where the posterior of a run is kept, if it is."""
+    paths = [folder.path / posterior_name(label, in_shards=in_shards) for in_shards in (False, True)]
+    return next((path for path in paths if path.exists()), None)
 
 
 def _are_probabilities(values: np.ndarray) -> bool:

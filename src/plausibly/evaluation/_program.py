@@ -135,6 +135,55 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (places, scores))
 
 
+def metric_by_draw(
+    block: Block,
+    given: dict[str, Any],
+    metric: str,
+    k: int,
+    function: Callable[..., Any] | None,
+    n_classes: int,
+    break_ties: str,
+) -> Float[Array, "classifier case draw"]:
+    """Values of one metric by classifier, case and draw; the point estimate is last along the draws.
+
+    Parameters
+    ----------
+    block, given
+        As for :func:`measure_block`.
+    metric, k
+        Name and length of the list; 0 for a metric of the user's own.
+    function
+        Metric of the user's own.
+    n_classes, break_ties
+        As for :func:`rank_block`.
+    """
+    uneven = block.concentration.ndim > 0
+    every = split_among_all(block, n_classes) if function is not None or uneven else None
+    if function is not None:
+        over_draws = jax.vmap(function, in_axes=(None, 1))
+        return lax.map(lambda scores: jax.vmap(over_draws, in_axes=(0, 1))(scores, every), given["scores"])
+    declared = METRICS[metric]
+    if declared.of_masses:
+        if uneven:
+            table = _of_listed_among(block, given["predicted"], every)
+        else:
+            table = _of_listed(block, given["predicted"], given["cover"])
+        places = _places(block, given["predicted"], len(table))
+
+        def covered(place: Int[Array, "place case"]) -> Float[Array, "case draw"]:
+            own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+            return declared.value(lambda j: sum(own[at] for at in range(j)), k)
+
+        return lax.map(covered, places)
+    lists = rank_block(block, k, n_classes, break_ties)
+
+    def counted(predicted: Int[Array, "place case"]) -> Float[Array, "case draw"]:
+        values = declared.value(lambda j: declared.count(predicted[:j, :, None], lists[:j]).astype(jnp.float32), k)
+        return jnp.broadcast_to(values, lists.shape[1:])
+
+    return lax.map(counted, given["predicted"])
+
+
 def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
     """Plausibilities of the named classes, then of the unnamed ones that some classifier lists.
 

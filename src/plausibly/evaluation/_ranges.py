@@ -78,7 +78,7 @@ class Range:
         )
         return lists.transpose(2, 1, 0)
 
-    def blocks(self, room: int, *, point: bool = True) -> Blocks:
+    def blocks(self, room: int, *, point: bool = True, cases: Int[np.ndarray, " chosen"] | None = None) -> Blocks:
         """Cut the range into blocks for compiled programs, with the point estimate as the last of their draws.
 
         Parameters
@@ -87,14 +87,16 @@ class Range:
             As for :class:`Blocks`.
         point
             Whether to add the point estimate.
+        cases
+            Positions of the cases wanted; by default all.
         """
         # It splits the remainder as the first draw does.
         numbers = np.append(np.arange(self.n_draws), np.zeros(int(point)))
         draws = np.concatenate([self.draws, self.point], axis=1) if point else self.draws
-        cases = np.arange(len(self))
-        return Blocks(
-            draws, self.slots, cases, self.words, self.n_classes, self.concentration, room=room, numbers=numbers
-        )
+        wanted, words = np.arange(len(self)), self.words
+        if cases is not None:
+            wanted, words = cases, select(words, cases)
+        return Blocks(draws, self.slots, wanted, words, self.n_classes, self.concentration, room=room, numbers=numbers)
 
 
 class Ranges:
@@ -124,20 +126,27 @@ class Ranges:
         self._size = math.ceil(self.n_cases / math.ceil(self.n_cases / most))  # equal sizes hardly need padding
 
     def __iter__(self) -> Iterator[Range]:
-        start = self._slots.start
-        for first in range(0, self.n_cases, self._size):
-            cases = slice(first, min(first + self._size, self.n_cases))
-            own = slice(int(start[cases.start]), int(start[cases.stop]))
-            yield Range(
-                cases,
-                self._names[cases],
-                self._slots.range(cases),
-                _checked(self._draws[..., own].values.reshape(self.n_draws, -1), cases),
-                _checked(self._point[own].values[None], cases),
-                select(self._words, cases),
-                self._n_classes,
-                self._concentration,
-            )
+        return map(self.read, self.slices)
+
+    @property
+    def slices(self) -> list[slice]:
+        """Positions of the cases of each range."""
+        firsts = range(0, self.n_cases, self._size)
+        return [slice(first, min(first + self._size, self.n_cases)) for first in firsts]
+
+    def read(self, cases: slice) -> Range:
+        """Read the draws of neighbouring cases."""
+        own = slice(int(self._slots.start[cases.start]), int(self._slots.start[cases.stop]))
+        return Range(
+            cases,
+            self._names[cases],
+            self._slots.range(cases),
+            _checked(self._draws[..., own].values.reshape(self.n_draws, -1), cases),
+            _checked(self._point[own].values[None], cases),
+            select(self._words, cases),
+            self._n_classes,
+            self._concentration,
+        )
 
 
 def _checked(values: Float[np.ndarray, "draw slot"], cases: slice) -> Float[np.ndarray, "slot draw"]:

@@ -17,6 +17,7 @@ from plausibly.plots._style import metric_name
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
+from plausibly.report._further_labels import further_labels
 from plausibly.report._references import references
 from plausibly.report._sets import sets_of_answers
 from plausibly.report._summary import OPEN, SETTLED, sentences
@@ -50,6 +51,7 @@ def render(
     checks: Any = None,
     sensitivity: Any = None,
     conformal: Any = None,
+    plan: Any = None,
     audit: pd.DataFrame | None = None,
     progress: bool = False,
 ) -> str:
@@ -68,11 +70,13 @@ def render(
         for picture in pictures(swept, bars):
             figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
+    title, planned = further_labels(plan)
     others = [
         ("comparison", "Which aggregation model", extras(comparison)),
         ("checks", "Does the model reproduce the annotations", extras(checks)),
         ("sensitivity", "What the choices of the analyst change", extras(sensitivity)),
         ("sets", "How large a set of answers must be", extras(sets_of_answers(conformal))),
+        ("labels", title, extras(planned)),
     ]
     template = environment.get_template("report.html.j2")
     return template.render(
@@ -113,6 +117,7 @@ def report(
     checks: Any = None,
     sensitivity: Any = None,
     conformal: Any = None,
+    plan: Any = None,
     audit: pd.DataFrame | None = None,
     progress: bool = True,
 ) -> None:
@@ -126,11 +131,10 @@ def report(
         Path of the file, which is replaced if it exists.
     sources
         Sources of the data, such as ``{"annotations": "annotations.json"}``.
-    comparison, checks, sensitivity, conformal
+    comparison, checks, sensitivity, conformal, plan
         Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
-        :func:`plausibly.prior_sensitivity` and :func:`plausibly.conformal_coverage`; or sentences, data frames,
-        Matplotlib figures or axes, other results with a
-        ``table`` (and perhaps a ``verdict``); or lists of these, or mappings from captions to these.
+        :func:`plausibly.prior_sensitivity`, :func:`plausibly.conformal_coverage` and :func:`plausibly.plan`; or
+        sentences, data frames, Matplotlib figures or axes, other results with a ``table`` (and perhaps a ``verdict``); or lists of these, or mappings from captions to these.
     audit
         Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
         ``meaning``.
@@ -156,6 +160,7 @@ def report(
         "checks": checks,
         "sensitivity": sensitivity,
         "conformal": conformal,
+        "plan": plan,
         "audit": audit,
     }
     text = render(swept, sources, **further, progress=progress)

@@ -1,0 +1,28 @@
+"""A plan of further labels for the report of ``plausibly evaluate``, under the run that stands for the sweep."""
+
+from plausibly.cli._sets_of_answers import kept_posterior
+from plausibly.planning import Plan, learns
+from plausibly.planning import plan as make_plan
+from plausibly.posterior import opened
+from plausibly.report._tables import headline_metrics, lead
+from plausibly.sweeps import Folder, Sweep
+from plausibly.sweeps import Plan as Runs
+
+BUDGET = 100
+MOST = 20_000  #: cases up to which the report has a plan
+
+
+def plan_labels(plan: Runs, swept: Sweep, folder: Folder, *, progress: bool) -> Plan | None:
+    """Plan a hundred labels; None without classifiers, for many cases, or where the model cannot tell."""
+    if not plan.predictions or plan.annotations.n_cases > MOST:
+        return None
+    runs = [lead(swept), *swept.runs]
+    sources = [source for run in runs if (source := kept_posterior(folder, run.label)) is not None]
+    for source in sources:
+        with opened(source) as posterior:
+            if learns(posterior):
+                metric = headline_metrics(swept.runs[0])[0]
+                return make_plan(
+                    posterior, plan.predictions, metric=metric, budget=BUDGET, seed=plan.seed, progress=progress
+                )
+    return None

@@ -1,0 +1,157 @@
+"""``plausibly plan``: which cases to annotate next, and what it will bring."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+import typer
+
+from plausibly.annotations.io._files import lines_of, naming, read_text
+from plausibly.annotations.io._table_files import read_columns
+from plausibly.cli import _options as options
+from plausibly.cli._app import example
+from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table, writing
+from plausibly.errors import ArgumentError
+from plausibly.planning import Plan
+from plausibly.planning import plan as make_plan
+
+PLAN, FORECAST, FIGURE, TASKS = "plan.csv", "forecast.csv", "forecast.png", "tasks.json"
+_MOST = 10  # cases to print
+
+
+@example(
+    """
+    plausibly plan results/posterior-plackett-luce-3.nc \\
+        --predictions A=a.csv --predictions B=b.csv --budget 200 --out results
+    """
+)
+def plan(
+    posterior: options.PosteriorFile,
+    predictions: options.PredictionFiles = None,
+    metric: Annotated[
+        str, typer.Option(metavar="METRIC", help="Metric that labels are for, such as top3_coverage.")
+    ] = "top1_accuracy",
+    goal: Annotated[
+        Literal["width", "better", "information"] | None,
+        typer.Option(
+            help="A narrow interval of the metric, knowing which classifier is better, or knowing the plausibilities. "
+            "By default width; without predictions information."
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Two classifiers to decide between. By default the best two.")
+    ] = None,
+    budget: Annotated[
+        float, typer.Option(metavar="N", help="What all labels may cost; without costs their number.")
+    ] = 100,
+    costs: Annotated[
+        Path | None, options.data("--costs", metavar="FILE", help="Table with the columns case and cost. By default 1.")
+    ] = None,
+    annotators: Annotated[
+        str | None,
+        options.data(
+            "--annotators",
+            metavar="FILE|inferred",
+            help="Table with the columns annotator, reliability and, optionally, cost; or reliabilities inferred with "
+            "the posterior.",
+        ),
+    ] = None,
+    candidates: Annotated[
+        Path | None,
+        options.data("--candidates", metavar="FILE", help="Cases that may be annotated, one per line. By default all."),
+    ] = None,
+    annotation: Annotated[
+        Literal["label", "ranking"] | None,
+        typer.Option(help="Form of the next annotation. By default that of the usual one."),
+    ] = None,
+    task_data: Annotated[
+        Path | None,
+        options.data(
+            "--task-data",
+            metavar="FILE",
+            help="Table with the column case and what else a task of Label Studio shows, such as image.",
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Probability from which on the better classifier counts as known.")
+    ] = 0.95,
+    ci_prob: options.IntervalWidth = 0.94,
+    break_ties: options.BreakTiesOption = "order",
+    seed: options.Seed = 0,
+    out: options.OptionalFolder = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Plan which cases to annotate next, and forecast what that will bring.
+
+    Draws stay in the posterior's file and are read in slices. With --out, writes plan.csv (cases to annotate, the most
+    valuable first), forecast.csv, forecast.png, and tasks.json, which Label Studio imports.
+    """
+    named = options.parse_files(predictions)
+    offered = None if candidates is None else _lines(candidates)
+    known: Any = annotators if annotators in (None, "inferred") else _table(Path(str(annotators)))
+    cost = None if costs is None else _cost(_table(costs), costs)
+    shown = None if task_data is None else _table(task_data)
+    if out is not None:
+        make_folder(out)
+    found = make_plan(
+        posterior,
+        named or None,
+        metric=metric,
+        goal=goal or ("width" if named else "information"),
+        compare=None if compare is None else compare.split(","),
+        budget=budget,
+        cost=cost,
+        annotators=known,
+        candidates=offered,
+        annotation=annotation,
+        level=level,
+        ci_prob=ci_prob,
+        break_ties=break_ties,
+        seed=seed,
+        progress=not quiet,
+    )
+    tasks = found.tasks(shown)
+    if not quiet:
+        _print(found)
+    if out is not None:
+        write_table(found.chosen, out / PLAN)
+        write_table(found.forecast, out / FORECAST)
+        write_figure(found.plot(), out / FIGURE)
+        with writing(out / TASKS):
+            (out / TASKS).write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        if not quiet:
+            say(f"Wrote {PLAN}, {FORECAST}, {FIGURE}, {TASKS} to {out}")
+    for sentence in found.advice[:1] if quiet else found.advice:
+        say(sentence)
+
+
+def _print(found: Plan) -> None:
+    shown = found.chosen.head(_MOST)
+    columns = [name for name in ("place", "case", "labels", "annotator", "value", "information") if name in shown]
+    rows = [tuple(_cell(row[name]) for name in columns) for row in shown.to_dict("records")]
+    unit = "nats" if found.goal == "information" else "variance removed"
+    title = f"Cases to annotate first (value: {unit}; information: nats)"
+    print_table(title, columns, rows, left=("case", "annotator"))
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _table(path: Path) -> pd.DataFrame:
+    with naming(path):
+        columns = read_columns(path)
+    return pd.DataFrame({name: column.to_pylist() for name, column in columns.items()})
+
+
+def _cost(table: pd.DataFrame, path: Path) -> dict[str, Any]:
+    for name in ("case", "cost"):
+        if name not in table:
+            raise ArgumentError(f"{path} must have the columns case and cost, but has no {name!r}: rename them.")
+    return dict(zip(table["case"].astype(str), table["cost"], strict=True))
+
+
+def _lines(path: Path) -> list[str]:
+    with naming(path):
+        return [line.strip() for line in lines_of(read_text(path)) if line.strip()]

@@ -1,0 +1,155 @@
+"""What a plan means, in sentences."""
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from plausibly.evaluation.comparison import variance_split
+from plausibly.planning._result import Plan
+from plausibly.planning._values import Source, Values
+
+LEAST_DRAWS = 50  #: effective draws below which a value should not be trusted
+_REPLICATES = 1000  # of the bootstrap over cases
+_WORTH = 0.05  # share of a width, of which a smaller gain is not worth the rest of the budget
+
+
+def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.DataFrame:
+    """Split the uncertainty of the metric into annotation and sampling noise, by :func:`variance_split`."""
+    n = len(source.names)
+    results = xr.Dataset(
+        {
+            "metric": (("classifier", "draw"), values.by_draw),
+            "metric_by_case": (("classifier", "case"), values.mean[:n]),
+        },
+        coords={"classifier": list(source.names), "chain": ("draw", values.chain)},
+    )
+    found = variance_split(results, "metric", replicates=_REPLICATES, seed=seed)
+    wanted = {(a, b) if at[0] < at[1] else (b, a) for at in source.question.pairs for a, b in [source.labels[-1]]}
+    keep = [
+        not versus or (name, versus) in wanted
+        for name, versus in zip(found["classifier"], found["versus"], strict=True)
+    ]
+    return found[keep].reset_index(drop=True)
+
+
+def advise(plan: Plan) -> list[str]:
+    """Say what to do, what it will bring, when to stop, and whether new cases would bring more."""
+    chosen = plan.chosen
+    if not len(chosen):
+        return ["No further label of these cases is expected to bring anything: stop.", *_trust(plan)]
+    said = [_what_to_do(plan, chosen)]
+    if plan.noise is None:
+        gained = plan.forecast["information"].iloc[-1]
+        return [*said, f"They are expected to bring {gained:.3g} nats of information.", *_trust(plan)]
+    said += _what_it_brings(plan)
+    said += _when_to_stop(plan)
+    said += _new_cases(plan)
+    return [*said, *_trust(plan)]
+
+
+def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
+    """Standard deviations of a claim about new cases: now, after the labels, and with new cases for the same cost.
+
+    A new case has the labels that a case has now, on average, and shrinks annotation and sampling noise alike.
+    """
+    noise = plan.noise
+    assert noise is not None
+    pair = noise["versus"] != ""
+    rows = noise[pair] if plan.goal == "better" and pair.any() else noise[~pair]
+    annotation, sampling = (np.nanmean(np.square(rows[f"{name}_sd"])) for name in ("annotation", "sampling"))
+    first, last = (
+        _goal_rows(plan, plan.forecast[plan.forecast["labels"] == n]) for n in (0, plan.forecast["labels"].max())
+    )
+    widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
+    left = annotation * widths[1] / widths[0] if widths[0] else annotation
+    more = plan.budget / (plan.labels_per_case * plan.label_cost)
+    with_cases = (annotation + sampling) * plan.n_cases / (plan.n_cases + more)
+    return tuple(float(np.sqrt(value)) for value in (annotation + sampling, left + sampling, with_cases))
+
+
+def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
+    n, what = int(chosen["labels"].sum()), "label" if plan.length == 1 else "ranking"
+    names = ", ".join(str(name) for name in chosen["case"].head(5))
+    of = f"{len(chosen):,} cases, {names} first" if len(chosen) > 1 else f"case {names}"
+    several = f", up to {chosen['labels'].max()} of one case" if chosen["labels"].max() > 1 else ""
+    return f"Ask for {n:,} more {what}{'' if n == 1 else 's'} of {of}{several}."
+
+
+def _what_it_brings(plan: Plan) -> list[str]:
+    first, last = _ends(plan)
+    words = plan.metric.replace("_", " ")
+    said = []
+    for (_, a), (_, b) in zip(first.iterrows(), last.iterrows(), strict=True):
+        if a["versus"]:
+            continue
+        said.append(
+            f"The {100 * plan.ci_prob:g} % interval of the {words} of {a['classifier']} is expected to narrow from "
+            f"{a['width']:.3g} to {b['width']:.3g} ({b['width_lower']:.3g}–{b['width_upper']:.3g}); with cases chosen "
+            f"at random, to {b['width_at_random']:.3g}."
+        )
+    if plan.compare and plan.compare[0] in set(first["classifier"]):
+        row, now = (rows[rows["versus"] != ""].iloc[0] for rows in (last, first))
+        if now["decided"]:
+            said.append(f"Which of {row['classifier']} and {row['versus']} is better on these cases is known already.")
+        else:
+            said.append(
+                f"Which of {row['classifier']} and {row['versus']} is better on these cases will then be known (with a "
+                f"probability of {plan.level:g}) with probability {row['decided']:.2f}."
+            )
+    return said
+
+
+def _when_to_stop(plan: Plan) -> list[str]:
+    rows = _goal_rows(plan, plan.forecast)
+    if plan.goal == "better":
+        decided = rows[rows["decided"] >= plan.level]
+        if len(decided) and decided["labels"].iloc[0] == 0:
+            return ["For this comparison no more labels are needed: stop."]
+        if len(decided):
+            return [f"Stop after {int(decided['labels'].iloc[0]):,} labels, which will very probably decide it."]
+    width = rows.groupby("labels")["width"].mean()
+    enough = width[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
+    if enough.index[0] == 0:
+        return [f"All of them together narrow it by less than {_WORTH:.0%} of its width: they are hardly worth it."]
+    if enough.index[0] < width.index[-1]:
+        return [
+            f"After {int(enough.index[0]):,} labels, the rest narrows it by less than {_WORTH:.0%} of its width: stop "
+            "there, or plan again with what they said."
+        ]
+    return ["Plan again after some of them: what they say changes where the next ones are worth most."]
+
+
+def _new_cases(plan: Plan) -> list[str]:
+    now, labels, cases = new_cases_or_labels(plan)
+    if not np.isfinite(now):
+        return []
+    more = plan.budget / (plan.labels_per_case * plan.label_cost)
+    spent = f"{more:,.0f} new cases with {plan.labels_per_case:.2g} labels each"
+    figures = f"(standard deviation {cases:.3g} with {spent}, {labels:.3g} with these labels, {now:.3g} now)"
+    if cases < labels:
+        return [
+            "For a claim about new cases of the same kind, label new cases instead: which cases were sampled matters "
+            f"more than what annotators left open {figures}."
+        ]
+    return [f"For a claim about new cases of the same kind, too, these labels bring more than new cases {figures}."]
+
+
+def _trust(plan: Plan) -> list[str]:
+    poor = plan.table["effective_draws"] < LEAST_DRAWS
+    of = plan.table[poor & (plan.table["labels"] > 0)]
+    if not len(of):
+        return []
+    return [
+        f"The values of {len(of):,} of the chosen cases, {of['case'].iloc[0]} first, rest on fewer than {LEAST_DRAWS} "
+        "effective draws and cannot be trusted: sample more draws, or fit again after a few labels."
+    ]
+
+
+def _ends(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    labels = plan.forecast["labels"]
+    return plan.forecast[labels == 0], plan.forecast[labels == labels.max()]
+
+
+def _goal_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:
+    pair = rows["versus"] != ""
+    return rows[pair] if plan.goal == "better" else rows[~pair]

@@ -1,0 +1,167 @@
+"""What a plan will bring, by the number of labels: widths of intervals, and the probability of a decision."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from scipy import stats
+
+from plausibly.bootstrap import interval
+from plausibly.planning._allocate import Order
+from plausibly.planning._values import Bank, Values
+
+REPLICATES = 1000  #: simulated budgets
+POINTS = 10  #: numbers of labels that are forecast, besides none
+FORECAST_PROB = 0.9  #: probability of the intervals of a forecast
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """What is known before any label is added.
+
+    Attributes
+    ----------
+    variance
+        Of the metric of each row, and of the differences, over draws.
+    shared
+        Part of it that cases share, which labels of single cases leave as it is.
+    mean
+        Mean of each row.
+    per_sd
+        Width of the interval in standard deviations.
+    """
+
+    variance: Float[np.ndarray, " row"]
+    shared: Float[np.ndarray, " row"]
+    mean: Float[np.ndarray, " row"]
+    per_sd: Float[np.ndarray, " row"]
+
+    @property
+    def width(self) -> Float[np.ndarray, " row"]:
+        """Width of the interval of each row."""
+        return self.per_sd * np.sqrt(self.variance)
+
+
+def what_is_known(
+    values: Values, rows: Float[np.ndarray, "row draw"], n_cases: int, ci_prob: float, *, shared: bool
+) -> Now:
+    """Collect the variances of all rows; ``shared`` says whether draws of different cases belong together."""
+    own = values.variance.sum(axis=1, dtype=float) / n_cases**2
+    spread = rows.var(axis=1, ddof=1)
+    common = np.maximum(spread - own, 0) if shared else np.zeros(len(own))
+    lower, upper = interval(rows.T, ci_prob)
+    usual = 2 * stats.norm.ppf((1 + ci_prob) / 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        per_sd = np.where(spread > 0, (upper - lower) / np.sqrt(spread), usual)
+    # Of few cases the metric takes few values, and quantiles jump from one to the next.
+    per_sd = np.clip(per_sd, 0.5 * usual, 1.5 * usual)
+    return Now(own + common, common, rows.mean(axis=1), per_sd)
+
+
+def forecast(
+    values: Values,
+    bank: Bank,
+    order: Order,
+    now: Now,
+    labels: list[tuple[str, str]],
+    removed_at_random: Float[np.ndarray, "label row"],
+    *,
+    level: float,
+    seed: int,
+) -> pd.DataFrame:
+    """Simulate the labels of a plan; a row for each number of labels, classifier, and pair of classifiers.
+
+    Parameters
+    ----------
+    values, bank
+        What single labels would tell, and several of the cases chosen.
+    order
+        Labels in the order of asking; its cases are rows of the bank.
+    now
+        What is known before.
+    labels
+        Classifier and opponent of each row.
+    removed_at_random
+        Variance that none, one, two, … labels of cases taken at random are expected to remove.
+    level
+        Probability at which a pair counts as decided.
+    seed
+        Random seed.
+    """
+    n_cases, n_labels = values.mean.shape[1], len(order.case)
+    random = np.random.default_rng([seed, 0x706C616E])
+    replicate = random.integers(bank.mean.shape[2], size=(REPLICATES, len(bank.cases)))
+    mean = np.broadcast_to(now.mean, (REPLICATES, len(now.mean))).copy()
+    variance = np.broadcast_to(now.variance, mean.shape).copy()
+    before = np.zeros(len(bank.cases), int)
+    tables = []
+    for upto in np.unique(np.linspace(0, n_labels, POINTS + 1).round().astype(int)):
+        given = order.labels(upto, len(bank.cases))
+        changed = np.flatnonzero(given != before)
+        for part in np.array_split(changed, max(1, math.ceil(len(changed) * REPLICATES / 2**21))):
+            for old, sign in ((before[part], -1), (given[part], 1)):
+                m, v = _known_after(values, bank, part, old, replicate[:, part])
+                mean += sign * m / n_cases
+                variance += sign * v / n_cases**2
+        before = given
+        tables.append(_summarised(upto, order, mean, np.maximum(variance, 0), now, labels, level))
+        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(
+            np.maximum(now.variance - removed_at_random[min(upto, len(removed_at_random) - 1)], 0)
+        )
+    table = pd.concat(tables, ignore_index=True)
+    return table[[*(name for name in table if not name.startswith("decided")), *_DECIDED]]
+
+
+_DECIDED = ["decided", "decided_lower", "decided_upper"]
+
+
+def _known_after(
+    values: Values,
+    bank: Bank,
+    rows: Int[np.ndarray, " case"],
+    labels: Int[np.ndarray, " case"],
+    replicate: Int[np.ndarray, "replicate case"],
+) -> tuple[Float[np.ndarray, "replicate row"], Float[np.ndarray, "replicate row"]]:
+    """Sums over some cases of their mean and variance after so many labels."""
+    some = labels > 0
+    mean = values.mean[:, bank.cases[rows[~some]]].sum(axis=1, dtype=float)[None]
+    variance = values.variance[:, bank.cases[rows[~some]]].sum(axis=1, dtype=float)[None]
+    if some.any():
+        at = rows[some], labels[some] - 1
+        mean = mean + bank.mean[at[0], at[1], replicate[:, some]].sum(axis=1, dtype=float)
+        variance = variance + bank.variance[at[0], at[1], replicate[:, some]].sum(axis=1, dtype=float)
+    return mean, variance
+
+
+def _summarised(upto, order, mean, variance, now, labels, level) -> pd.DataFrame:
+    spread = np.sqrt(variance)
+    width = now.per_sd * spread
+    lower, upper = interval(width, FORECAST_PROB)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        better = np.where(spread > 0, stats.norm.cdf(mean / spread), 0.5 + 0.5 * np.sign(mean))
+    decided = np.maximum(better, 1 - better) >= level
+    table = pd.DataFrame(
+        {
+            "labels": upto,
+            "cost": order.cost[upto - 1] if upto else 0.0,
+            "classifier": [a for a, _ in labels],
+            "versus": [b for _, b in labels],
+            "width": width.mean(axis=0),
+            "width_lower": lower,
+            "width_upper": upper,
+        }
+    )
+    share = decided.mean(axis=0)
+    ends = stats.beta.ppf([[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]], *_counts(share))
+    pair = np.array([bool(b) for _, b in labels])
+    found = np.vstack([share, np.where(upto > 0, ends, share)])
+    for name, column in zip(_DECIDED, found, strict=True):
+        table[name] = np.where(pair, column, np.nan)
+    return table
+
+
+def _counts(share):
+    """Parameters of the posterior of a share of simulations, under Jeffreys' prior."""
+    return share * REPLICATES + 0.5, (1 - share) * REPLICATES + 0.5

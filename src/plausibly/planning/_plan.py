@@ -1,0 +1,322 @@
+"""``plan``: the front door."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from plausibly._arviz import Posterior
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show
+from plausibly.bootstrap import CI_PROB, check_probability
+from plausibly.errors import ArgumentError
+from plausibly.metrics import Metric
+from plausibly.metrics._user import Function
+from plausibly.planning._advice import advise, noise_of
+from plausibly.planning._allocate import Order, allocate
+from plausibly.planning._annotators import parse_annotators, usual_length
+from plausibly.planning._forecast import forecast, what_is_known
+from plausibly.planning._result import Plan
+from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
+from plausibly.planning._worth import best_annotator, removed_at_random, rows_by_draw, score, table_of, totals
+from plausibly.posterior import opened, reading
+from plausibly.random_streams import check_seed
+
+GOALS = ("width", "better", "information")
+_AT_ONCE = 8  # labels of one case, at most, in one plan
+_SIMULATED = 20_000  # cases whose further annotations are simulated, at most
+_REPLICATES = 64  # simulations of each
+
+
+def plan(
+    posterior: Posterior | str | PathLike,
+    predictions: Mapping[str, Any] | None = None,
+    *,
+    metric: str = "top1_accuracy",
+    goal: Literal["width", "better", "information"] = "width",
+    compare: Sequence[str] | None = None,
+    budget: float = 100,
+    cost: Any = None,
+    annotators: Any = None,
+    candidates: Iterable[str] | None = None,
+    annotation: Literal["label", "ranking"] | None = None,
+    metrics: Mapping[str, Metric | Function] | None = None,
+    level: float = 0.95,
+    ci_prob: float = CI_PROB,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+    progress: bool = True,
+) -> Plan:
+    r"""Plan which cases to annotate next, and forecast what that will bring.
+
+    Draws are reweighted by the probability of each answer that an annotator may give, for all cases at once and without
+    a new fit; they are read in ranges of cases and never held dense.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of N cases, from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
+    predictions
+        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`. The goal ``"information"`` needs
+        none.
+    metric
+        Metric of :func:`plausibly.evaluate`, such as ``"top3_coverage"``, or the name of one of ``metrics``.
+    goal
+        What labels are for. ``"width"``: a narrow interval of the metric, on average over classifiers. ``"better"``: to
+        know which of two classifiers is better. ``"information"``: to know the plausibilities themselves.
+    compare
+        Names of the two classifiers of the goal ``"better"``, and of the forecast of a decision. By default the two
+        that do best.
+    budget
+        What all labels may cost together; without ``cost`` their number.
+    cost
+        Cost of a label: a number, one for each case (an array, or a mapping or pandas Series by name), or one for each
+        of the ``annotators`` by name. By default 1.
+    annotators
+        Reliability of each annotator by name, or a data frame with the columns ``annotator``, ``reliability`` and,
+        optionally, ``cost``; or ``"inferred"``, the mean reliabilities in a posterior of
+        ``infer_reliability(…, per="annotator")``. Each case is then given to the annotator who brings most for her
+        cost, among those who have not annotated it, and gets one label. By default an annotator is as the model has it.
+    candidates
+        Names of the cases that may be annotated; by default all.
+    annotation
+        Whether the next annotation is a ``"label"`` or a ``"ranking"``. By default as the annotations are: a ranking of
+        as many classes as the usual one (the median).
+    metrics
+        Metrics of your own by name, as for :func:`plausibly.evaluate`.
+    level
+        Probability from which on the better classifier counts as known.
+    ci_prob
+        Probability of the interval of the metric over draws.
+    break_ties
+        As for :func:`plausibly.evaluate`.
+    seed
+        Random seed.
+    progress
+        Show a bar, on a terminal or in a notebook.
+
+    Returns
+    -------
+    Plan
+        ``.table``, ``.forecast``, ``.advice``, ``.plot()``, ``.tasks()``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range or unknown, the goal needs predictions, the posterior has no draws, or its model
+        assumes one true class.
+    PredictionError
+        If predictions do not fit the cases or classes, or are not finite.
+    FileError
+        If a file cannot be read.
+
+    Warns
+    -----
+    PlausiblyWarning
+        If the model does not learn from more annotations, so that forecasts cannot come true.
+
+    Notes
+    -----
+    The metric is a mean over cases, :math:`M = N^{-1} \sum_i g_i`. An answer y of the next annotator of case i has the
+    probability :math:`p_y`, the mean of :math:`\lambda_{iy}` over draws (of :math:`\lambda_{iy}^\gamma`, renormalised,
+    where annotators choose by a power), and changes the weights of draws to :math:`w_y \propto \lambda_{iy}^c` if a
+    label counts c times. The value is the **expected variance removed** from M,
+
+    .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
+
+    in squared units of the metric; where labels count once, it equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E
+    g_i)^2`. For the goal ``"better"``, g is the difference of the two classifiers. Expected information is the mutual
+    information of the next label and the plausibilities, :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
+
+    Cases are taken for independent. Where they share parameters that were sampled with them, the part of the variance
+    that these explain is kept as it is. Further annotations of a case, rankings, and forecasts are simulated for the
+    cases of largest value (at most 20,000, and eight labels of a case in one plan): one of the draws is the truth,
+    annotations are drawn from it, and all draws reweighted.
+
+    Reweighting cannot be trusted where few draws carry all weight after an answer. ``effective_draws`` in the table is
+    their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up
+    to 16 classes, all are told apart; of more, an answer that nobody gave yet counts as one answer, whichever class it
+    is. Under a prior that changes when a class is first named (``unranked="lumped"``), refits differ after such an
+    answer.
+
+    References
+    ----------
+    Lindley (1956), On a measure of the information provided by an experiment, Annals of Mathematical Statistics 27;
+    Raiffa & Schlaifer (1961), Applied Statistical Decision Theory, chapter 4 (preposterior analysis).
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a", "a"], ["b", "b"], ["a"]] * 5)
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
+    >>> found = plan(posterior, {"A": [[0.9, 0.1]] * 20, "B": [[0.4, 0.6]] * 20}, budget=6, progress=False)
+    >>> sorted(found.chosen["case"].head(5))
+    ['0', '12', '16', '4', '8']
+    """
+    _check(goal, budget, level, ci_prob, seed)
+    from_file = isinstance(posterior, str | PathLike)
+    with opened(posterior) if from_file else reading(posterior) as source:
+        return _plan(
+            source,
+            predictions,
+            metric=metric,
+            goal=goal,
+            compare=compare,
+            budget=float(budget),
+            cost=cost,
+            annotators=annotators,
+            candidates=candidates,
+            annotation=annotation,
+            metrics=metrics,
+            level=level,
+            ci_prob=ci_prob,
+            break_ties=break_ties,
+            seed=seed,
+            progress=progress,
+        )
+
+
+def _plan(
+    posterior, predictions, *, metric, goal, compare, budget, cost, annotators, candidates, annotation, metrics, level,
+    ci_prob, break_ties, seed, progress,
+) -> Plan:  # fmt: skip
+    how, annotations = posterior, None
+    from plausibly.posterior import annotations_of
+
+    annotations = annotations_of(how)
+    asked = parse_annotators(how, annotations, annotators, cost)
+    offered = _candidates(candidates, annotations)
+    length = usual_length(annotations, annotation)
+    source = ask(
+        how, predictions, metric, metrics, lambda names: _pairs(names, compare, goal), asked.settings, length, seed,
+        break_ties,
+    )  # fmt: skip
+    if goal != "information" and not source.names:
+        raise ArgumentError(
+            f"the goal {goal!r} needs the predictions of classifiers, but none were given: add predictions, or choose "
+            'goal="information".'
+        )
+    values = value(source, progress=progress)
+    source, values = _best_pair(source, values)
+    scores = score(values, goal, source)
+    best, case_cost = best_annotator(scores, asked)
+    bank, order = _chosen(source, values, goal, scores, asked, best, case_cost, offered, budget, progress=progress)
+    n_cases = source.n_cases
+    rows = rows_by_draw(source, values)
+    known = what_is_known(values, rows, n_cases, ci_prob, shared=_shares(how))
+    at_random = removed_at_random(values, best, asked, offered, len(order.case))
+    if source.names:
+        told = forecast(values, bank, order, known, source.labels, at_random, level=level, seed=seed)
+    else:
+        told = _information_forecast(bank, order)
+    table = table_of(source, values, goal, scores, asked, best, case_cost, offered, bank, order)
+    noise = noise_of(source, values, rows, seed) if source.names else None
+    result = Plan(
+        table=table,
+        forecast=told,
+        noise=noise,
+        goal=goal,
+        metric=metric,
+        compare=_pair_names(source),
+        level=level,
+        ci_prob=ci_prob,
+        budget=budget,
+        length=source.question.length,
+        n_cases=n_cases,
+        labels_per_case=annotations.n_annotations / n_cases,
+        label_cost=float(case_cost[offered].mean()),
+        posterior_model=str(how.attrs.get("model", "")),
+    )
+    return replace(result, advice=tuple(advise(result)))
+
+
+def _check(goal: Any, budget: Any, level: Any, ci_prob: Any, seed: Any) -> None:
+    if goal not in GOALS:
+        raise ArgumentError(f"goal must be one of {', '.join(GOALS)}, but {_show(goal)} was given: choose one of them.")
+    if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
+        raise ArgumentError(f"budget must be a positive number, but {_show(budget)} was given: write for example 100.")
+    check_probability("level", level)
+    if level <= 0.5:
+        raise ArgumentError(f"level must be above 0.5, but {level:g} was given: write for example 0.95.")
+    check_probability("ci_prob", ci_prob)
+    check_seed(seed)
+
+
+def _candidates(candidates: Any, annotations: Annotations) -> Int[np.ndarray, " offered"]:
+    if candidates is None:
+        return np.arange(annotations.n_cases)
+    names = [candidates] if isinstance(candidates, str) else list(candidates)
+    place = {str(name): at for at, name in enumerate(annotations.cases)}
+    for name in names:
+        if str(name) not in place:
+            raise ArgumentError(f"there is no case {str(name)!r} among the cases of the posterior: name others.")
+    if not names:
+        raise ArgumentError("candidates must name a case, but none is named: leave them out to take all.")
+    return np.unique([place[str(name)] for name in names])
+
+
+def _pairs(names: tuple[str, ...], compare: Any, goal: str) -> list[tuple[int, int]]:
+    """The pair asked for, or all, of which the best two are taken later."""
+    if compare is not None:
+        wanted = [str(name) for name in compare] if not isinstance(compare, str) else [compare]
+        if len(wanted) != 2 or wanted[0] == wanted[1]:
+            raise ArgumentError(f"compare must name two classifiers, but {_show(compare)} was given.")
+        for name in wanted:
+            if name not in names:
+                raise ArgumentError(f"there is no classifier {name!r} to compare: choose from {', '.join(names)}.")
+        return [(names.index(wanted[0]), names.index(wanted[1]))]
+    if goal == "better" and len(names) == 1:
+        raise ArgumentError('the goal "better" needs two classifiers, but one was given: add another.')
+    return [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
+
+
+def _best_pair(source: Source, values: Values) -> tuple[Source, Values]:
+    """Keep, of all pairs, that of the two classifiers that do best."""
+    pairs, n = source.question.pairs, len(source.names)
+    if not pairs:
+        return source, values
+    goodness = source.question.sign * values.by_draw.mean(axis=1)
+    first, second = np.argsort(-goodness, kind="stable")[:2]
+    at = 0 if len(pairs) == 1 else pairs.index((min(first, second), max(first, second)))
+    rows = [*range(n), n + at]
+    kept = {name: getattr(values, name)[rows] for name in ("mean", "variance")}
+    values = replace(values, **kept, removed=values.removed[:, rows])
+    return replace(source, question=source.question._replace(pairs=(pairs[at],))), values
+
+
+def _pair_names(source: Source) -> tuple[str, str] | None:
+    return source.labels[-1] if source.question.pairs else None
+
+
+def _shares(posterior: Posterior) -> bool:
+    """Whether cases share parameters that were sampled with them."""
+    return posterior.attrs.get("shared") == "sampled" or "reliability" in posterior["posterior"]
+
+
+def _chosen(
+    source, values, goal, scores, asked, best, cost, offered, budget, *, progress
+) -> tuple[Bank, Order]:  # fmt: skip
+    """Simulate annotations of the cases of largest value, and choose labels until the budget is spent."""
+    own = np.where(best >= 0, scores[asked.setting[best], np.arange(source.n_cases)], 0.0)
+    offered = offered[best[offered] >= 0]
+    n_labels = int(min(budget / cost[offered].min(initial=np.inf), 10**9)) if len(offered) else 0
+    ranked = source.question.length > 1
+    wanted = len(offered) if ranked else min(len(offered), max(50, 2 * n_labels))
+    cases = offered[np.argsort(-own[offered] / cost[offered], kind="stable")][: min(wanted, _SIMULATED)]
+    most = 1 if asked.names is not None else int(np.clip(2 * n_labels // max(len(offered), 1) + 2, 2, _AT_ONCE))
+    most = min(most, max(n_labels, 1))
+    replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
+    setting = asked.setting[np.maximum(best, 0)][cases]
+    bank = simulate(source, cases, setting, most, replicates, progress=progress)
+    total, bank = totals(source, values, goal, own, bank)
+    return bank, allocate(total, cost[cases], budget)
+
+
+def _information_forecast(bank: Bank, order: Order) -> pd.DataFrame:
+    points = np.unique(np.linspace(0, len(order.case), 11).round().astype(int))
+    gained = np.concatenate([[0.0], np.cumsum(order.gain)])
+    cost = np.concatenate([[0.0], order.cost])
+    return pd.DataFrame({"labels": points, "cost": cost[points], "information": gained[points]})

@@ -1,0 +1,77 @@
+"""Figures of forecasts and of replays."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from plausibly.plots._style import GREY, colour, grid, marker, metric_name, new_figure, plain
+
+if TYPE_CHECKING:
+    from plausibly.planning._replay import Replay
+    from plausibly.planning._result import Plan
+
+_WIDTH, _HEIGHT = 4.6, 3.6  # of a panel
+
+
+def plot_forecast(plan: "Plan") -> Figure:
+    """Draw the expected width of every classifier's interval and, of a pair, the probability of a decision.
+
+    Bands hold the central 90 % of simulated budgets; dashed lines are the same number of labels for cases at random.
+    """
+    table = plan.forecast
+    if "information" in table:
+        figure, axes = new_figure(_WIDTH, _HEIGHT)
+        ax = axes[0, 0]
+        ax.plot(table["labels"], table["information"], color=colour(0), lw=2)
+        _finish(ax, "expected information (nats)")
+        return figure
+    widths = table[(table["versus"] != "") if plan.goal == "better" else (table["versus"] == "")]
+    pairs = table[table["versus"] != ""]
+    figure, axes = new_figure(_WIDTH * (1 + bool(len(pairs))), _HEIGHT, 1, 1 + bool(len(pairs)))
+    ax = axes[0, 0]
+    for at, ((name, versus), rows) in enumerate(widths.groupby(["classifier", "versus"], sort=False)):
+        label = plain(f"{name} − {versus}" if versus else name, 24)
+        ax.fill_between(rows["labels"], rows["width_lower"], rows["width_upper"], color=colour(at), alpha=0.2, lw=0)
+        ax.plot(rows["labels"], rows["width"], color=colour(at), lw=2, marker=marker(at), ms=5, label=label)
+        ax.plot(rows["labels"], rows["width_at_random"], color=colour(at), lw=1.2, ls=(0, (4, 3)))
+    ax.plot([], [], color=GREY, lw=1.2, ls=(0, (4, 3)), label="cases at random")
+    _finish(ax, f"width of the {100 * plan.ci_prob:g} % interval")
+    ax.set_title(metric_name(plan.metric), fontsize="medium", loc="left")
+    ax.legend(frameon=False, fontsize="small")
+    if len(pairs):
+        ax, pair = axes[0, 1], pairs.iloc[0]
+        ax.fill_between(pairs["labels"], pairs["decided_lower"], pairs["decided_upper"], color=GREY, alpha=0.25, lw=0)
+        ax.plot(pairs["labels"], pairs["decided"], color="black", lw=2)
+        ax.set(ylim=(-0.02, 1.02))
+        words = f"{plain(pair['classifier'], 16)} or {plain(pair['versus'], 16)} better?"
+        ax.set_title(f"{words} Known at {plan.level:g}", fontsize="medium", loc="left")
+        _finish(ax, "probability")
+        ax.set_ylim(-0.02, 1.02)
+    return figure
+
+
+def plot_replay(replay: "Replay") -> Figure:
+    """Draw width, and the probability of the right decision, by labels spent; bands are two standard errors."""
+    table = replay.table
+    decided = table["right"].notna().any()
+    figure, axes = new_figure(_WIDTH * (1 + decided), _HEIGHT, 1, 1 + decided)
+    panels = [("width", f"width of the {100 * replay.ci_prob:g} % interval")]
+    panels += [("right", "probability of the right decision")] * bool(decided)
+    for ax, (what, words) in zip(axes.flat, panels, strict=True):
+        for at, (strategy, rows) in enumerate(table.groupby("strategy", sort=False)):
+            shade, error = colour(at), 2 * np.nan_to_num(rows[f"{what}_se"].to_numpy(float))
+            ax.fill_between(rows["labels"], rows[what] - error, rows[what] + error, color=shade, alpha=0.15, lw=0)
+            ax.plot(rows["labels"], rows[what], color=shade, lw=2, label=plain(strategy, 24))
+        _finish(ax, words, bottom=what == "width")
+    axes[0, 0].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def _finish(ax, words: str, *, bottom: bool = True) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    grid(ax, "y")
+    ax.set(xlabel="further labels", ylabel=words)
+    ax.margins(x=0.02)
+    if bottom:
+        ax.set_ylim(bottom=0)

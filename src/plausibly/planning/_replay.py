@@ -1,0 +1,335 @@
+"""``replay``: annotations that are there, hidden and revealed as a strategy asks for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+from scipy import stats
+
+from plausibly._progress import Progress
+from plausibly.aggregation import AnyModel, aggregate, settle
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import _show
+from plausibly.bootstrap import CI_PROB, check_probability
+from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.metrics import Metric
+from plausibly.metrics._user import Function
+from plausibly.planning._annotators import how_annotators_answer
+from plausibly.planning._hidden import Hidden
+from plausibly.planning._plan import _best_pair, _check, _pairs
+from plausibly.planning._strategies import Seen, Strategy, parse_strategies
+from plausibly.planning._values import Source, ask, value
+from plausibly.planning._worth import score
+from plausibly.predictions import line_up, named_predictions
+from plausibly.seed import check_seed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replay:
+    """What strategies reach by the labels that they spend.
+
+    Attributes
+    ----------
+    table
+        By ``strategy`` and number of ``labels``: ``width`` of the interval (the mean over classifiers or, for the goal
+        ``"better"``, of the difference), the posterior probability of the ``right`` decision (NaN without a pair), and
+        standard errors over repetitions (``width_se``, ``right_se``).
+    by_repetition
+        The same for every ``repetition``.
+    goal, metric, ci_prob
+        As given.
+    """
+
+    table: pd.DataFrame
+    by_repetition: pd.DataFrame
+    goal: str
+    metric: str
+    ci_prob: float
+
+    @cached_property
+    def strategies(self) -> list[str]:
+        """Names of the strategies."""
+        return list(dict.fromkeys(self.table["strategy"]))
+
+    def share_of_labels(self, strategy: str = "plan", than: str = "random") -> float:
+        """Share of the labels with which a strategy reaches the width that another one reaches in the end.
+
+        Raises
+        ------
+        ArgumentError
+            If a strategy was not replayed.
+        """
+        for name in (strategy, than):
+            if name not in self.strategies:
+                raise ArgumentError(f"{name!r} was not replayed: choose from {', '.join(self.strategies)}.")
+        own, other = (self.table[self.table["strategy"] == name] for name in (strategy, than))
+        goal = other["width"].iloc[-1]
+        labels, width = own["labels"].to_numpy(float), np.minimum.accumulate(own["width"].to_numpy(float))
+        if width[-1] > goal:
+            return float("nan")
+        return float(np.interp(-goal, -width, labels) / other["labels"].iloc[-1])
+
+    def verdict(self) -> str:
+        """Say what each strategy reached, and how many labels planning saved."""
+        last = self.table.groupby("strategy", sort=False).last()
+        labels = int(self.table["labels"].max())
+        said = [f"{name} {row['width']:.3g}" for name, row in last.iterrows()]
+        text = f"Width of the interval after {labels:,} more labels: {', '.join(said)}."
+        if {"plan", "random"} <= set(self.strategies):
+            share = self.share_of_labels()
+            if np.isfinite(share):
+                text += f" Planning reached the width of random choice with {100 * share:.0f} % of its labels."
+            else:
+                text += " Planning did not reach the width of random choice."
+        return text
+
+    def plot(self) -> "Figure":
+        """Draw width, and the probability of the right decision, by labels spent."""
+        from plausibly.planning._plots import plot_replay
+
+        return plot_replay(self)
+
+    def __repr__(self) -> str:
+        return f"{self.table.to_string(index=False, float_format='%.3g')}\n{self.verdict()}"
+
+
+def replay(
+    annotations: Annotations,
+    predictions: Mapping[str, Any],
+    *,
+    strategy: Strategy | Sequence[Strategy] = ("plan", "random"),
+    start: int = 2,
+    budget: int | None = None,
+    step: int | None = None,
+    metric: str = "top1_accuracy",
+    goal: Literal["width", "better", "information"] = "width",
+    compare: Sequence[str] | None = None,
+    model: AnyModel | None = None,
+    truth: Any = None,
+    repetitions: int = 10,
+    metrics: Mapping[str, Metric | Function] | None = None,
+    ci_prob: float = CI_PROB,
+    seed: int = 0,
+    progress: bool = True,
+    **arguments: Any,
+) -> Replay:
+    """Find out whether planning would have paid: hide annotations, and reveal them as a strategy asks for them.
+
+    Every repetition puts the annotations of each case in a random order and begins with the first few of them. A
+    strategy then asks for some labels, the next annotations of the cases it chose are revealed, these cases are
+    aggregated again, and so on.
+
+    Parameters
+    ----------
+    annotations
+        Annotations of N cases. Cases with no more than ``start`` have nothing to reveal, but belong to the metric.
+    predictions
+        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
+    strategy
+        One or several of ``"plan"`` (the value of :func:`plausibly.plan`), ``"random"``, ``"entropy"`` (of the mean
+        plausibilities, the greatest first), ``"fewest labels"`` and functions of a posterior and predictions, arrays by
+        classifier, to a number for each of its cases, the greatest first. What a function says of a case may depend on
+        that case alone.
+    start
+        Number of annotations of each case at the beginning.
+    budget
+        Number of annotations to reveal; by default half of those hidden.
+    step
+        Number of annotations to ask for at a time, each of another case; by default a tenth of the budget.
+    metric, goal, compare, metrics
+        As for :func:`plausibly.plan`.
+    model
+        Aggregation model, which must treat cases independently; by default dirichlet-categorical for labels and
+        plackett-luce for rankings.
+    truth
+        True plausibilities (case, class), where they are known, by which to tell the right decision. By default all
+        annotations tell it.
+    repetitions
+        Number of random orders.
+    ci_prob
+        Probability of the interval of the metric.
+    seed
+        Random seed.
+    progress
+        Show a bar, on a terminal or in a notebook.
+    **arguments
+        Arguments of :func:`plausibly.aggregate`, such as ``reliability``.
+
+    Returns
+    -------
+    Replay
+        ``.table``, ``.verdict()``, ``.share_of_labels()``, ``.plot()``.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range or unknown, nothing is hidden, or cases would not be independent.
+    AnnotationError
+        If these are no annotations.
+    PredictionError
+        If predictions do not fit.
+
+    Notes
+    -----
+    Widths are those of a normal distribution with the variance of the metric, the sum of those of independent cases.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b", "a", "b"], ["a"] * 4, ["b", "b", "a", "b"]] * 10)
+    >>> predictions = {"A": [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]] * 10}
+    >>> found = replay(annotations, predictions, repetitions=2, budget=20, progress=False)
+    >>> found.strategies, int(found.table["labels"].max())
+    (['plan', 'random'], 20)
+    """
+    if not isinstance(annotations, Annotations):
+        raise AnnotationError(f"annotations are needed, but {_show(annotations)} was given: read them first.")
+    strategies = parse_strategies(strategy)
+    for name, given in (("start", start), ("repetitions", repetitions), ("budget", budget), ("step", step)):
+        optional = name in ("budget", "step")
+        if not (optional and given is None) and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+            raise ArgumentError(f"{name} must be a whole number of at least 1, but {_show(given)} was given.")
+    _check(goal, budget or 1, 0.95, ci_prob, seed)
+    check_probability("ci_prob", ci_prob)
+    hidden = Hidden.of(annotations, start, repetitions, check_seed(seed))
+    if hidden.n_hidden == 0:
+        raise ArgumentError(
+            f"no case has more than {start} annotations, so nothing can be hidden: choose a smaller start."
+        )
+    known = ("dirichlet-categorical" if _labels(annotations) else "plackett-luce") if model is None else model
+    if settle(annotations, known, seed=seed, **_settings(arguments)).borrows:
+        raise ArgumentError(
+            "a replay aggregates only cases with new annotations again, so cases must be independent: leave "
+            "class_prior out."
+        )
+    budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
+    step = step or max(1, budget // 10)
+    world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed)
+    right = world.right_signs(annotations, truth)
+    rows = []
+    with Progress(progress) as bars:
+        advance = bars.task("Replaying", len(strategies) * -(-budget // step), "steps")
+        for name, function in strategies.items():
+            rows += _run(world, name, function, budget, step, right, ci_prob, seed, advance)
+    by_repetition = pd.DataFrame(rows, columns=["strategy", "repetition", "labels", "width", "right"])
+    grouped = by_repetition.groupby(["strategy", "labels"], sort=False)[["width", "right"]]
+    table = grouped.mean().join(grouped.sem().add_suffix("_se")).reset_index()
+    return Replay(table, by_repetition, goal, metric, ci_prob)
+
+
+def _run(world, name, function, budget, step, right, ci_prob, seed, advance) -> list[tuple]:
+    """Replay one strategy in all repetitions at once."""
+    hidden, random = world.hidden, np.random.default_rng([seed, 0x7265706C])
+    visible = hidden.first()
+    seen = world.look(np.arange(len(visible)), visible, function)
+    rows = world.rows(name, 0, seen, right, ci_prob)
+    spent = 0
+    while spent < budget:
+        wanted = min(step, budget - spent)
+        chosen = hidden.choose(seen.score, visible, wanted, random)
+        if not len(chosen):
+            break
+        visible[chosen] += 1
+        seen.update(chosen, world.look(chosen, visible[chosen], function))
+        spent += wanted
+        rows += world.rows(name, spent, seen, right, ci_prob)
+        advance(1)
+    return rows
+
+
+class _World:
+    """Copies of the cases, what is visible of them, and the posterior of that."""
+
+    def __init__(self, hidden: Hidden, predictions, metric, goal, compare, model, metrics, arguments, seed):
+        self.hidden, self._model, self._arguments, self._seed = hidden, model, arguments, seed
+        self._metric, self._goal, self._compare, self._metrics = metric, goal, compare, metrics
+        of = hidden.annotations
+        self._predictions = {name: np.asarray(line_up(one, of)) for name, one in named_predictions(predictions).items()}
+        if not self._predictions:
+            raise ArgumentError("a replay needs the predictions of classifiers, but none were given: add predictions.")
+        names = tuple(self._predictions)
+        pairs = _pairs(names, compare, goal)
+        self._pairs = pairs if len(pairs) < 2 else [self._best(names)]
+
+    def _best(self, names) -> tuple[int, int]:
+        """The two classifiers that do best given all annotations."""
+        source = self._source(
+            self._aggregate(self.hidden.annotations), slice(None), lambda names: _pairs(names, None, "")
+        )
+        return _best_pair(source, value(source))[0].question.pairs[0]
+
+    def _aggregate(self, annotations: Annotations):
+        return aggregate(annotations, self._model, seed=self._seed, progress=False, **self._arguments)
+
+    def _source(self, posterior, cases, pairs=None) -> Source:
+        own = {name: values[cases] for name, values in self._predictions.items()}
+        annotators = (how_annotators_answer(posterior),)
+        pairs = pairs or (lambda names: self._pairs)
+        return ask(posterior, own, self._metric, self._metrics, pairs, annotators, 1, self._seed)
+
+    def look(self, copies: Int[np.ndarray, " copy"], visible: Int[np.ndarray, " copy"], function) -> Seen:
+        """Aggregate what is visible of some copies, and value further labels of them."""
+        posterior = self._aggregate(self.hidden.visible(copies, visible))
+        cases = self.hidden.case[copies]
+        source = self._source(posterior, cases)
+        values = value(source)
+        one = score(values, self._goal, source)[0]
+        seen = Seen(values.mean.astype(float), values.variance.astype(float), one)
+        own = {name: values[cases] for name, values in self._predictions.items()}
+        seen.score = np.asarray(function(posterior, own, visible, one), float)
+        if seen.score.shape != (len(copies),) or not np.isfinite(seen.score).all():
+            raise ArgumentError(
+                f"a strategy must return a finite number for each of the {len(copies)} cases of the posterior, but it "
+                f"returned the shape {seen.score.shape}."
+            )
+        return seen
+
+    def right_signs(self, annotations: Annotations, truth: Any) -> float:
+        """1 if the first classifier of the pair is better, −1 if the second is, 0 without a pair or for a tie."""
+        if not self._pairs:
+            return 0.0
+        if truth is None:
+            source = self._source(self._aggregate(annotations), slice(None))
+            return float(np.sign(value(source).mean[-1].mean()))
+        from plausibly.planning._truth import metric_of_truth
+
+        means = metric_of_truth(truth, list(self._predictions.values()), annotations, self._metric, self._metrics)
+        (a, b), sign = self._pairs[0], self._source_sign()
+        return float(np.sign(sign * (means[a] - means[b])))
+
+    def _source_sign(self) -> int:
+        from plausibly.evaluation import check_metrics, metric_names
+        from plausibly.metrics import METRICS
+
+        own = check_metrics(self._metrics or {}, self.hidden.annotations.n_classes)
+        name, k = metric_names(range(1, self.hidden.annotations.n_classes + 1), own)[self._metric]
+        return -1 if (METRICS[name] if k else own[name]).better == "smaller" else 1
+
+    def rows(self, name, spent, seen: Seen, right: float, ci_prob: float) -> list[tuple]:
+        """One row for each repetition."""
+        n = len(self._predictions)
+        shape = len(seen.mean), self.hidden.repetitions, -1
+        mean = seen.mean.reshape(shape).mean(axis=2)
+        variance = seen.variance.reshape(shape).sum(axis=2) / self.hidden.annotations.n_cases**2
+        width = 2 * stats.norm.ppf((1 + ci_prob) / 2) * np.sqrt(variance)
+        width = width[n] if self._goal == "better" else width[:n].mean(axis=0)
+        chance = np.full(self.hidden.repetitions, np.nan)
+        if self._pairs and right:
+            chance = stats.norm.cdf(right * mean[n] / np.sqrt(np.maximum(variance[n], 1e-30)))
+        return [(name, at, spent, *pair) for at, pair in enumerate(zip(width, chance, strict=True))]
+
+
+def _labels(annotations: Annotations) -> bool:
+    """Whether every annotation names a single class."""
+    return len(annotations.entry_class) == annotations.n_annotations
+
+
+def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that are a model's; what is drawn is checked by ``aggregate``."""
+    return {name: given for name, given in arguments.items() if name not in ("draws", "chains", "warmup")}

@@ -1,0 +1,97 @@
+"""What ``plan`` returns."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """Cases in the order in which further annotations are worth most, and what they will bring.
+
+    Attributes
+    ----------
+    table
+        A row per case that may be annotated, those to ask for first: ``case``; ``place``, from 1; ``value``, of one
+        more annotation (expected variance removed, in squared units of the metric, or nats for the goal
+        ``"information"``); ``information``, expected, in nats; ``labels`` to ask for within the budget;
+        ``effective_draws`` behind the value; ``cost``, where it is not 1; and ``annotator``, where annotators differ.
+    forecast
+        By number of ``labels``, classifier and pair (``versus``): expected ``width`` of the interval of the metric,
+        with the central 90 % of the simulations (``width_lower``, ``width_upper``); ``width_at_random``, if the same
+        number of labels went to cases taken at random; for pairs, the probability that the better one is then known
+        (``decided``), with the interval of finitely many simulations. For information alone, what is gained, in nats.
+    advice
+        What to do, what it will bring, when to stop, and whether new cases would bring more; sentences.
+    noise
+        Annotation and sampling noise, see :func:`plausibly.comparison.variance_split`; None without predictions.
+    goal, metric, compare, level, ci_prob, budget
+        As given; ``compare`` is the pair that the forecast is about.
+    length
+        Number of classes that an annotation was taken to rank.
+    n_cases
+        Number of cases of the posterior.
+    labels_per_case
+        Number of annotations of a case so far, on average.
+    label_cost
+        Cost of a label, on average over cases.
+    posterior_model
+        Name of the aggregation model.
+    """
+
+    table: pd.DataFrame
+    forecast: pd.DataFrame
+    noise: pd.DataFrame | None
+    goal: str
+    metric: str
+    compare: tuple[str, str] | None
+    level: float
+    ci_prob: float
+    budget: float
+    length: int
+    n_cases: int
+    labels_per_case: float
+    label_cost: float
+    posterior_model: str
+    advice: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> pd.DataFrame:
+        """Rows of the cases to annotate within the budget."""
+        return self.table[self.table["labels"] > 0].reset_index(drop=True)
+
+    def verdict(self) -> str:
+        """Return the advice in one paragraph."""
+        return " ".join(self.advice)
+
+    def tasks(self, texts: Any = None) -> list[dict[str, Any]]:
+        """List the chosen cases as tasks for Label Studio, to be written as JSON and imported there.
+
+        Parameters
+        ----------
+        texts
+            What else belongs to the data of a task, by case: mappings from names to values, such as the address of an
+            image.
+
+        Returns
+        -------
+        list
+            A task per case, in the order of asking, with its ``id`` in ``meta`` and ``data``, and the ``overlap``
+            (labels to ask for).
+        """
+        from plausibly.planning._tasks import tasks_of
+
+        return tasks_of(self.chosen, texts)
+
+    def plot(self) -> "Figure":
+        """Draw the forecast: widths of intervals, and the probability of a decision, by number of labels."""
+        from plausibly.planning._plots import plot_forecast
+
+        return plot_forecast(self)
+
+    def __repr__(self) -> str:
+        return f"{self.chosen.head(10).to_string(index=False, float_format='%.3g')}\n" + "\n".join(self.advice)

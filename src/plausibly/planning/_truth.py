@@ -1,0 +1,51 @@
+"""The metric of classifiers where the plausibilities are known."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
+from plausibly.evaluation import check_metrics, metric_names
+from plausibly.metrics import METRICS
+from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._user import per_draw
+
+
+def metric_of_truth(
+    truth: Any,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    annotations: Annotations,
+    metric: str,
+    metrics: Mapping[str, Any] | None = None,
+) -> Float[np.ndarray, " classifier"]:
+    """Mean over cases of a metric of each classifier at true plausibilities, which `truth` has by case and class.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a"], ["b"]])
+    >>> metric_of_truth([[0.9, 0.1], [0.6, 0.4]], [np.array([[0.8, 0.2], [0.3, 0.7]])], annotations, "top1_accuracy")
+    array([0.5])
+    """
+    values = np.asarray(truth, float)
+    if values.shape != (annotations.n_cases, annotations.n_classes):
+        raise ArgumentError(
+            f"truth must have the shape ({annotations.n_cases}, {annotations.n_classes}), of cases and classes, but "
+            f"has {values.shape}."
+        )
+    own = check_metrics(metrics or {}, annotations.n_classes)
+    name, k = metric_names(range(1, annotations.n_classes + 1), own)[metric]
+    if not k:
+        return np.array([float(per_draw(own[name], given, values[None]).mean()) for given in predictions])
+    declared = METRICS[name]
+    found = []
+    for given in predictions:
+        listed = ranked_classes(np.asarray(given), k)
+        other = np.take_along_axis(values, listed, axis=1) if declared.of_masses else ranked_classes(values, k)
+        listed, other = listed.T, other.T
+        found.append(
+            float(np.mean(declared.value(lambda j, a=listed, b=other: np.asarray(declared.count(a[:j], b[:j])), k)))
+        )
+    return np.array(found)

@@ -1,0 +1,36 @@
+"""What further labels would bring: advice, the forecast, and the cases to ask about first."""
+
+from typing import Any
+
+import matplotlib
+from matplotlib import pyplot
+
+from plausibly.planning import Plan
+from plausibly.report._svg import SVG
+
+_MOST = 20  # cases
+_TITLE = "If you can afford more labels"
+
+
+def further_labels(found: Any) -> tuple[str, Any]:
+    """Title of the section, and what :func:`plausibly.plan` found as the report shows it; leave all else as it is."""
+    if not isinstance(found, Plan):
+        return _TITLE, found
+    with matplotlib.rc_context(SVG):
+        figure = found.plot()
+    pyplot.close(figure)
+    under = f"Under {found.posterior_model}. " if found.posterior_model else ""
+    columns = [
+        name for name in ("place", "case", "labels", "annotator", "value", "information") if name in found.chosen
+    ]
+    return f"If you can afford {found.budget:,.0f} more labels", [
+        under + found.verdict(),
+        {
+            "Forecast by number of further labels; bands hold 90 % of the simulations, dashed lines are for cases taken "
+            "at random": figure
+        },
+        {
+            "Cases to ask about first: value is the variance of the metric that one more label is expected to remove, "
+            "information that about the plausibilities, in nats": found.chosen[columns].head(_MOST)
+        },
+    ]

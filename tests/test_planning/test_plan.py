@@ -1,0 +1,148 @@
+"""Plans: what is asked of whom, forecasts, advice, and bad arguments."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.planning._allocate import allocate
+from plausibly.planning._annotators import parse_annotators
+from tests.test_planning.conftest import COUNTS, labels_of
+
+
+@pytest.fixture(scope="module")
+def plan(two):
+    return pb.plan(two.posterior, two.predictions, budget=12, progress=False)
+
+
+def test_a_plan_spends_its_budget_on_the_largest_values(plan, two):
+    table = plan.table
+    assert table["labels"].sum() == 12
+    assert table["place"].tolist() == list(range(1, 25))
+    assert (np.diff(plan.chosen["value"]) <= 1e-12).all()
+    assert plan.chosen["value"].iloc[-1] >= table["value"][table["labels"] == 0].max() - 1e-12
+    totals = plan.forecast.groupby("labels").first()["cost"]
+    assert totals.index.tolist() == totals.tolist()
+
+
+def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
+    results = pb.evaluate(two.posterior, two.predictions, k=1, progress=False)
+    ends = results["top1_accuracy"].quantile([0.03, 0.97], "draw").values
+    for at, name in enumerate("AB"):
+        own = plan.forecast[(plan.forecast["classifier"] == name) & (plan.forecast["versus"] == "")]
+        assert own["width"].iloc[0] == pytest.approx(ends[1, at] - ends[0, at], rel=0.25)
+        assert (np.diff(own["width"]) < 0).all()
+        assert own["width"].iloc[-1] < own["width_at_random"].iloc[-1]
+    pair = plan.forecast[plan.forecast["versus"] == "B"]
+    assert (pair["decided_lower"] <= pair["decided"]).all()
+    assert (pair["decided"] <= pair["decided_upper"]).all()
+
+
+def test_the_forecast_is_the_mean_over_brute_force(two):
+    """One label for each of some cases: the variance afterwards is the sum of what is left of each."""
+    from tests.test_planning.test_values import removed_by
+
+    found = pb.plan(two.posterior, {"A": two.predictions["A"]}, budget=3, progress=False)
+    labels = found.table.set_index(found.table["case"].astype(int))["labels"]
+    left = sum(removed_by(counts, int(labels[case])) for case, counts in enumerate(COUNTS)) / len(COUNTS) ** 2
+    before = sum(removed_by(counts, 0) for counts in COUNTS) / len(COUNTS) ** 2
+    width = found.forecast["width"]
+    assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.01)
+
+
+def test_advice_says_what_to_do_and_the_report_takes_it(plan):
+    assert plan.advice[0].startswith("Ask for 12 more labels of")
+    assert "narrow from" in plan.verdict()
+    assert repr(plan).count("\n") > 3
+    json.dumps(plan.tasks())
+    assert [task["data"]["case"] for task in plan.tasks()] == plan.chosen["case"].tolist()
+
+
+def test_new_cases_are_advised_where_annotators_leave_little_open():
+    sure = labels_of([(12, 0), (0, 12)] * 15)
+    unsure = labels_of([(2, 2)] * 60)
+    # A is right on half of the cases that are known for sure: what matters is which cases were sampled.
+    predictions = np.tile([0.9, 0.1], (30, 1))
+    given = {"seed": 0, "progress": False}
+    of_sure = pb.plan(
+        pb.aggregate(sure, "dirichlet-categorical", **given), {"A": predictions}, budget=24, progress=False
+    )
+    assert "label new cases instead" in of_sure.verdict()
+    noise = of_sure.noise.iloc[0]
+    assert noise["annotation_sd"] < 0.2 * noise["sampling_sd"]
+    posterior = pb.aggregate(unsure, "dirichlet-categorical", **given)
+    of_unsure = pb.plan(posterior, {"A": np.tile([0.9, 0.1], (60, 1))}, budget=120, progress=False)
+    assert "these labels bring more than new cases" in of_unsure.verdict()
+
+
+def test_annotators_differ_in_reliability_and_cost(two):
+    table = pd.DataFrame({"annotator": ["ann", "bob"], "reliability": [3.0, 1.0], "cost": [1.0, 1.0]})
+    asked = parse_annotators(two.posterior, two.annotations, table, None)
+    assert asked.settings == ((1.0, 1.0), (1.0, 3.0))
+    found = pb.plan(two.posterior, goal="information", annotators={"ann": 2.0, "bob": 2.0}, budget=4,
+                    cost={"ann": 1.0, "bob": 3.0}, progress=False)  # fmt: skip
+    assert set(found.chosen["annotator"]) == {"ann"}
+    assert (found.chosen["labels"] == 1).all()
+
+
+def test_nobody_is_asked_twice_about_a_case():
+    rankings = {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]]}}
+    annotations = pb.Annotations.from_rankings({"cases": rankings}, classes="ab")
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", seed=0, progress=False)
+    asked = parse_annotators(posterior, annotations, {"ann": 1.0, "bob": 1.0, "cat": 1.0}, None)
+    assert asked.free.tolist() == [[False, False], [False, True], [True, True]]
+
+
+def test_labels_go_where_they_pay():
+    order = allocate(np.array([[4.0, 6.0], [3.0, 5.9], [0.0, 0.0]]), np.array([2.0, 1.0, 1.0]), 3.0)
+    assert order.case.tolist() == [1, 1]  # the gains of case 0 are 2 and 1 per cost, those of case 1 are 3 and 2.9
+    assert allocate(np.zeros((2, 2)), np.ones(2), 5).case.size == 0
+
+
+def test_a_model_that_does_not_learn_is_said_to_do_so(two):
+    posterior = pb.aggregate(two.annotations, "prirn", seed=0, draws=50, progress=False)
+    with pytest.warns(PlausiblyWarning, match="do not narrow"):
+        parse_annotators(posterior, two.annotations, None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ({"goal": "best"}, "goal must be one of"),
+        ({"budget": 0}, "budget must be a positive number"),
+        ({"budget": "many"}, "budget must be a positive number"),
+        ({"level": 0.4}, "level must be above 0.5"),
+        ({"metric": "accuracy"}, "there is no metric 'accuracy'"),
+        ({"compare": ["A"]}, "compare must name two"),
+        ({"compare": ["A", "C"]}, "no classifier 'C'"),
+        ({"predictions": None}, "needs the predictions"),
+        ({"predictions": {"A": np.eye(2)[[0] * 24]}, "goal": "better"}, "needs two classifiers"),
+        ({"candidates": ["nobody"]}, "no case 'nobody'"),
+        ({"candidates": []}, "must name a case"),
+        ({"cost": -1}, "a cost must be a positive number"),
+        ({"cost": [1, 2]}, "a value for each of the 24 cases"),
+        ({"cost": {"0": 1}}, "a value for every case"),
+        ({"annotators": {"ann": -1}}, "reliability of an annotator must be positive"),
+        ({"annotators": "inferred"}, "needs reliabilities by annotator"),
+        ({"annotators": 3}, "annotators must be"),
+        ({"annotation": "essay"}, "annotation must be"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_bad_arguments(two, given, rule):
+    with pytest.raises(ArgumentError, match=rule):
+        pb.plan(two.posterior, given.pop("predictions", two.predictions), progress=False, **given)
+
+
+def test_bad_posteriors(two):
+    with pytest.raises(ArgumentError, match="single point"):
+        pb.plan(pb.aggregate(two.annotations, "majority-vote"), two.predictions, progress=False)
+    named = pb.Annotations.from_rankings(
+        {"cases": {"p": {"ann": [["a"]], "bob": [["b"]]}, "q": {"ann": [["a"]], "bob": [["a"]]}}}, classes="ab"
+    )
+    posterior = pb.aggregate(named, "one-coin", seed=0, draws=4, chains=1, warmup=4, progress=False)
+    with pytest.raises(ArgumentError, match="one true class"):
+        pb.plan(posterior, goal="information", progress=False)
