@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks import accuracy, agreement, conformal, discrepancy, metrics, plackett_luce, scale
+from benchmarks import accuracy, agreement, conformal, discrepancy, metrics, plackett_luce, planning, scale
 from benchmarks._process import apart
 from benchmarks._table import heading, render
 
@@ -12,7 +12,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
     parser.add_argument(
         "--only",
-        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "conformal", "scale"],
+        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "conformal", "planning", "scale"],
         help="one part of the table",
     )
     arguments = parser.parse_args()
@@ -23,6 +23,7 @@ def main() -> None:
         "discrepancy": discrepancy.measure,
         "agreement": agreement.measure,
         "conformal": conformal.measure,
+        "planning": planning.measure,
         "scale": scale.measure,
     }
     print(apart(heading)[0], flush=True)

@@ -18,6 +18,7 @@ from validation import (
     conformal,
     goodness,
     ordinal,
+    planning,
     rasch,
     reliability,
     true_class,
@@ -38,6 +39,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "annotators": annotators.check,
     "rasch": rasch.check,
     "weighted": weighted_reliability.check,
+    "planning": planning.check,
 }
 
 

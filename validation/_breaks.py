@@ -18,6 +18,7 @@ from plausibly.inference.gibbs import _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
+from plausibly.planning import _forecast
 from validation import conformal
 
 
@@ -101,6 +102,14 @@ def _forgotten(budget):
 
 def _by_vote(target):
     return conformal.Cases.vote, *target[1:]
+
+
+def _half_known(known_after):
+    def wrong(*arguments):
+        mean, variance = known_after(*arguments)
+        return mean, variance / 2
+
+    return wrong
 
 
 def _likeliest(draw):
@@ -188,6 +197,9 @@ BREAKS = {
         conformal.TARGETS,
         "plausibility",
         _by_vote,
+    ),
+    "planning-variance": Break(
+        "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
     ),
 }
 

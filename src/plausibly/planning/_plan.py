@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from plausibly.planning._forecast import forecast, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
 from plausibly.planning._worth import best_annotator, removed_at_random, rows_by_draw, score, table_of, totals
-from plausibly.posterior import opened, reading
+from plausibly.posterior import annotations_of, opened, reading
 from plausibly.random_streams import check_seed
 
 GOALS = ("width", "better", "information")
@@ -183,17 +184,12 @@ def _plan(
     posterior, predictions, *, metric, goal, compare, budget, cost, annotators, candidates, annotation, metrics, level,
     ci_prob, break_ties, seed, progress,
 ) -> Plan:  # fmt: skip
-    how, annotations = posterior, None
-    from plausibly.posterior import annotations_of
-
-    annotations = annotations_of(how)
-    asked = parse_annotators(how, annotations, annotators, cost)
+    annotations = annotations_of(posterior)
+    asked = parse_annotators(posterior, annotations, annotators, cost)
     offered = _candidates(candidates, annotations)
     length = usual_length(annotations, annotation)
-    source = ask(
-        how, predictions, metric, metrics, lambda names: _pairs(names, compare, goal), asked.settings, length, seed,
-        break_ties,
-    )  # fmt: skip
+    pairs = partial(_pairs, compare=compare, goal=goal)
+    source = ask(posterior, predictions, metric, metrics, pairs, asked.settings, length, seed, break_ties)
     if goal != "information" and not source.names:
         raise ArgumentError(
             f"the goal {goal!r} needs the predictions of classifiers, but none were given: add predictions, or choose "
@@ -206,7 +202,7 @@ def _plan(
     bank, order = _chosen(source, values, goal, scores, asked, best, case_cost, offered, budget, progress=progress)
     n_cases = source.n_cases
     rows = rows_by_draw(source, values)
-    known = what_is_known(values, rows, n_cases, ci_prob, shared=_shares(how))
+    known = what_is_known(values, rows, n_cases, ci_prob, shared=_shares(posterior))
     at_random = removed_at_random(values, best, asked, offered, len(order.case))
     if source.names:
         told = forecast(values, bank, order, known, source.labels, at_random, level=level, seed=seed)
@@ -228,7 +224,8 @@ def _plan(
         n_cases=n_cases,
         labels_per_case=annotations.n_annotations / n_cases,
         label_cost=float(case_cost[offered].mean()),
-        posterior_model=str(how.attrs.get("model", "")),
+        posterior_model=str(posterior.attrs.get("model", "")),
+        sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
     )
     return replace(result, advice=tuple(advise(result)))
 

@@ -25,6 +25,8 @@ class Plan:
         with the central 90 % of the simulations (``width_lower``, ``width_upper``); ``width_at_random``, if the same
         number of labels went to cases taken at random; for pairs, the probability that the better one is then known
         (``decided``), with the interval of finitely many simulations. For information alone, what is gained, in nats.
+    sequence
+        Name of the case of each label, in the order of asking.
     advice
         What to do, what it will bring, when to stop, and whether new cases would bring more; sentences.
     noise
@@ -57,6 +59,7 @@ class Plan:
     labels_per_case: float
     label_cost: float
     posterior_model: str
+    sequence: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
     @property

@@ -26,8 +26,8 @@ def further_labels(found: Any) -> tuple[str, Any]:
     return f"If you can afford {found.budget:,.0f} more labels", [
         under + found.verdict(),
         {
-            "Forecast by number of further labels; bands hold 90 % of the simulations, dashed lines are for cases taken "
-            "at random": figure
+            "Forecast by number of further labels; bands hold 90 % of the simulations, dashed lines are for cases "
+            "taken at random": figure
         },
         {
             "Cases to ask about first: value is the variance of the metric that one more label is expected to remove, "

@@ -1,0 +1,164 @@
+"""Which case to annotate next: planning beside chance, entropy, fewest labels and ActiveLab; and a large posterior.
+
+Replays hide annotations and reveal them as a strategy asks for them. A row is the share of the labels of random choice
+with which a strategy reaches the width that random choice reaches in the end. ActiveLab (Goh & Mueller 2023) takes part
+where cleanlab is installed, which needs an environment of its own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks._data import annotations as measured_on
+from benchmarks._process import apart, peak_above
+from benchmarks._table import Row
+
+STRATEGIES = ("plan", "random", "entropy", "fewest labels")
+QUALITIES = {"A": 0.85, "B": 0.6}
+CONCENTRATION = 0.005  # of each of 419 classes
+
+
+def measure(quick: bool = False) -> list[Row]:
+    rows = []
+    for goal in ("better", "width"):
+        rows += apart(_simulated, goal, *((60, 2, 60) if quick else (400, 20, 800)))[0]
+    rows += apart(_real, *((40, 1, 40) if quick else (400, 3, 400)))[0]
+    return rows + apart(_large, 2000 if quick else 100_000)[0]
+
+
+def simulated(n_cases: int, n_labels: int = 12, seed: int = 0) -> tuple[Any, dict[str, Any], Any]:
+    """Simulated differentials with so many labels each; classifiers, and true plausibilities."""
+    import numpy as np
+
+    import plausibly as pb
+
+    truth = pb.datasets.simulate_differentials(n_cases, seed=seed).plausibilities.astype(float)
+    random = np.random.default_rng([seed, 1])
+    upto = np.cumsum(truth / truth.sum(axis=1, keepdims=True), axis=1)
+    labels = (random.random((n_cases, n_labels, 1)) > upto[:, None]).sum(axis=2).clip(max=truth.shape[1] - 1)
+    annotations = pb.Annotations.from_labels(labels.tolist(), classes=[str(k) for k in range(truth.shape[1])])
+    return annotations, pb.datasets.simulate_classifiers(truth, QUALITIES, seed=seed), truth
+
+
+def activelab(classifier: str = "A") -> Callable[..., Any] | None:
+    """ActiveLab as a strategy, if cleanlab is installed.
+
+    Its scores of a case depend on all cases of a repetition, so all labels seen so far are kept; scores are made for
+    cases with new labels.
+    """
+    try:
+        from cleanlab.multiannotator import get_active_learning_scores
+    except ImportError:
+        return None
+    import numpy as np
+    from scipy.special import softmax
+
+    from plausibly.posterior import annotations_of
+
+    known: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+
+    def active_lab(posterior, predictions):
+        import pandas as pd
+
+        annotations = annotations_of(posterior)
+        probabilities = softmax(predictions[classifier], axis=1)
+        labels = np.full((annotations.n_cases, len(annotations.annotators)), np.nan)
+        first = annotations.annotation_start[:-1]
+        labels[annotations.annotation_case, annotations.annotation_annotator] = annotations.entry_class[first]
+        scores = np.empty(annotations.n_cases)
+        repetitions = np.array([name.split(" ")[0] for name in annotations.cases])
+        for at, name in enumerate(annotations.cases):
+            known.setdefault(repetitions[at], {})[str(name)] = labels[at], probabilities[at]
+        for repetition in np.unique(repetitions):
+            of = known[repetition]
+            width = max(len(one) for one, _ in of.values())
+            table = np.array([np.pad(one, (0, width - len(one)), constant_values=np.nan) for one, _ in of.values()])
+            used, codes = np.unique(table[~np.isnan(table)], return_inverse=True)
+            table[~np.isnan(table)] = codes
+            frame = pd.DataFrame(table).loc[:, ~np.isnan(table).all(axis=0)]
+            own = np.array([p[used.astype(int)] for _, p in of.values()])
+            found, _ = get_active_learning_scores(frame, own / own.sum(axis=1, keepdims=True))
+            by_name = dict(zip(of, found, strict=True))
+            for at in np.flatnonzero(repetitions == repetition):
+                scores[at] = -by_name[str(annotations.cases[at])]
+        return scores
+
+    return active_lab
+
+
+def _replayed(what: str, found: Any) -> list[Row]:
+    last = found.by_repetition[found.by_repetition["labels"] == found.by_repetition["labels"].max()]
+    rows = []
+    for name in found.strategies:
+        own = last[last["strategy"] == name]
+        share = found.share_of_labels(name)
+        remark = f"width {own['width'].mean():.4f} ± {own['width'].sem():.4f}"
+        if own["right"].notna().any():
+            remark += f", right decision {own['right'].mean():.3f} ± {own['right'].sem():.3f}"
+        rows.append(Row(f"{what}: {name}, share of labels", share, "", 1.0, remark=remark))
+    return rows
+
+
+def _simulated(goal: str, n_cases: int, repetitions: int, budget: int) -> list[Row]:
+    import plausibly as pb
+
+    annotations, predictions, truth = simulated(n_cases)
+    others = [function] if (function := activelab()) else []
+    found = pb.replay(
+        annotations, predictions, strategy=(*STRATEGIES, *others), goal=goal, budget=budget, step=max(1, budget // 20),
+        repetitions=repetitions, truth=truth, concentration=CONCENTRATION, progress=False,
+    )  # fmt: skip
+    return _replayed(f"simulated, {goal}", found)
+
+
+def _real(n_cases: int, repetitions: int, budget: int) -> list[Row]:
+    import numpy as np
+
+    import plausibly as pb
+
+    annotations, what = measured_on(quick=False)
+    many = np.flatnonzero(np.diff(annotations.case_start) >= 5)[:n_cases]
+    chosen = annotations.select(many)
+    posterior = pb.aggregate(chosen, "plackett-luce", reliability=1, draws=100, chains=2, seed=0, progress=False)
+    near = pb.dense(posterior).mean(axis=0)
+    predictions = pb.datasets.simulate_classifiers(near, QUALITIES, seed=0)
+    found = pb.replay(
+        chosen, predictions, strategy=STRATEGIES, goal="better", budget=budget, step=max(1, budget // 5),
+        repetitions=repetitions, model="plackett-luce", reliability=1, draws=250, chains=2, warmup=100, progress=False,
+    )  # fmt: skip
+    return _replayed(f"{'dermatology' if 'real' in what else 'simulated rankings'}, better", found)
+
+
+def _large(n_cases: int) -> list[Row]:
+    import os
+    import tempfile
+    import time
+    from pathlib import Path
+
+    import numpy as np
+
+    import plausibly as pb
+    from plausibly._memory import release_memory
+
+    random = np.random.default_rng(0)
+    truth = random.dirichlet(np.full(8, 0.4), n_cases)
+    counts = random.multinomial(3, truth)
+    annotations = pb.Annotations.from_counts(counts)
+    predictions = {f"C{at}": random.standard_normal((n_cases, 8)).astype(np.float32) + 4 * truth for at in range(4)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "posterior.zarr"
+        pb.aggregate(
+            annotations, "dirichlet-categorical", draws=250, chains=4, seed=0, progress=False, out=path, shard=10_000
+        )
+        del annotations
+        release_memory()
+
+        def timed() -> tuple[float, float]:
+            start, wall = time.process_time(), time.perf_counter()
+            pb.plan(path, predictions, budget=1000, progress=False)
+            return time.process_time() - start, time.perf_counter() - wall
+
+        (seconds, wall), more = peak_above(timed)
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    remark = f"{wall:.0f} s on the clock (load {load}); memory grew by {more / 2**20:,.0f} MiB at most, draws on disk"
+    what = f"planning for {n_cases:,} cases × 1,000 draws × 4 classifiers, CPU seconds"
+    return [Row(what, seconds, "s", remark=remark)]
