@@ -14,7 +14,7 @@ from tests.test_planning.conftest import COUNTS, labels_of
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plan")
-    posterior = pb.aggregate(labels_of(COUNTS), "dirichlet-categorical", draws=100, seed=0, progress=False)
+    posterior = pb.aggregate(labels_of(COUNTS), "dirichlet-categorical", draws=1000, seed=0, progress=False)
     pb.save(posterior, folder / "posterior.nc")
     random = np.random.default_rng(0)
     for name in "AB":
@@ -27,9 +27,9 @@ def files(tmp_path_factory):
 
 def test_plan_writes_what_the_library_computes(files, tmp_path):
     words = [files / "posterior.nc", "--predictions", f"A={files / 'A.npy'}", "--predictions", f"B={files / 'B.npy'}"]
-    result = plausibly("plan", *words, "--budget", 6, "--task-data", files / "data.csv", "--out", tmp_path)
+    result = plausibly("plan", *words, "--budget", 12, "--task-data", files / "data.csv", "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    found = pb.plan(files / "posterior.nc", {name: files / f"{name}.npy" for name in "AB"}, budget=6, progress=False)
+    found = pb.plan(files / "posterior.nc", {name: files / f"{name}.npy" for name in "AB"}, budget=12, progress=False)
     written = pd.read_csv(tmp_path / "plan.csv", dtype={"case": str})
     pd.testing.assert_frame_equal(written, found.chosen, check_dtype=False)
     assert len(pd.read_csv(tmp_path / "forecast.csv")) == len(found.forecast)
@@ -39,6 +39,7 @@ def test_plan_writes_what_the_library_computes(files, tmp_path):
     assert found.advice[0] in result.output.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_without_predictions_the_goal_is_information(files):
     words = ["--candidates", files / "candidates.txt", "--costs", files / "costs.csv", "--budget", 4, "--quiet"]
     result = plausibly("plan", files / "posterior.nc", *words)

@@ -18,7 +18,7 @@ def labels_of(counts):
 @pytest.fixture(scope="session")
 def two():
     annotations = labels_of(COUNTS)
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=2500, chains=4, seed=0, progress=False)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=1000, chains=4, seed=0, progress=False)
     random = np.random.default_rng(0)
     predictions = {name: random.dirichlet((1, 1), len(COUNTS)) for name in "AB"}
     return SimpleNamespace(annotations=annotations, posterior=posterior, predictions=predictions, counts=COUNTS)

@@ -46,17 +46,18 @@ def test_variance_removed_is_that_of_brute_force(values, two):
     before = np.array([removed_by(counts, 0) for counts in COUNTS])
     after = np.array([removed_by(counts, 1) for counts in COUNTS])
     for row in range(2):
-        np.testing.assert_allclose(values.variance[row], before, atol=0.008)
-        np.testing.assert_allclose(values.removed[0, row], before - after, atol=0.004)
+        np.testing.assert_allclose(values.variance[row], before, atol=0.015)
+        np.testing.assert_allclose(values.removed[0, row], before - after, atol=0.006)
     agree = two.predictions["A"].argmax(1) == two.predictions["B"].argmax(1)
     np.testing.assert_allclose(values.removed[0, 2][agree], 0, atol=1e-6)
     np.testing.assert_allclose(values.removed[0, 2][~agree], 4 * values.removed[0, 0][~agree], rtol=1e-3)
 
 
 def test_information_is_its_closed_form(values):
-    np.testing.assert_allclose(values.information[0], dirichlet_information(COUNTS + 1.0), atol=0.003)
+    np.testing.assert_allclose(values.information[0], dirichlet_information(COUNTS + 1.0), atol=0.005)
 
 
+@pytest.mark.slow
 def test_further_labels_are_those_of_brute_force(source, two):
     bank = simulate(source, np.array([3, 1, 7]), np.zeros(3, int), 3, 400)
     for n in range(1, 4):
@@ -75,8 +76,8 @@ def test_effective_draws_fall_with_what_a_label_says(values):
         total = shapes.sum()
         # The effective share after label y is (E λ_y)² / E λ_y².
         share = [(a / total) ** 2 / (a * (a + 1) / total / (total + 1)) for a in shapes]
-        expected.append(10_000 / sum(a / total / s for a, s in zip(shapes, share, strict=True)))
-    np.testing.assert_allclose(values.effective[0], expected, rtol=0.02)
+        expected.append(4_000 / sum(a / total / s for a, s in zip(shapes, share, strict=True)))
+    np.testing.assert_allclose(values.effective[0], expected, rtol=0.03)
 
 
 @pytest.mark.slow

@@ -156,6 +156,7 @@ def _summarised(upto, order, mean, variance, now, labels, level) -> pd.DataFrame
     share = decided.mean(axis=0)
     ends = stats.beta.ppf([[(1 - FORECAST_PROB) / 2], [(1 + FORECAST_PROB) / 2]], *_counts(share))
     pair = np.array([bool(b) for _, b in labels])
+    ends = np.clip(ends, [np.zeros_like(share), share], [share, np.ones_like(share)])
     found = np.vstack([share, np.where(upto > 0, ends, share)])
     for name, column in zip(_DECIDED, found, strict=True):
         table[name] = np.where(pair, column, np.nan)
