@@ -19,6 +19,7 @@ from tests.test_cli.run import plausibly
 COMMANDS = (
     *("demo", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check", "sensitivity"),
     "conformal",
+    "plan",
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]

@@ -2,12 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import plausibly as pb
-from plausibly.planning._program import dirichlet_information
+from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.planning._values import ask, simulate, value
 from tests.test_planning.conftest import COUNTS
+
+
+def dirichlet_information(shapes):
+    """Mutual information of a label and Dirichlet plausibilities, by numbers of digamma functions."""
+    total = shapes.sum(axis=1)
+    share = shapes / total[:, None]
+    within = special.digamma(total + 1) - (share * special.digamma(shapes + 1)).sum(axis=1)
+    return special.entr(share).sum(axis=1) - within
 
 
 def asked(posterior, predictions, metric="top1_accuracy", *, answers=((1.0, 1.0),), length=1, metrics=None):
@@ -89,7 +97,9 @@ def test_coverage_of_dirichlet_plausibilities_is_exact():
     for count in (1, 3):
         posterior = pb.aggregate(annotations, "dirichlet-categorical", reliability=count, **given)
         predictions = {"A": random.dirichlet(np.ones(4), 30)}
-        values = value(asked(posterior, predictions, "top1_coverage", answers=((1.0, float(count)),)))
+        question = asked(posterior, predictions, "top1_coverage", answers=((1.0, float(count)),))
+        values = value(question)
+        exact = with_closed_forms(question, values, Dirichlets.of(posterior, annotations))
         shapes = 1.0 + count * np.array([[own.count(name) for name in "abcd"] for own in labels])
         best, total = shapes[np.arange(30), predictions["A"].argmax(1)], shapes.sum(1)
         variance = best * (total - best) / total**2 / (total + 1)
@@ -97,6 +107,9 @@ def test_coverage_of_dirichlet_plausibilities_is_exact():
         left = (best / total * hit + (1 - best / total) * missed) / (total + count) ** 2 / (total + count + 1)
         np.testing.assert_allclose(values.variance[0], variance, rtol=0.06)
         np.testing.assert_allclose(values.removed[0, 0], variance - left, rtol=0.12, atol=1e-4)
+        np.testing.assert_allclose(exact.variance[0], variance, rtol=1e-5)
+        np.testing.assert_allclose(exact.removed[0, 0], variance - left, rtol=1e-4, atol=1e-8)
+        np.testing.assert_allclose(exact.information[0], dirichlet_information(shapes), rtol=1e-5)
         if count == 1:
             np.testing.assert_allclose(values.removed[0, 0], variance / (total + 1), rtol=0.12, atol=1e-4)
 

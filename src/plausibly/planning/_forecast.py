@@ -44,6 +44,17 @@ class Now:
         return self.per_sd * np.sqrt(self.variance)
 
 
+def points_of(n_labels: int) -> Int[np.ndarray, " point"]:
+    """Numbers of labels that are forecast: none, and up to ten more.
+
+    Examples
+    --------
+    >>> points_of(3).tolist()
+    [0, 1, 2, 3]
+    """
+    return np.unique(np.linspace(0, n_labels, POINTS + 1).round().astype(int))
+
+
 def what_is_known(
     values: Values, rows: Float[np.ndarray, "row draw"], n_cases: int, ci_prob: float, *, shared: bool
 ) -> Now:
@@ -66,7 +77,8 @@ def forecast(
     order: Order,
     now: Now,
     labels: list[tuple[str, str]],
-    removed_at_random: Float[np.ndarray, "label row"],
+    points: Int[np.ndarray, " point"],
+    at_random: Float[np.ndarray, "point row"],
     *,
     level: float,
     seed: int,
@@ -83,21 +95,23 @@ def forecast(
         What is known before.
     labels
         Classifier and opponent of each row.
-    removed_at_random
-        Variance that none, one, two, … labels of cases taken at random are expected to remove.
+    points
+        Numbers of labels.
+    at_random
+        Variance that so many labels of cases taken at random are expected to remove.
     level
         Probability at which a pair counts as decided.
     seed
         Random seed.
     """
-    n_cases, n_labels = values.mean.shape[1], len(order.case)
+    n_cases = values.mean.shape[1]
     random = np.random.default_rng([seed, 0x706C616E])
-    replicate = random.integers(bank.mean.shape[2], size=(REPLICATES, len(bank.cases)))
+    replicate = random.integers(bank.mean.shape[2], size=(REPLICATES, len(bank.cases)), dtype=np.uint8)
     mean = np.broadcast_to(now.mean, (REPLICATES, len(now.mean))).copy()
     variance = np.broadcast_to(now.variance, mean.shape).copy()
     before = np.zeros(len(bank.cases), int)
     tables = []
-    for upto in np.unique(np.linspace(0, n_labels, POINTS + 1).round().astype(int)):
+    for upto, removed in zip(points.tolist(), at_random, strict=True):
         given = order.labels(upto, len(bank.cases))
         changed = np.flatnonzero(given != before)
         for part in np.array_split(changed, max(1, math.ceil(len(changed) * REPLICATES / 2**21))):
@@ -107,9 +121,7 @@ def forecast(
                 variance += sign * v / n_cases**2
         before = given
         tables.append(_summarised(upto, order, mean, np.maximum(variance, 0), now, labels, level))
-        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(
-            np.maximum(now.variance - removed_at_random[min(upto, len(removed_at_random) - 1)], 0)
-        )
+        tables[-1]["width_at_random"] = now.per_sd * np.sqrt(np.maximum(now.variance - removed, 0))
     table = pd.concat(tables, ignore_index=True)
     return table[[*(name for name in table if not name.startswith("decided")), *_DECIDED]]
 

@@ -20,7 +20,8 @@ from plausibly.metrics._user import Function
 from plausibly.planning._advice import advise, noise_of
 from plausibly.planning._allocate import Order, allocate
 from plausibly.planning._annotators import parse_annotators, usual_length
-from plausibly.planning._forecast import forecast, what_is_known
+from plausibly.planning._dirichlet import Dirichlets, with_closed_forms
+from plausibly.planning._forecast import forecast, points_of, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
 from plausibly.planning._worth import best_annotator, removed_at_random, rows_by_draw, score, table_of, totals
@@ -197,17 +198,22 @@ def _plan(
         )
     values = value(source, progress=progress)
     source, values = _best_pair(source, values)
+    exact = Dirichlets.of(posterior, annotations)
+    values = with_closed_forms(source, values, exact)
     scores = score(values, goal, source)
     best, case_cost = best_annotator(scores, asked)
-    bank, order = _chosen(source, values, goal, scores, asked, best, case_cost, offered, budget, progress=progress)
+    bank, order = _chosen(
+        source, values, exact, goal, scores, asked, best, case_cost, offered, budget, progress=progress
+    )
     n_cases = source.n_cases
     rows = rows_by_draw(source, values)
     known = what_is_known(values, rows, n_cases, ci_prob, shared=_shares(posterior))
-    at_random = removed_at_random(values, best, asked, offered, len(order.case))
+    points = points_of(len(order.case))
     if source.names:
-        told = forecast(values, bank, order, known, source.labels, at_random, level=level, seed=seed)
+        at_random = removed_at_random(values, best, asked, offered, points)
+        told = forecast(values, bank, order, known, source.labels, points, at_random, level=level, seed=seed)
     else:
-        told = _information_forecast(bank, order)
+        told = _information_forecast(order, points)
     table = table_of(source, values, goal, scores, asked, best, case_cost, offered, bank, order)
     noise = noise_of(source, values, rows, seed) if source.names else None
     result = Plan(
@@ -294,7 +300,7 @@ def _shares(posterior: Posterior) -> bool:
 
 
 def _chosen(
-    source, values, goal, scores, asked, best, cost, offered, budget, *, progress
+    source, values, exact, goal, scores, asked, best, cost, offered, budget, *, progress
 ) -> tuple[Bank, Order]:  # fmt: skip
     """Simulate annotations of the cases of largest value, and choose labels until the budget is spent."""
     own = np.where(best >= 0, scores[asked.setting[best], np.arange(source.n_cases)], 0.0)
@@ -308,12 +314,9 @@ def _chosen(
     replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
     setting = asked.setting[np.maximum(best, 0)][cases]
     bank = simulate(source, cases, setting, most, replicates, progress=progress)
-    total, bank = totals(source, values, goal, own, bank)
-    return bank, allocate(total, cost[cases], budget)
+    return bank, allocate(totals(source, values, goal, own, bank, exact), cost[cases], budget)
 
 
-def _information_forecast(bank: Bank, order: Order) -> pd.DataFrame:
-    points = np.unique(np.linspace(0, len(order.case), 11).round().astype(int))
-    gained = np.concatenate([[0.0], np.cumsum(order.gain)])
-    cost = np.concatenate([[0.0], order.cost])
+def _information_forecast(order: Order, points: Int[np.ndarray, " point"]) -> pd.DataFrame:
+    gained, cost = (np.concatenate([[0.0], column]) for column in (np.cumsum(order.gain), order.cost))
     return pd.DataFrame({"labels": points, "cost": cost[points], "information": gained[points]})

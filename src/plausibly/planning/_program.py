@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jax.scipy.special import digamma, xlogy
 from jaxtyping import Array, Float, Int
@@ -278,21 +277,3 @@ def _rows(block: Block, given: dict[str, Array], question: Question) -> Float[Ar
 def _spread(mean_square: Array, effective: Array | int) -> Array:
     """Variance from a mean square around the weighted mean, without the bias of finitely many draws."""
     return jnp.maximum(mean_square, 0) / jnp.maximum(1 - 1 / jnp.asarray(effective, jnp.float32), 0.5)
-
-
-def dirichlet_information(shapes: Float[np.ndarray, "... class"]) -> Float[np.ndarray, "..."]:
-    r"""Expected information of one more label of a case whose plausibilities are Dirichlet, in nats.
-
-    .. math:: H(a / A) - \psi(A + 1) + \sum_k \frac{a_k}{A} \psi(a_k + 1), \quad A = \sum_k a_k
-
-    Examples
-    --------
-    >>> dirichlet_information(np.array([1.0, 1.0])).round(4), dirichlet_information(np.array([50.0, 50.0])).round(4)
-    (np.float64(0.1931), np.float64(0.005))
-    """
-    from scipy import special
-
-    total = shapes.sum(axis=-1)
-    share = shapes / total[..., None]
-    within = special.digamma(total + 1) - (share * special.digamma(shapes + 1)).sum(axis=-1)
-    return special.entr(share).sum(axis=-1) - within

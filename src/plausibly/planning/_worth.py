@@ -5,6 +5,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.planning._annotators import Asked
+from plausibly.planning._dirichlet import Dirichlets, is_linear
 from plausibly.planning._values import Bank, Source, Values
 
 
@@ -33,47 +34,63 @@ def rows_by_draw(source: Source, values: Values) -> Float[np.ndarray, "row draw"
 
 
 def removed_at_random(
-    values: Values, best: np.ndarray, asked: Asked, offered: np.ndarray, n_labels: int
-) -> Float[np.ndarray, "label row"]:
-    """Variance that none, one, two, … labels of cases taken at random are expected to remove from each row.
+    values: Values,
+    best: Int[np.ndarray, " case"],
+    asked: Asked,
+    offered: Int[np.ndarray, " offered"],
+    points: Int[np.ndarray, " point"],
+) -> Float[np.ndarray, "point row"]:
+    """Variance that so many labels of cases taken at random, as evenly as possible, are expected to remove by row.
 
-    Of n labels of a case it is V n / (n + V / D − 1), with V the variance and D what one label removes: exact for
-    Dirichlet plausibilities and metrics that are linear in them.
+    What n labels of a case remove is taken to be V n / (n + V / D − 1), with V the variance and D what one label
+    removes: exact for Dirichlet plausibilities and metrics that are linear in them.
     """
-    n_cases = values.mean.shape[1]
     setting = asked.setting[np.maximum(best[offered], 0)]
     variance = values.variance[:, offered].astype(float)
     removed = np.clip(values.removed[setting, :, offered].T.astype(float), 0, variance)
-    each = np.arange(n_labels + 1) / len(offered)
-    found = np.zeros((n_labels + 1, len(values.mean)))
     with np.errstate(invalid="ignore", divide="ignore"):
-        more = variance / removed - 1
-        for at, number in enumerate(each):
-            whole = int(number)
+        more = np.where(removed > 0, variance / removed - 1, 1.0)
 
-            def upto(n):
-                return np.where(removed > 0, variance * n / (n + more), 0).sum(axis=1)
+    def upto(n: int) -> Float[np.ndarray, " row"]:
+        return np.where(removed > 0, variance * n / np.maximum(n + more, 1e-30), 0).sum(axis=1)
 
-            found[at] = upto(whole) + (number - whole) * (upto(whole + 1) - upto(whole)) if at else 0
-    return found / n_cases**2
+    found = []
+    for number in points / max(len(offered), 1):
+        whole = int(number)
+        found.append((whole + 1 - number) * upto(whole) + (number - whole) * upto(whole + 1))
+    return np.array(found) / values.mean.shape[1] ** 2
 
 
-def totals(source: Source, values: Values, goal: str, own: np.ndarray, bank: Bank) -> tuple[np.ndarray, Bank]:
-    """What one, two, … annotations of each case bring: simulated, and for single labels tied to what is known."""
+def totals(
+    source: Source,
+    values: Values,
+    goal: str,
+    own: Float[np.ndarray, " case"],
+    bank: Bank,
+    exact: Dirichlets | None = None,
+) -> Float[np.ndarray, "chosen annotation"]:
+    """What one, two, … annotations of each case bring: exact or simulated, and for labels tied to what one brings."""
+    rows = slice(len(source.names), None) if goal == "better" else slice(0, len(source.names))
+    known = source.question.length == 1
+    labels = range(1, bank.mean.shape[1] + 1)
+    ((_, count), *others) = source.question.annotators
     if goal == "information":
         total = bank.information.astype(float)
+    elif known and exact is not None and is_linear(source) and not others:
+        left = [exact.coverage_left(source, count, n)[rows][:, bank.cases].mean(axis=0) for n in labels]
+        before = exact.coverage_left(source, count, 0)[rows][:, bank.cases].mean(axis=0)
+        return np.maximum(before - left, 0).T / source.n_cases**2
     else:
-        rows = slice(len(source.names), None) if goal == "better" else slice(0, len(source.names))
         left = bank.variance[..., rows].mean(axis=(2, 3), dtype=float)
         total = (values.variance[rows][:, bank.cases].mean(axis=0)[:, None] - left) / source.n_cases**2
     total = np.maximum.accumulate(np.maximum(total, 0), axis=1)
-    if source.question.length == 1:
-        known = own[bank.cases]
-        factor = np.where(total[:, 0] > 0, known / np.maximum(total[:, 0], 1e-30), 1.0)
-        total = np.where(total[:, :1] > 0, total * np.clip(factor, 0.5, 2)[:, None], 0)
-        total[:, 0] = known
+    if known:
+        first, simulated = own[bank.cases], total[:, :1]
+        factor = np.where(simulated > 0, first[:, None] / np.maximum(simulated, 1e-30), 1.0)
+        total = np.where(simulated > 0, total * np.clip(factor, 0.5, 2), 0)
+        total[:, 0] = first
         total = np.maximum.accumulate(total, axis=1)
-    return total, bank
+    return total
 
 
 def table_of(source, values, goal, scores, asked, best, cost, offered, bank, order) -> pd.DataFrame:
@@ -86,7 +103,7 @@ def table_of(source, values, goal, scores, asked, best, cost, offered, bank, ord
     effective = values.effective[setting, at]
     information = values.information[setting, at]
     if source.question.length > 1:
-        brought, _ = totals(source, values, goal, own, bank)
+        brought = totals(source, values, goal, own, bank)
         own[bank.cases], information = brought[:, 0], information.copy()
         information[bank.cases], effective = bank.information[:, 0], effective.copy()
         effective[bank.cases] = bank.effective[:, 0]

@@ -1,0 +1,120 @@
+"""What is known in closed form where plausibilities have a Dirichlet posterior: information, and coverage."""
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+from plausibly._arviz import Posterior
+from plausibly.aggregation._layout import exact_posterior, lay_out
+from plausibly.annotations import Annotations, Slots
+from plausibly.metrics import METRICS
+from plausibly.metrics._lists import ranked_classes
+from plausibly.models import MODELS
+from plausibly.planning._annotators import how_annotators_answer
+from plausibly.planning._values import Source, Values
+
+
+@dataclass(frozen=True, eq=False)
+class Dirichlets:
+    """Dirichlet posteriors of all cases, to which a label adds its count.
+
+    Attributes
+    ----------
+    slots
+        Cases and classes; a remainder stands for several classes with equal shapes.
+    shape
+        Shape of each slot.
+    """
+
+    slots: Slots
+    shape: Float[np.ndarray, " slot"]
+
+    @classmethod
+    def of(cls, posterior: Posterior, annotations: Annotations) -> "Dirichlets | None":
+        """Recover the shapes from the annotations; None where the posterior is not known to be of this form."""
+        attrs = posterior.attrs
+        model = MODELS.get(str(attrs.get("model")))
+        arguments = json.loads(str(attrs.get("arguments", "{}")))
+        exact = attrs.get("engine") == "exact" and model is not None and model.exact is not None
+        if not exact or model.of_scores or arguments.get("class_prior", "uniform") != "uniform":
+            return None
+        power, count = how_annotators_answer(posterior)
+        if power != 1 or count == 0:
+            return None
+        slots, prior = lay_out(annotations, arguments)
+        return cls(slots, exact_posterior(model, annotations, slots, prior, arguments))
+
+    @property
+    def total(self) -> Float[np.ndarray, " case"]:
+        """Sum of the shapes of each case."""
+        return np.add.reduceat(self.shape, self.slots.start[:-1])
+
+    def information(self) -> Float[np.ndarray, " case"]:
+        r"""Expected information of one more label, in nats.
+
+        .. math:: H(a / A) - \psi(A + 1) + \sum_k \frac{a_k}{A} \psi(a_k + 1), \quad A = \sum_k a_k
+
+        Examples
+        --------
+        >>> slots = Slots.of(pb.Annotations.from_labels([["a", "b"]]))
+        >>> Dirichlets(slots, np.array([1.0, 1.0])).information().round(4).tolist()
+        [0.1931]
+        """
+        share = self.shape / self.total[self.slots.case]
+        each = self.shape / self.slots.n_classes
+        terms = special.entr(share) + share * (np.log(self.slots.n_classes) + special.digamma(each + 1))
+        return np.add.reduceat(terms, self.slots.start[:-1]) - special.digamma(self.total + 1)
+
+    def of_classes(self, classes: Int[np.ndarray, "case place"], n_classes: int) -> Float[np.ndarray, "case place"]:
+        """Shapes of single classes; unnamed ones have an equal share of the remainder's."""
+        named = ~self.slots.is_remainder
+        keys = self.slots.case[named].astype(np.int64) * n_classes + self.slots.class_index[named]
+        wanted = np.arange(len(classes))[:, None] * n_classes + classes
+        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        last = self.slots.start[1:] - 1
+        rest = np.where(self.slots.is_remainder[last], self.shape[last] / self.slots.n_classes[last], 0)
+        found = keys[at] == wanted if len(keys) else np.zeros(wanted.shape, bool)
+        return np.where(found, self.shape[named][at], rest[:, None])
+
+    def coverage_left(self, source: Source, count: float, n: int) -> Float[np.ndarray, "row case"]:
+        r"""Variance of coverage, and of differences in it, expected after n labels that count c times.
+
+        For :math:`\sum_k w_k \lambda_k`, with :math:`v = \sum_k w_k^2 a_k / A - (\sum_k w_k a_k / A)^2` and
+        :math:`A' = A + cn`, it is :math:`v (1 - c^2 n (A + n) / ((A + 1) A'^2)) / (A' + 1)`; for c = 1,
+        :math:`v A / ((A + 1) (A + n))`.
+        """
+        question, total = source.question, self.total
+        lists = [ranked_classes(np.asarray(given), question.k) for given in source.predictions]
+        shapes = [self.of_classes(one, question.n_classes) for one in lists]
+        covered = [one.sum(axis=1) for one in shapes]
+        spread = [one / total - (one / total) ** 2 for one in covered]
+        for a, b in question.pairs:
+            both = ((lists[a][:, :, None] == lists[b][:, None]).any(axis=2) * shapes[a]).sum(axis=1)
+            squares = covered[a] + covered[b] - 2 * both
+            spread.append(squares / total - ((covered[a] - covered[b]) / total) ** 2)
+        after = total + count * n
+        return np.stack(spread) * (1 - count**2 * n * (total + n) / ((total + 1) * after**2)) / (after + 1)
+
+
+def is_linear(source: Source) -> bool:
+    """Whether the metric is coverage, of lists without random ties, which is linear in the plausibilities."""
+    question = source.question
+    masses = bool(question.k and question.metric) and METRICS[question.metric].of_masses
+    return masses and question.break_ties == "order"
+
+
+def with_closed_forms(source: Source, values: Values, known: Dirichlets | None) -> Values:
+    """Replace what draws tell of single labels by closed forms, where there are some."""
+    if known is None:
+        return values
+    given = source.question.annotators
+    information = np.broadcast_to(known.information().astype(np.float32), values.information.shape).copy()
+    values = replace(values, information=np.maximum(information, 0))
+    if not is_linear(source):
+        return values
+    variance = known.coverage_left(source, 1.0, 0)
+    removed = np.stack([variance - known.coverage_left(source, count, 1) for _, count in given])
+    return replace(values, variance=variance.astype(np.float32), removed=removed.astype(np.float32))
