@@ -135,7 +135,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (places, scores))
 
 
-def metric_by_draw(
+def values_by_draw(
     block: Block,
     given: dict[str, Any],
     metric: str,

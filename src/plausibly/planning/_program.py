@@ -15,7 +15,7 @@ from jax import lax
 from jax.scipy.special import digamma, xlogy
 from jaxtyping import Array, Float, Int
 
-from plausibly.evaluation._program import metric_by_draw
+from plausibly.evaluation._program import values_by_draw
 from plausibly.posterior._blocks import Block
 from plausibly.posterior._split_remainder import split_among_all
 from plausibly.random_streams import Stream, as_key
@@ -31,7 +31,7 @@ class Question(NamedTuple):
     Attributes
     ----------
     metric, k, function, break_ties
-        Metric, as for :func:`metric_by_draw`; ``metric`` is empty without predictions.
+        Metric, as for :func:`values_by_draw`; ``metric`` is empty without predictions.
     n_classes
         Number of all classes.
     pairs
@@ -69,7 +69,7 @@ def value_block(block: Block, given: dict[str, Array], question: Question) -> di
     block
         All draws, and the point estimate as one more, which is left out.
     given
-        As for :func:`plausibly.evaluation._program.metric_by_draw`, and ``real`` (case,), 0 for those that only fill
+        As for :func:`plausibly.evaluation._program.values_by_draw`, and ``real`` (case,), 0 for those that only fill
         the block.
     question
         What to compute.
@@ -269,7 +269,7 @@ def _rows(block: Block, given: dict[str, Array], question: Question) -> Float[Ar
     if not question.metric:
         return jnp.zeros((0, *shape))
     name, k, function = question.metric, question.k, question.function
-    values = metric_by_draw(block, given, name, k, function, question.n_classes, question.break_ties)[..., :-1]
+    values = values_by_draw(block, given, name, k, function, question.n_classes, question.break_ties)[..., :-1]
     differences = [question.sign * (values[a] - values[b]) for a, b in question.pairs]
     return jnp.concatenate([values, jnp.stack(differences)]) if differences else values
 
