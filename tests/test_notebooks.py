@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom on this interpreter, draws its figures, and is stored without outputs."""
 
+import os
 from pathlib import Path
 
 import jax
@@ -38,6 +39,9 @@ def test_stored_without_outputs(path):
 def test_runs_and_draws(path, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", jax.config.jax_compilation_cache_dir)
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    # As the engines compile; what surrounds them in a cell is seldom worth more.
+    monkeypatch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1")
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, kernel_manager_class=OwnKernel, timeout=600, resources=place).execute()

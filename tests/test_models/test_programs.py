@@ -1,5 +1,7 @@
 """Each model's program against its formula, written out; and what relabelling and permuting must not change."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,14 +46,25 @@ def shares(n, seed=0):
     return np.random.default_rng(seed).dirichlet(np.ones(n))
 
 
-def density(program, case, p, **arguments):
+@cache
+def compiled(program, **options):
+    """Log density and plausibility, compiled as a whole, since every operation on its own would be a program, too."""
+
+    def evaluate(case, p, reliability):
+        sites = {"log_ratio": log_ratios(p)} if program is models.plackett_luce else {"plausibility": p}
+        value, found = log_density(program, (case,), {"reliability": reliability, **options}, sites)
+        return value, found["plausibility"]["value"]
+
+    return jax.jit(evaluate)
+
+
+def density(program, case, p, reliability, **options):
     """Of the program at a plausibility, less the Jacobian of the coordinates that Plackett-Luce takes."""
-    p = jnp.asarray(p, jnp.float32)
-    sites = {"log_ratio": log_ratios(p)} if program is models.plackett_luce else {"plausibility": p}
-    value, found = log_density(program, (case,), arguments, sites)
-    np.testing.assert_allclose(found["plausibility"]["value"], p, rtol=1e-4)
+    p = np.asarray(p, np.float32)
+    value, found = compiled(program, **options)(case, p, reliability)
+    np.testing.assert_allclose(found, p, rtol=1e-4)
     if program is models.plackett_luce:
-        value -= jnp.log(p).sum() + np.log(len(p)) / 2
+        value -= np.log(p).sum() + np.log(len(p)) / 2
     return float(value)
 
 
@@ -77,7 +90,7 @@ def test_at_reliability_one_the_modes_are_the_same_to_the_bit():
     def f(z, mode):
         return log_density(models.plackett_luce, (case,), {"reliability": 1.0, "mode": mode}, {"log_ratio": z})[0]
 
-    values = [jax.value_and_grad(f)(z, mode) for mode in ("power", "temper")]
+    values = [jax.jit(jax.value_and_grad(f), static_argnums=1)(z, mode) for mode in ("power", "temper")]
     for a, b in zip(*values, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -90,6 +103,7 @@ def test_what_fills_a_shape_up_takes_no_part():
     n, width = len(slots), wide.concentration.shape[0]
     assert width > n
 
+    @jax.jit
     def likelihood(case, z):
         value, sites = log_density(models.plackett_luce, (case,), {"reliability": 3.0}, {"log_ratio": z})
         prior = sites["log_ratio"]["fn"].log_prob(z)
