@@ -17,6 +17,7 @@ from validation import (
     calibration,
     conformal,
     goodness,
+    judge,
     ordinal,
     planning,
     rasch,
@@ -40,6 +41,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "rasch": rasch.check,
     "weighted": weighted_reliability.check,
     "planning": planning.check,
+    "judge": judge.check,
 }
 
 

@@ -19,7 +19,7 @@ from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
-from validation import conformal
+from validation import conformal, judge
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,10 @@ def _half_known(known_after):
     return wrong
 
 
+def _generous(p_values):
+    return lambda counts, epsilon, few=30: p_values(counts, 2 * epsilon, few)
+
+
 def _likeliest(draw):
     return lambda weights, random: weights.argmax(1)
 
@@ -201,6 +205,7 @@ BREAKS = {
     "planning-variance": Break(
         "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
     ),
+    "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
 }
 
 

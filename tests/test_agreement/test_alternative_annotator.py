@@ -107,6 +107,8 @@ def test_few_annotators_and_few_cases_are_told():
     assert isinstance(found.winning_rate, float)
     assert any("at least 3" in note for note in found.notes)
     assert any("Wilcoxon" in note for note in found.notes)
+    by_t = alternative_annotator_test(rows, [(str(case), case % 2) for case in range(10)], few_cases=0, progress=False)
+    assert set(by_t.table["test"]) == {"t"}
     alone = alternative_annotator_test([*rows, ("0", "cy", 1)], [(str(case), 0) for case in range(10)], progress=False)
     assert alone.table.set_index("annotator").loc["cy", "test"] == "none"
     assert any("one case" in note for note in alone.notes)

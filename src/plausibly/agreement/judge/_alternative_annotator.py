@@ -9,6 +9,7 @@ import numpy as np
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_ratio
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.agreement.judge._tests import FEW
 from plausibly.bootstrap import check_probability
 from plausibly.errors import ArgumentError
 
@@ -20,6 +21,7 @@ def alternative_annotator_test(
     epsilon: float = 0.2,
     distance: str | Callable[[Any, Any], float] = "nominal",
     fdr: float = 0.05,
+    few_cases: int = FEW,
     groups: str | Mapping[str, Any] | None = None,
     tolerance: float | None = None,
     progress: bool = True,
@@ -34,7 +36,7 @@ def alternative_annotator_test(
 
     .. math:: H_{0j}: \rho^f_j \le \rho^h_j - \varepsilon
 
-    can be rejected: a t-test, or Wilcoxon's signed-rank test below 30 cases, at a false discovery rate over annotators
+    can be rejected: a t-test, or Wilcoxon's signed-rank test of few cases, at a false discovery rate over annotators
     (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators for whom it is rejected; from
     one half on, the model passes. The published test ends there; the result also has intervals by bootstrap over
     groups of cases, and power.
@@ -55,6 +57,10 @@ def alternative_annotator_test(
         rankings and others; see ``delta`` of :func:`discrepancy_ratio`. Only the order of distances matters.
     fdr
         False discovery rate over annotators.
+    few_cases
+        Number of cases below which Wilcoxon's signed-rank test takes the place of the t-test; 30, as published. Of
+        differences of −1, 0 and 1 it does not test the mean: simulated, models worse by a little more than ε passed in
+        up to 28 % of studies of 20 cases, and in at most 3 % by the t-test. With 0, that is used throughout.
     groups
         Groups that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
         tests take cases to be independent in any event, as published.
@@ -91,9 +97,11 @@ def alternative_annotator_test(
     ({'A': 1.0}, {'A': 1.0})
     """
     check_epsilon(epsilon)
+    if isinstance(few_cases, bool) or not isinstance(few_cases, int) or few_cases < 0:
+        raise ArgumentError(f"few_cases must be a whole number of at least 0, but {few_cases!r} was given: give 30.")
     check_probability("fdr", fdr)
     compared = discrepancy_ratio(labels, predictions, distance, groups, tolerance=tolerance, progress=progress)
-    return from_discrepancy(compared, epsilon, fdr)
+    return from_discrepancy(compared, epsilon, fdr, few_cases)
 
 
 def check_epsilon(epsilon: object) -> None:
@@ -104,7 +112,9 @@ def check_epsilon(epsilon: object) -> None:
         )
 
 
-def from_discrepancy(compared: Discrepancy, epsilon: float, fdr: float) -> AlternativeAnnotatorTest:
+def from_discrepancy(
+    compared: Discrepancy, epsilon: float, fdr: float, few_cases: int = FEW
+) -> AlternativeAnnotatorTest:
     """Test from the discrepancies of models and annotators."""
     sets = compared.label_sets
     n = sets.n_annotators[sets.case]
@@ -118,4 +128,4 @@ def from_discrepancy(compared: Discrepancy, epsilon: float, fdr: float) -> Alter
         # What sums of distances such as 1/3 leave of equal ones is no difference.
         same = np.isclose(model, own, rtol=1e-9, atol=1e-12 * max(float(own.max(initial=0.0)), 1e-300))
         differences[name] = np.where(same, 0, np.where(model < own, -1, 1))
-    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), case, annotator, differences)
+    return AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases, case, annotator, differences)

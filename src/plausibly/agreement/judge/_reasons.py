@@ -126,11 +126,11 @@ def reasons_of(
     model: str,
 ) -> dict[str, str]:
     """All reasons that apply to a model, by name; `truth` are posterior means of true classes, without the model."""
-    found: dict[str, str | None] = {"ties": ties(answers, fit, model)}
+    found = {"copy": copied(answers, test, model)}
     if truth is not None:
         found["shared error"] = shared_error(truth, answers, fit, model)
         found["base rates"] = base_rate(truth, answers, test, model)
-    found["copy"] = copied(answers, test, model)
+    found["ties"] = ties(answers, fit, model)
     return {name: words for name, words in found.items() if words is not None}
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._result import Discrepancy
-from plausibly.agreement.judge._tests import FEW, adjusted, p_values, reject
+from plausibly.agreement.judge._tests import adjusted, p_values, reject
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates, interval, resampled_sums
 from plausibly.errors import ArgumentError
@@ -36,6 +36,8 @@ class AlternativeAnnotatorTest:
         Advantage ε of an annotator that is made up for by her cost.
     fdr
         False discovery rate over annotators.
+    few_cases
+        Number of cases below which Wilcoxon's test takes the place of the t-test.
     case, annotator
         Case and annotator of every comparison.
     differences
@@ -46,6 +48,7 @@ class AlternativeAnnotatorTest:
     comparison: Discrepancy
     epsilon: float
     fdr: float
+    few_cases: int
     case: Int[np.ndarray, " comparison"]
     annotator: Int[np.ndarray, " comparison"]
     differences: Mapping[str, Int[np.ndarray, " comparison"]]
@@ -76,7 +79,7 @@ class AlternativeAnnotatorTest:
             n = counts.sum(axis=1)
             tested = n > 0
             counts, n = counts[tested], n[tested]
-            p = p_values(counts, self.epsilon)
+            p = p_values(counts, self.epsilon, self.few_cases)
             frame = {
                 "model": name,
                 "annotator": self.comparison.labels.annotators[tested],
@@ -84,7 +87,7 @@ class AlternativeAnnotatorTest:
                 "advantage": (counts[:, 0] + counts[:, 1]) / n,
                 "annotator_advantage": (counts[:, 1] + counts[:, 2]) / n,
                 "tied": counts[:, 1] / n,
-                "test": np.where(n >= FEW, "t", np.where(n >= 2, "wilcoxon", "none")),
+                "test": np.where(n < 2, "none", np.where(n < self.few_cases, "wilcoxon", "t")),
                 "p_value": p,
                 "p_adjusted": adjusted(p),
                 "rejected": reject(p, self.fdr),
@@ -121,8 +124,9 @@ class AlternativeAnnotatorTest:
         few = own[own["test"] == "wilcoxon"]
         if len(few):
             notes.append(
-                f"{len(few)} of {len(own)} annotators have fewer than {FEW} cases in common with others, for which "
-                f"Wilcoxon's test was used, with little power: {some(few['annotator'].tolist())}"
+                f"{len(few)} of {len(own)} annotators have fewer than {self.few_cases} cases in common with "
+                f"others: {some(few['annotator'].tolist())}. Wilcoxon's test, used as published, has little "
+                "power there, and rejects too often where a model is almost as close as allowed (few_cases=0 avoids it)"
             )
         none = own[own["test"] == "none"]
         if len(none):
@@ -277,7 +281,9 @@ class AlternativeAnnotatorTest:
         return drawn.reshape(replicates, len(tested), 3)
 
     def _passes(self, model: str, size: int, replicates: int, seed: int) -> float:
-        p = np.nan_to_num(p_values(self._resampled(model, replicates, seed, size), self.epsilon), nan=1.0)
+        p = np.nan_to_num(
+            p_values(self._resampled(model, replicates, seed, size), self.epsilon, self.few_cases), nan=1.0
+        )
         return float((reject(p, self.fdr).mean(axis=1) >= PASS).mean())
 
     def _needed(self, model: str, power: float, replicates: int, seed: int) -> float:

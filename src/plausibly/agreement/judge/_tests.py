@@ -12,12 +12,12 @@ _EXACT = 13
 
 
 def p_values(
-    counts: Float[np.ndarray, "*table 3"] | Int[np.ndarray, "*table 3"], epsilon: float
+    counts: Float[np.ndarray, "*table 3"] | Int[np.ndarray, "*table 3"], epsilon: float, few: int = FEW
 ) -> Float[np.ndarray, "*table"]:
     r"""p-values of :math:`H_0: \rho^f \le \rho^h - \varepsilon`, one for each table of counts.
 
     Every case has a difference :math:`W^h - W^f`, which is −1, 0 or 1. A one-sided test asks whether their mean is
-    below ε: Student's t-test, or Wilcoxon's signed-rank test below 30 cases.
+    below ε: Student's t-test, or Wilcoxon's signed-rank test of few cases.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ def p_values(
         Numbers of cases with the differences −1 (the model is closer), 0 (as close) and 1 (the annotator is closer).
     epsilon
         Greatest advantage of the annotator that is acceptable, in [0, 1].
+    few
+        Number of cases below which Wilcoxon's test takes the place of the t-test.
 
     Returns
     -------
@@ -37,10 +39,10 @@ def p_values(
     """
     counts = np.asarray(counts, float)
     n = counts.sum(-1)
-    few, enough = (n >= 2) & (n < FEW), n >= FEW
+    of_ranks, enough = (n >= 2) & (n < few), (n >= 2) & (n >= few)
     out = np.full(n.shape, np.nan)
     out[enough] = _student(counts[enough], epsilon)
-    out[few] = [_wilcoxon(*row, epsilon) for row in counts[few].astype(int).tolist()]
+    out[of_ranks] = [_wilcoxon(*row, epsilon) for row in counts[of_ranks].astype(int).tolist()]
     return out
 
 
