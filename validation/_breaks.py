@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plausibly.aggregation import _infer
+from plausibly.agreement.chance import _annotators
+from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.inference import _compilation, _scheduling
@@ -144,6 +146,14 @@ def _no_rows(gammaln):
     return lambda x: 0 * x
 
 
+def _as_two(correct_if_agreed):
+    return lambda first, second, n_labels=2: correct_if_agreed(first, second)
+
+
+def _nobody(find_copies):
+    return lambda labels, code: []
+
+
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -206,6 +216,15 @@ BREAKS = {
         "labels are taken to leave half of the variance", "", "planning", _forecast, "_known_after", _half_known
     ),
     "judge-doubled": Break("the difference allowed is doubled", "", "judge", judge, "p_values", _generous),
+    "wrong-labels": Break(
+        "annotators who are both wrong always agree",
+        "",
+        "weighted",
+        _weighted_reliability,
+        "correct_if_agreed",
+        _as_two,
+    ),
+    "no-copies": Break("copies are not noticed", "", "annotators", _annotators, "find_copies", _nobody),
 }
 
 
