@@ -212,8 +212,8 @@ class AlternativeAnnotatorTest:
         """Smallest number of groups of cases (or of cases) with which a model passes with this probability.
 
         Found by bisection to 5 %, under the assumptions of :meth:`power`, with the t-test for every size, since the
-        power of Wilcoxon's test falls where more cases do away with its false rejections. Infinite where 100,000 do not suffice: then
-        the annotators' advantage exceeds ε, and more cases make passing less likely.
+        power of Wilcoxon's test falls where more cases do away with its false rejections. Infinite where 100,000 do
+        not suffice: then the annotators' advantage exceeds ε, and more cases make passing less likely.
         """
         check_probability("power", power)
         needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
