@@ -32,6 +32,10 @@ def ordinal_scores(case: ScoredCase) -> None:
     Many scores are categories: ten annotators who all answer 0 agree, and a normal distribution of numbers about 0
     would put half of it above. Here they show that all of it is likely within one category.
 
+    Annotators who all give the same score leave no doubt about which side of the threshold is likelier (the share of
+    draws that agree on it, ``annotation_certainty_1``), but the next annotator may still be on the other side (the mean
+    of :math:`\lambda`, ``score_certainty``), as often as those of other cases like that are.
+
     Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from how often each score is used in the whole data set:
     its distribution on the latent scale is standard normal, which fixes location and scale. Or they are the midpoints
     of neighbouring scores (``"midpoints"``), which takes distances between scores at face value.

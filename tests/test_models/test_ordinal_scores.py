@@ -136,3 +136,23 @@ def test_a_single_value_has_one_category():
     drawn, _ = ordinal(scores, categories, 0.0, PRIOR, draws=5, chains=1, warmup=0, seed=0)
     assert (drawn[..., 0] == 1).all()
     assert (drawn[..., 1] == 0).all()
+
+
+@pytest.mark.slow
+def test_unanimous_ratings_of_real_annotators_are_certain(shared):
+    """Of 100 headlines, 18 have ratings of valence that are all at most 0, which 41 % of the ratings are exactly.
+
+    All draws agree that "at most 0" is the likelier side. How likely it is of the next rating is another question:
+    where nine of ten ratings of a headline are 0, the tenth is at most 0 in 12 of 15.
+    """
+    path = shared / "data" / "complex_annotations" / "snow_affect" / "valence.standardized.tsv"
+    table = pd.read_csv(path, sep="\t").rename(columns={"orig_id": "case", "!amt_worker_ids": "annotator"})
+    scores = pb.Annotations.from_scores(table.rename(columns={"response": "score"})[["case", "annotator", "score"]])
+    posterior = pb.aggregate(scores, "ordinal-scores", threshold=0, draws=100, chains=2, warmup=100, progress=False)
+    results = pb.evaluate(posterior, {}, progress=False)
+    ratings = np.split(scores.score, scores.case_start[1:-1])
+    unanimous = np.array([(one <= 0).all() or (one > 0).all() for one in ratings])
+    assert unanimous.sum() == 18
+    assert (results["annotation_certainty_1"].values[unanimous] > 0.98).all()
+    of_zeros = results["score_certainty"].values[[(one == 0).all() for one in ratings]]
+    assert 0.8 < of_zeros.item() < 0.95
