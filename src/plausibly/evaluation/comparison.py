@@ -305,8 +305,8 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
         raise ArgumentError(
             f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."
         )
-    known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]
-    if metric not in known:
+    if metric not in results or set(results[metric].dims) != {"classifier", "draw"}:
+        known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]
         raise ArgumentError(f"there is no metric {metric!r} by draw in these results: choose from {', '.join(known)}.")
     variable = results[metric].transpose("classifier", "draw")
     if variable.size and np.isnan(variable.values).any(axis=0).all():

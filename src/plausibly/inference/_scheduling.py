@@ -58,6 +58,7 @@ def run_chunks(
     progress: Progress,
     doing: str,
     points: int = 1,
+    repeated: bool = False,
 ) -> Iterator[Chunk]:
     """Apply a program to all cases of all buckets; chunks come back in the order in which they finish.
 
@@ -75,6 +76,8 @@ def run_chunks(
         Where to report, and the name of the work.
     points
         At how many points the program evaluates each case, which are in memory together.
+    repeated
+        Whether it repeats the same steps thousands of times; see :func:`compiler_options`.
     """
     sizes = {bucket.shape: _chunk_size(len(bucket.cases), points) for bucket in buckets}
     keys, wrapped = _words(keys)
@@ -100,7 +103,7 @@ def run_chunks(
     with _Pool() as pool:
         units = _units(buckets, sizes, len(pool.devices))
         programs = pool.compile(
-            [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing
+            [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing, repeated=repeated
         )
         finished = progress.task(doing, sum(len(bucket.cases) for bucket in buckets), "cases")
         work = [pool.submit(device, run, programs[number, device], buckets[number], at) for number, device, at in units]
@@ -133,6 +136,7 @@ def run_seats(
     name: Hashable,
     progress: Progress,
     doing: str,
+    repeated: bool = False,
 ) -> Iterator[Chunk]:
     """Give every case of all buckets a seat in turn; chunks come back in the order in which they finish.
 
@@ -188,7 +192,7 @@ def run_seats(
         buckets = sorted(buckets, key=lambda b: -b.shape.cost())
         units = _units(buckets, sizes, len(pool.devices))
         idents = [(name, b.shape, sizes[b.shape]) for b in buckets]
-        programs = pool.compile(idents, units, buckets, make, progress, doing, donated=(0,))
+        programs = pool.compile(idents, units, buckets, make, progress, doing, donated=(0,), repeated=repeated)
         left = sum(len(bucket.cases) for bucket in buckets)
         finished = progress.task(doing, left, "cases")
         out: SimpleQueue[Chunk | Exception] = SimpleQueue()
@@ -266,6 +270,7 @@ class _Pool:
         progress: Progress,
         doing: str,
         donated: tuple[int, ...] = (),
+        repeated: bool = False,
     ) -> dict[tuple[int, int], Any]:
         """One program for each bucket and device, from :data:`_compiled` where it is there already."""
         keys = {(unit.number, unit.device): (idents[unit.number], self.devices[unit.device]) for unit in units}
@@ -274,7 +279,7 @@ class _Pool:
             if key not in _compiled:
                 wanted.setdefault(number, []).append(device)
         if wanted:
-            options = compiler_options()
+            options = compiler_options(repeated=repeated)
             compiled = progress.task(
                 f"Compiling for {doing[0].lower()}{doing[1:]}", sum(map(len, wanted.values())), "programs"
             )

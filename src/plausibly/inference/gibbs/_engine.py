@@ -16,7 +16,7 @@ from plausibly.inference._scheduling import run_chunks
 from plausibly.inference._shapes import COMPILATION, Shape
 from plausibly.inference.gibbs._heads import Heads, choose_head, with_heads
 from plausibly.inference.gibbs._random import lane_words
-from plausibly.inference.gibbs._sweep import State, log_density, start, sweep, tally
+from plausibly.inference.gibbs._sweep import CHAINS, State, log_density, start, sweep, tally
 
 
 def sweeps_per_draw(reliability: float) -> int:
@@ -83,15 +83,16 @@ def gibbs(
 
             def draw(state: State, i: Array) -> tuple[State, tuple[Array, Array]]:
                 n = thinning + jnp.where(i == 0, first, 0)
-                state = jax.lax.fori_loop(0, n, lambda _, s: jax.vmap(lambda s: sweep(s, choose(s)[0]))(s), state)
+                of_all_chains = jax.vmap(lambda s: sweep(s, choose(s)[0]), (CHAINS,), CHAINS)
+                state = jax.lax.fori_loop(0, n, lambda _, s: of_all_chains(s), state)
 
                 def described(s: State) -> tuple[Array, Array]:
                     tallies, head = choose(s)
                     return log_density(s.plausibility, tallies), head
 
-                return state, (state.plausibility, *jax.vmap(described)(state))
+                return state, (state.plausibility, *jax.vmap(described, (CHAINS,))(state))
 
-            state = jax.vmap(lambda words: start(plain, words))(words)
+            state = jax.vmap(lambda words: start(plain, words), out_axes=CHAINS)(words)
             return jax.lax.scan(draw, state, jnp.arange(draws))[1]
 
         return run
@@ -111,6 +112,7 @@ def gibbs(
         name=("gibbs", chains, draws, heads is not None),
         progress=progress,
         doing="Sampling by Gibbs",
+        repeated=True,
     )
     for bucket, at, (values, density, which) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)

@@ -6,8 +6,9 @@ lanes.
 
 import jax
 import jax.numpy as jnp
-from jax.extend.random import threefry2x32_p
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+from plausibly.random_streams import random_bits
 
 Words = UInt32[Array, "2 lane"]
 
@@ -23,11 +24,30 @@ def uniforms(
     """Uniform variables, never 0 nor 1, with the number of indices from ``first`` on that they use up."""
     used = (count + 1) // 2
     index = jnp.asarray(first, jnp.uint32) + jnp.arange(used, dtype=jnp.uint32)[:, None]
-    shape = (used, words.shape[-1])
-    several = (words[0], words[1], index, jnp.asarray(clock, jnp.uint32))
-    bits = jnp.concatenate(threefry2x32_p.bind(*(jnp.broadcast_to(x, shape) for x in several)))[:count]
-    # Midpoints of 2^23 intervals.
-    return ((bits >> 9).astype(jnp.float32) + 0.5) * 2.0**-23, used
+    return jnp.concatenate(pairs(words, clock, index))[:count], used
+
+
+def pairs(
+    words: Words, clock: Int[Array, ""], index: Int[Array, "*#number"]
+) -> tuple[Float[Array, "*number lane"], Float[Array, "*number lane"]]:
+    """Two uniform variables of every index, never 0 nor 1."""
+    bits = random_bits(words.T, jnp.asarray(index, jnp.uint32), clock)
+    first, second = (((word >> 9).astype(jnp.float32) + 0.5) * 2.0**-23 for word in bits)  # midpoints of 2^23 intervals
+    return first, second
+
+
+def proposed_gammas(
+    words: Words, clock: Int[Array, ""], shape: Float[Array, "number lane"]
+) -> tuple[Float[Array, "number lane"], Float[Array, "number lane"], Bool[Array, "number lane"]]:
+    """Propose a gamma variable of every shape, as :func:`factored_gammas` does, by the indices from 0 on.
+
+    A row at a time in a loop: XLA would compute all of it again for each of its uses.
+    """
+
+    def row(of: tuple[Array, Array]) -> tuple[Array, Array, Array]:
+        return factored_gammas(of[0], *pairs(words, clock, of[1]))
+
+    return jax.lax.map(row, (shape, jnp.arange(len(shape), dtype=jnp.uint32)))
 
 
 def gammas(

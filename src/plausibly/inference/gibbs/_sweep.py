@@ -36,7 +36,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from plausibly.case import Case
-from plausibly.inference.gibbs._random import Words, factored_gammas, gammas, uniforms
+from plausibly.inference.gibbs._random import Words, gammas, pairs, proposed_gammas, uniforms
 from plausibly.inference.gibbs._tied_blocks import arrivals, prepare
 from plausibly.primitives import block_log_prob
 
@@ -73,7 +73,7 @@ class Tallies(NamedTuple):
 
 
 class State(NamedTuple):
-    """A chain of every case."""
+    """A chain of every case; with several chains on the first axis, :data:`CHAINS` says which arrays have it."""
 
     plausibility: Slots
     times: Float[Array, "set case"]
@@ -146,6 +146,9 @@ def _normalised(weights: Slots, tallies: Tallies) -> tuple[Slots, Float[Array, "
     return jnp.where(tallies.real, jnp.maximum(weights / total, LEAST), 0), total
 
 
+CHAINS = State(0, 0, 0, None)  # type: ignore[arg-type]
+
+
 class _Completed(NamedTuple):
     """Tied blocks with their members' arrivals, added up over repetitions."""
 
@@ -215,12 +218,12 @@ class _Latent(NamedTuple):
 
 
 def _rescale(
-    latent: _Latent, which: Int[Array, " case"], numbers: Float[Array, "2 case"], tied: _Completed, tallies: Tallies
+    latent: _Latent, which: Int[Array, " case"], numbers: tuple[Float[Array, " case"], Float[Array, " case"]], tied: _Completed, tallies: Tallies
 ) -> _Latent:
     """Move each case along one of its orbits."""
-    classes = jnp.concatenate([tallies.sets[1:], tallies.left - tied.first])
-    classes = jnp.take_along_axis(classes, which[None, None], 0)[0]
-    own = which == jnp.arange(len(tallies.left))[:, None] + len(tallies.sets) - 1
+    chosen = which == jnp.arange(len(tallies.orbits))[:, None]
+    chosen, own = chosen[: len(tallies.sets) - 1], chosen[len(tallies.sets) - 1 :]
+    classes = (chosen[:, None] * tallies.sets[1:]).sum(0) + (own[:, None] * (tallies.left - tied.first)).sum(0)
     sets, ties = _within(tallies.sets, classes), _within(tallies.left, classes)
     of_sets = (tallies.sets * jnp.where(sets, 0, latent.times)[:, None]).sum(0)
     fixed = jnp.where(own[:, None], latent.before, jnp.where(ties[:, None], 0, latent.exposure))
@@ -263,29 +266,24 @@ def sweep(state: State, tallies: Tallies) -> State:
     plausibility, times, words, clock = state
     n_sets, n_slots = len(times), len(plausibility)
     moves = min(MOVES, len(tallies.orbits))
-    u, used = uniforms(words, clock, 0, 2 * (n_sets + n_slots + moves))
-    u = u.reshape(2, -1, u.shape[-1])
-
     shape = jnp.concatenate([tallies.drawn, tallies.shape])
-    value, log_power, found = factored_gammas(jnp.where(shape > 0, shape, 1), *u[:, : n_sets + n_slots])
+    value, log_power, found = proposed_gammas(words, clock, jnp.where(shape > 0, shape, 1))
     unscaled = value[n_sets:], log_power[n_sets:], found[n_sets:]
     value *= jnp.exp(log_power)
     times = jnp.where(found[:n_sets], value[:n_sets] / _totals(plausibility, tallies), times)
     times = jnp.where(tallies.drawn > 0, times, 0)
-    tied = _complete(plausibility, tallies, words, clock, used)
+    tied = _complete(plausibility, tallies, words, clock, n_sets + n_slots + moves)
     exposure = (tallies.sets * times[:, None]).sum(0) + tied.exposure.sum(0)
     weights = jnp.where(found[n_sets:], value[n_sets:] / jnp.maximum(exposure, LEAST), plausibility)
     weights = jnp.where(tallies.prior, _from_prior(plausibility, tallies, *unscaled), weights)
 
-    def rescale(latent, move):
-        turn, numbers = move
+    def rescale(latent, turn):
         place = (clock * moves + turn) % jnp.maximum(tallies.n_orbits, 1)
         which = jnp.take_along_axis(tallies.orbits, place[None], 0)[0]
-        return _rescale(latent, which, numbers, tied, tallies), None
+        return _rescale(latent, which, pairs(words, clock, n_sets + n_slots + turn), tied, tallies), None
 
     latent = _Latent(weights, times, tied.exposure, tied.before)
     if moves:
-        turns = jnp.arange(moves), jnp.moveaxis(u[:, n_sets + n_slots :], 1, 0)
-        latent, _ = jax.lax.scan(rescale, latent, turns)
+        latent, _ = jax.lax.scan(rescale, latent, jnp.arange(moves))
     plausibility, total = _normalised(latent.weights, tallies)
     return State(plausibility, jnp.minimum(latent.times * total, _MOST), words, clock + 1)

@@ -125,6 +125,7 @@ def nuts(
         name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
+        repeated=True,
     )
     for bucket, at, (values, of_draws) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)
