@@ -25,6 +25,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="folder to make environments in, or find them again")
     parser.add_argument("--baseline-env", type=Path, metavar="ENV", help="environment that has the baseline already")
     parser.add_argument("--working-env", type=Path, metavar="ENV", help="environment that has this version already")
+    parser.add_argument(
+        "--by-cpu", action="store_true", help="judge by seconds of all cores, on a machine that does other work, too"
+    )
     given = parser.parse_args()
     chosen = {name: JOBS[name] for name in given.jobs}
     data = data_folder()
@@ -48,7 +51,7 @@ def main() -> int:
             run(PREPARATION(place), results / "preparation", results / "preparation-cache")
         wrong: dict[str, list[str]] = {}
         for name, job in chosen.items():
-            wrong[name] = _measure(job, used, replace(place, folder=results / name), given.repeat)
+            wrong[name] = _measure(job, used, replace(place, folder=results / name), given.repeat, given.by_cpu)
     for name, texts in wrong.items():
         for text in texts[:SHOWN]:
             print(f"DIFFERENT RESULTS of {name}: {text}")
@@ -57,9 +60,10 @@ def main() -> int:
     return 1 if any(wrong.values()) else 0
 
 
-def _measure(job: Job, used: dict[str, Path], place: Place, repeat: int) -> list[str]:
+def _measure(job: Job, used: dict[str, Path], place: Place, repeat: int, by_cpu: bool) -> list[str]:
     """Run both sides of a job in turn, print its lines, and return what differs between their results."""
-    sides = {"theirs": (job.theirs, used[job.against]), "ours": (job.ours, used[WORKING])}
+    environments_of = {"theirs": used[job.against], "ours": used[WORKING]}
+    sides = {side: (command, environments_of[side]) for side, command in job.commands().items()}
     phases = [phase for phase in ("cold", "warm") if phase in job.aims]
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     wrong: list[str] = []
@@ -81,7 +85,7 @@ def _measure(job: Job, used: dict[str, Path], place: Place, repeat: int) -> list
             again = [replace(s, seconds=s.found["again"], cpu=s.found["again_cpu"]) for s in samples["cold", side]]
             samples["again", side] = again
     for phase, aim in job.aims.items():
-        print(row(job.what, phase, samples[phase, "ours"], samples[phase, "theirs"], aim), flush=True)
+        print(row(job.what, phase, samples[phase, "ours"], samples[phase, "theirs"], aim, by_cpu), flush=True)
     return list(dict.fromkeys(wrong))
 
 

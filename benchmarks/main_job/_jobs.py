@@ -35,7 +35,7 @@ class Job:
     what
         Title in the table.
     ours, theirs
-        Commands that do the same work.
+        Commands that do the same work; without ``theirs``, the same command.
     against
         Environment that ``theirs`` runs in.
     aims
@@ -48,11 +48,15 @@ class Job:
 
     what: str
     ours: Command
-    theirs: Command
+    theirs: Command | None = None
     against: str = BASELINE
     aims: Mapping[str, float | None] = field(default_factory=lambda: {"cold": None, "warm": None})
     check: Callable[[Path, Path, Sample, Sample], list[str]] = lambda *_: []
     real: bool = False
+
+    def commands(self) -> dict[str, Command]:
+        """The command of each side."""
+        return {"theirs": self.theirs or self.ours, "ours": self.ours}
 
 
 def data_folder() -> Path:
@@ -94,13 +98,11 @@ JOBS: dict[str, Job] = {
     "demo": Job(
         "plausibly demo",
         _plausibly("demo", "--out", "results"),
-        _plausibly("demo", "--out", "results"),
         aims={"cold": 4, "warm": 8},
         check=agreement.of_metrics,
     ),
     "evaluate": Job(
         "plausibly evaluate, real cases, 6 runs",
-        _evaluate,
         _evaluate,
         aims={"cold": 4, "warm": 5},
         check=agreement.of_metrics,
@@ -109,7 +111,6 @@ JOBS: dict[str, Job] = {
     "aggregate": Job(
         "aggregate, real cases, defaults",
         _work("aggregate", "DATA", "auto", "OUT"),
-        _work("aggregate", "DATA", "auto", "OUT"),
         aims={"cold": None, "warm": 4},
         check=agreement.of_draws,
         real=True,
@@ -117,9 +118,22 @@ JOBS: dict[str, Job] = {
     "aggregate-nuts": Job(
         "aggregate, real cases, NUTS",
         _work("aggregate", "DATA", "nuts", "OUT"),
-        _work("aggregate", "DATA", "nuts", "OUT"),
         aims={"cold": None, "warm": 1.6},
         check=agreement.of_draws,
+        real=True,
+    ),
+    "metrics-plackett-luce": Job(
+        "evaluate(posterior), real cases, Plackett-Luce",
+        _work("evaluation", "DATA", "SHARED", "plackett-luce", "3", "OUT"),
+        aims={"cold": None, "again": 1 / 1.3},
+        check=agreement.of_numbers("means", 0.02),
+        real=True,
+    ),
+    "metrics-prirn": Job(
+        "evaluate(posterior), real cases, PrIRN",
+        _work("evaluation", "DATA", "SHARED", "prirn", "30", "OUT"),
+        aims={"cold": None, "again": 1 / 1.3},
+        check=agreement.of_numbers("means", 0.02),
         real=True,
     ),
     "one-case": Job(
