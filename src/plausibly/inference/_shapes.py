@@ -11,15 +11,16 @@ of all chains. A compilation is worth the number of units that :data:`COMPILATIO
 by themselves are united, two at a time, the pair first that saves most, as long as a compilation saved is worth more
 than the padding added.
 
-The constants are ratios of two times on one processor, so that a faster machine speeds up both: half the time of
+The constants are ratios of two times on one processor, so that a faster machine speeds up both: a quarter of the time of
 tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every process
-spends; and the time of one unit. On the 1,947 dermatology cases of the benchmarks, in seconds of a processor:
+spends; and the time of one unit. Roughly, on dermatology cases of the benchmarks, in seconds of a processor that did
+other work, too:
 
 ==========  =======  ====  =======  ==========================
 program     compile  load  unit     repeated for each
 ==========  =======  ====  =======  ==========================
-NUTS        7.5      0.7   1.4e-7   trajectory, of all chains
-Gibbs       5.5      0.5   1.9e-8   sweep, of all chains
+NUTS        10       0.7   6.5e-8   trajectory, of all chains
+Gibbs       8        0.5   7e-9     sweep, of all chains
 likelihood  2        0.3   6e-9     draw, of all chains
 point       1.5      0.3   1.2e-6   case
 ==========  =======  ====  =======  ==========================
@@ -132,7 +133,7 @@ def _cost(sizes: Int[np.ndarray, "*shape 5"]) -> Int[np.ndarray, "*shape"]:
 
 
 #: Units of work (:meth:`Shape.cost`, once for each case) that one compilation is worth, by kind of program.
-COMPILATION = {"nuts": 4e7, "gibbs": 1.5e8, "likelihood": 2e8, "point": 1e6}
+COMPILATION = {"nuts": 5e7, "gibbs": 3.5e8, "likelihood": 1.3e8, "point": 6e5}
 
 
 def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
