@@ -37,8 +37,11 @@ class Chunk(NamedTuple):
 
 
 def _chunk_size(n: int, points: int) -> int:
-    """How many cases a core handles well at a time, or a GPU; fewer if there are no more, or each needs much room."""
-    most = 128 if jax.default_backend() == "cpu" else _SIZES[-1]
+    """How many cases a core handles well at a time, or a GPU; fewer if there are few, or each needs much room."""
+    if jax.default_backend() == "cpu":
+        n, most = -(-n // 4), 128  # a handful of chunks, for the cores to share
+    else:
+        most = _SIZES[-1]
     return next(size for size in _SIZES if size >= min(n, most // max(points // 60, 1)))
 
 
@@ -59,6 +62,7 @@ def run_chunks(
     doing: str,
     points: int = 1,
     repeated: bool = False,
+    effort: Callable[[Bucket], Int[np.ndarray, " case"]] | None = None,
 ) -> Iterator[Chunk]:
     """Apply a program to all cases of all buckets; chunks come back in the order in which they finish.
 
@@ -78,6 +82,8 @@ def run_chunks(
         At how many points the program evaluates each case, which are in memory together.
     repeated
         Whether it repeats the same steps thousands of times; see :func:`compiler_options`.
+    effort
+        How long cases take, in any unit, if some take longer: those of similar effort share a chunk.
     """
     sizes = {bucket.shape: _chunk_size(len(bucket.cases), points) for bucket in buckets}
     keys, wrapped = _words(keys)
@@ -101,7 +107,7 @@ def run_chunks(
     # The costliest chunks go first, so that no core is left with one of them at the end.
     buckets = sorted(buckets, key=lambda b: -sizes[b.shape] * b.shape.cost())
     with _Pool() as pool:
-        units = _units(buckets, sizes, len(pool.devices))
+        units = _units(buckets, sizes, len(pool.devices), effort)
         programs = pool.compile(
             [(name, b.shape, sizes[b.shape]) for b in buckets], units, buckets, make, progress, doing, repeated=repeated
         )
@@ -223,13 +229,18 @@ class _Unit(NamedTuple):
     at: Int[np.ndarray, " case"]
 
 
-def _units(buckets: Sequence[Bucket], sizes: Mapping[Shape, int], n_devices: int) -> list[_Unit]:
+def _units(
+    buckets: Sequence[Bucket],
+    sizes: Mapping[Shape, int],
+    n_devices: int,
+    effort: Callable[[Bucket], Int[np.ndarray, " case"]] | None = None,
+) -> list[_Unit]:
     """Cut buckets into what their programs take at a time, and give it to the devices."""
-    cut = [
-        (number, np.arange(first, min(first + sizes[bucket.shape], len(bucket.cases))))
-        for number, bucket in enumerate(buckets)
-        for first in range(0, len(bucket.cases), sizes[bucket.shape])
-    ]
+    cut = []
+    for number, bucket in enumerate(buckets):
+        order = np.arange(len(bucket.cases)) if effort is None else np.argsort(-effort(bucket), kind="stable")
+        size = sizes[bucket.shape]
+        cut += [(number, order[first : first + size]) for first in range(0, len(order), size)]
     shapes = [buckets[number].shape for number, _ in cut]
     places = parted([sizes[shape] * shape.cost() for shape in shapes], n_devices)
     return [_Unit(number, device, at) for (number, at), device in zip(cut, places, strict=True)]

@@ -5,7 +5,11 @@ proportional to :math:`R(A \setminus a)`. The table is made once for given weigh
 down from the whole block.
 """
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from plausibly.primitives._recursion import _layers, _stack, forward
@@ -57,17 +61,29 @@ def draw_order(
         Which member comes at each step.
     """
     size = len(table) + 1
-    batch = uniform.shape[1:]
-    left = jnp.ones((size, *batch), bool)
-    subset = jnp.zeros(batch, jnp.int32)
+    left = [jnp.ones(uniform.shape[1:], bool)] * size
+    subset = jnp.zeros(uniform.shape[1:], jnp.int32)
     steps = []
+    # Running sums are written out: XLA fuses these with the rest, and computes its own apart, one number at a time.
     for p, layer, u in zip(table, reversed(_layers(size)), uniform, strict=False):
-        place = (u >= jnp.cumsum(_pick(p, subset), 0)[:-1]).sum(0)
-        drawn = left & (jnp.cumsum(left, 0) - 1 == place)
-        steps.append(drawn)
-        left = left & ~drawn
-        subset = jnp.asarray(layer.without)[place, subset]
-    return jnp.stack([*steps, left])
+        place = (u >= _running(_pick(p, subset))[:-1]).sum(0)
+        rank = _running(left) - 1
+        drawn = [here & (at == place) for here, at in zip(left, rank, strict=True)]
+        steps.append(jnp.stack(drawn))
+        left = [here & ~now for here, now in zip(left, drawn, strict=True)]
+        subset = _look_up(layer.without, place, subset)
+    return jnp.stack([*steps, jnp.stack(left)])
+
+
+def _running(rows: Sequence[Array] | Array) -> Array:
+    """Running sums along the first axis."""
+    return jnp.stack(list(accumulate(jnp.asarray(row, jnp.result_type(row, jnp.int8)) for row in rows)))
+
+
+def _look_up(table: Int[np.ndarray, "place subset"], place: Int[Array, "*batch"], subset: Int[Array, "*batch"]) -> Array:
+    if table.shape[1] > 1:
+        return jnp.asarray(table)[place, subset]
+    return sum((jnp.where(place == at, int(below), 0) for at, (below,) in enumerate(table)), jnp.zeros_like(place))
 
 
 def _pick(p: Float[Array, "place subset *batch"], subset: Int[Array, "*batch"]) -> Float[Array, "place *batch"]:

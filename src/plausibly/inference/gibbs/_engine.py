@@ -6,11 +6,11 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
-from plausibly.inference._batching import bucket_cases, plan_shapes
+from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
 from plausibly.inference._shapes import COMPILATION, Shape
@@ -113,6 +113,7 @@ def gibbs(
         progress=progress,
         doing="Sampling by Gibbs",
         repeated=True,
+        effort=_repetitions,
     )
     for bucket, at, (values, density, which) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)
@@ -120,6 +121,13 @@ def gibbs(
         lp[:, :, bucket.cases[at]] = density.swapaxes(0, 1)
         head[:, :, bucket.cases[at]] = which.swapaxes(0, 1)
     return plausibility, {"lp": lp} | ({} if heads is None else {"head": head})
+
+
+def _repetitions(bucket: Bucket) -> Int[np.ndarray, " case"]:
+    """How often the most frequent tied block of each case is drawn, which its sweeps repeat one by one."""
+    counts = bucket.data.counts[:, :, None]
+    most = [(counts * ties.draws).sum(1).max(1, initial=0) for ties in bucket.data.rankings.ties]
+    return np.max([np.zeros(len(bucket.cases)), *most], axis=0).astype(int)
 
 
 def gibbs_shapes(

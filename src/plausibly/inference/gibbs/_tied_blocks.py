@@ -73,10 +73,13 @@ def arrivals(
     size = weights.shape[0]
     if size <= ORDERED:
         u = uniforms(2 * size - 1, 0)
-        order = draw_order(prepared, u[: size - 1])
-        left = jnp.cumsum(order[::-1], 0)[::-1] > 0  # at each step, who has not arrived yet
-        stages = -jnp.log(u[size - 1 :]) / (rest + jnp.where(left, weights, 0).sum(1))
-        return jnp.where(left, stages[:, None], 0).sum(0)
+        left, times = [jnp.ones(rest.shape, bool)] * size, [jnp.zeros_like(rest)] * size
+        for arriving, v in zip(draw_order(prepared, u[: size - 1]), u[size - 1 :], strict=True):
+            rate = rest + sum(jnp.where(here, weight, 0) for here, weight in zip(left, weights, strict=True))
+            stage = -jnp.log(v) / rate
+            times = [time + jnp.where(here, stage, 0) for here, time in zip(left, times, strict=True)]
+            left = [here & ~now for here, now in zip(left, arriving, strict=True)]
+        return jnp.stack(times)
     rho = weights / rest
     latest = jnp.exp(_first_of_rest(prepared, rho, wanted, uniforms))
     share = uniforms(size, _ROUNDS) * -jnp.expm1(-rho * latest)
