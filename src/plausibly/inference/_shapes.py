@@ -11,10 +11,10 @@ of all chains. A compilation is worth the number of units that :data:`COMPILATIO
 by themselves are united, two at a time, the pair first that saves most, as long as a compilation saved is worth more
 than the padding added.
 
-The constants are ratios of two times on one processor, so that a faster machine speeds up both: a quarter of the time of
-tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every process
-spends; and the time of one unit. Roughly, on dermatology cases of the benchmarks, in seconds of a processor that did
-other work, too:
+The constants are ratios of two times on one processor, so that a faster machine speeds up both: a quarter of the time
+of tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every
+process spends; and the time of one unit. Roughly, on dermatology cases of the benchmarks, in seconds of a processor
+that did other work, too:
 
 ==========  =======  ====  =======  ==========================
 program     compile  load  unit     repeated for each

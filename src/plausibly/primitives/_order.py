@@ -80,7 +80,9 @@ def _running(rows: Sequence[Array] | Array) -> Array:
     return jnp.stack(list(accumulate(jnp.asarray(row, jnp.result_type(row, jnp.int8)) for row in rows)))
 
 
-def _look_up(table: Int[np.ndarray, "place subset"], place: Int[Array, "*batch"], subset: Int[Array, "*batch"]) -> Array:
+def _look_up(
+    table: Int[np.ndarray, "place subset"], place: Int[Array, "*batch"], subset: Int[Array, "*batch"]
+) -> Array:
     if table.shape[1] > 1:
         return jnp.asarray(table)[place, subset]
     return sum((jnp.where(place == at, int(below), 0) for at, (below,) in enumerate(table)), jnp.zeros_like(place))

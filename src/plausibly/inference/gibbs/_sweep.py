@@ -218,7 +218,11 @@ class _Latent(NamedTuple):
 
 
 def _rescale(
-    latent: _Latent, which: Int[Array, " case"], numbers: tuple[Float[Array, " case"], Float[Array, " case"]], tied: _Completed, tallies: Tallies
+    latent: _Latent,
+    which: Int[Array, " case"],
+    numbers: tuple[Float[Array, " case"], Float[Array, " case"]],
+    tied: _Completed,
+    tallies: Tallies,
 ) -> _Latent:
     """Move each case along one of its orbits."""
     chosen = which == jnp.arange(len(tallies.orbits))[:, None]
