@@ -9,13 +9,14 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import ArrayLike, Float, Int
-from scipy.special import gammaln
+from scipy.special import betaln, expit, gammaln
 
 from plausibly.case import LabelledCases
 from plausibly.model import Model, TrueClass
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
 SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
+ATTENTION_SHAPE, ATTENTION_RATE = 2.0, 1.0  # of the strength of attention: below 2, most annotators attend or do not
 
 
 def dawid_skene(labels: LabelledCases) -> None:
@@ -24,7 +25,8 @@ def dawid_skene(labels: LabelledCases) -> None:
     .. math::
        \pi \sim \mathrm{Dirichlet}(1), \quad
        m_k \sim \mathrm{Dirichlet}(a_k) \; [m_{kk} \ge m_{kj}], \quad \kappa_k \sim \mathrm{Gamma}(2, 0.2), \quad
-       g_r \sim \mathrm{Uniform}(0, 1), \quad h_r \sim \mathrm{Dirichlet}(1), \\
+       \mu \sim \mathrm{Uniform}(0, 1), \quad \nu \sim \mathrm{Gamma}(2, 1), \quad
+       g_r \sim \mathrm{Beta}(\nu \mu, \nu (1 - \mu)), \quad h_r \sim \mathrm{Dirichlet}(1), \\
        \theta_{rk} \sim \mathrm{Dirichlet}\big(\kappa_k (g_r m_k + (1 - g_r) h_r)\big), \quad
        z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(\theta_{r z_i})
 
@@ -42,7 +44,9 @@ def dawid_skene(labels: LabelledCases) -> None:
     where an annotator gave few labels. Here, as in the hierarchical model of Paun et al., their rows are pooled towards
     a common matrix :math:`m`. An annotator is near it in all rows or in none: with her attention :math:`g_r` she labels
     as the attentive do, else by a habit :math:`h_r` that has nothing to do with the case, as annotators of Hovy et al.
-    do. Without that, few labels of each class would not show a spammer.
+    do. Without that, few labels of each class would not show a spammer. How attentive annotators are is learnt from all
+    of them: at a strength :math:`\nu` below 2 attention may pile up at 0 and 1, so that a few spammers do not pull the
+    others down, nor are pulled up by them.
 
     The prior of a row of :math:`m` is worth five labels, of which four name the true class, and the others are spread
     evenly. That and :math:`\kappa_k`, between 1.8 and 24 with 90 % probability, are weak: forty labels of a class
@@ -63,8 +67,10 @@ def dawid_skene(labels: LabelledCases) -> None:
         concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
         diagonal = jnp.diagonal(jnp.asarray(common))
         numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
+    mean = numpyro.sample("mean_attention", dist.Uniform())
+    strength = numpyro.sample("attention_strength", dist.Gamma(ATTENTION_SHAPE, ATTENTION_RATE))
     with numpyro.plate("annotators", labels.n_annotators):
-        attention = numpyro.sample("attention", dist.Uniform())[:, None, None]
+        attention = numpyro.sample("attention", dist.Beta(strength * mean, strength * (1 - mean)))[:, None, None]
         habit = numpyro.sample("habit", dist.Dirichlet(jnp.ones(k)))[:, None]
     with numpyro.plate("annotators by class", labels.n_annotators, dim=-2), numpyro.plate("true classes", k, dim=-1):
         centre = attention * common + (1 - attention) * habit
@@ -114,6 +120,8 @@ def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Ge
     return {
         "common_confusion": total / total.sum(1, keepdims=True),
         "concentration": random.gamma(SHAPE, 1 / RATE, k),
+        "mean_attention": random.uniform(0.6, 0.9),
+        "attention_strength": random.uniform(1.0, 2.0),
         "attention": random.uniform(0.6, 1.0, len(counts)),
         "habit": dirichlet(np.ones((len(counts), k)), random),
     }
@@ -130,7 +138,8 @@ def move(
     Without :math:`\theta`, counts have a Dirichlet-multinomial distribution, of which :math:`\kappa_k` is drawn by
     slices. Given how many tables of a Chinese restaurant the labels occupy (Teh, Jordan, Beal & Blei 2006, Hierarchical
     Dirichlet processes), and which of them are of attention and which of habit, :math:`m_k` and :math:`h_r` have
-    Dirichlet distributions, and :math:`g_r` a beta distribution. A row of :math:`m` outside its bounds is not accepted.
+    Dirichlet distributions, and :math:`g_r` a beta distribution, whose mean and strength are drawn by slices before,
+    :math:`g_r` integrated out. A row of :math:`m` outside its bounds is not accepted.
     """
     common, concentration = values["common_confusion"], values["concentration"]
     attention, habit = values["attention"][:, None, None], values["habit"][:, None]
@@ -141,7 +150,9 @@ def move(
     proposed = dirichlet(common_shape(len(truth)) + attended.sum(0), random)
     good = np.diagonal(proposed) >= proposed.max(1)
     common = np.where(good[:, None], proposed, common)
-    attention = random.beta(1 + attended.sum((1, 2)), 1 + by_habit.sum((1, 2)))
+    tables = attended.sum((1, 2)), by_habit.sum((1, 2))
+    mean, strength = draw_attention(values["mean_attention"], values["attention_strength"], *tables, random)
+    attention = random.beta(strength * mean + tables[0], strength * (1 - mean) + tables[1])
     habit = dirichlet(1 + by_habit.sum(1), random)
     centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
     width = np.full(len(truth), 2.0)
@@ -153,11 +164,35 @@ def move(
         "prevalence": prevalence,
         "common_confusion": common,
         "concentration": concentration,
+        "mean_attention": mean,
+        "attention_strength": strength,
         "attention": attention,
         "habit": habit,
         "confusion": confusion,
         "accuracy": np.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence,
     }
+
+
+def draw_attention(
+    mean: float,
+    strength: float,
+    attended: Int[np.ndarray, " annotator"],
+    by_habit: Int[np.ndarray, " annotator"],
+    random: np.random.Generator,
+) -> tuple[float, float]:
+    r"""Draw mean and strength of attention given how many tables of each annotator are of attention and of habit."""
+
+    def log_density(logit: float, log_strength: float) -> Float[np.ndarray, " one"]:
+        mean, strength = expit(logit), np.exp(log_strength)
+        shape = np.maximum(strength * mean, 1e-300), np.maximum(strength * (1 - mean), 1e-300)
+        of_tables = betaln(shape[0] + attended, shape[1] + by_habit) - betaln(*shape)
+        prior = ATTENTION_SHAPE * log_strength - ATTENTION_RATE * strength - np.logaddexp(0, logit)
+        return np.array([of_tables.sum() + prior - np.logaddexp(0, -logit)])
+
+    at, width = np.array([np.log(mean) - np.log1p(-mean), np.log(strength)]), np.full(1, 3.0)
+    at[:1] = slice_draw(at[:1], width, lambda x: log_density(float(x[0]), at[1]), random)
+    at[1:] = slice_draw(at[1:], width, lambda x: log_density(at[0], float(x[0])), random)
+    return float(np.clip(expit(at[0]), 1e-12, 1 - 1e-12)), float(np.exp(at[1]))
 
 
 def of_concentration(
@@ -237,6 +272,8 @@ model = Model(
             "prevalence": ("true_class",),
             "common_confusion": ("true_class", "named_class"),
             "concentration": ("true_class",),
+            "mean_attention": (),
+            "attention_strength": (),
             "attention": ("annotator",),
             "habit": ("annotator", "named_class"),
             "accuracy": ("annotator",),

@@ -1,5 +1,6 @@
 """One coin: every case has one true class, and an annotator is right with one probability, whatever the class."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ from plausibly.models.dawid_skene import PAUN, SKENE, dirichlet, slice_draw, sum
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds
+UNLIKE, LIKE = 1.0, 4.0  # shapes of the prior of the share of annotators who are unlike the others
 
 
 def one_coin(labels: LabelledCases) -> None:
@@ -24,7 +26,9 @@ def one_coin(labels: LabelledCases) -> None:
     .. math::
        \pi \sim \mathrm{Dirichlet}(1), \quad
        m \sim \mathrm{Normal}(1, 1.5) \; [m > -\log(K - 1)], \quad s \sim \mathrm{HalfNormal}(1), \quad
-       \mathrm{logit}\, a_r \sim \mathrm{Normal}(m, s), \quad z_i \sim \mathrm{Categorical}(\pi), \quad
+       \rho \sim \mathrm{Beta}(1, 4), \\
+       \mathrm{logit}\, a_r \sim (1 - \rho)\, \mathrm{Normal}(m, s) + \rho\, \mathrm{Logistic}(0, 1), \\
+       z_i \sim \mathrm{Categorical}(\pi), \quad
        p(y_{ir} = j) = \begin{cases} a_r & j = z_i \\ (1 - a_r) / (K - 1) & j \ne z_i \end{cases}
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and what
@@ -38,7 +42,9 @@ def one_coin(labels: LabelledCases) -> None:
     Notes
     -----
     Wrong labels are spread evenly over the other classes, and accuracies are pooled on the logit scale. The
-    prior 90 % interval of a typical annotator's accuracy is 0.2 to 0.97. A typical annotator is better than chance
+    prior 90 % interval of a typical annotator's accuracy is 0.2 to 0.97. A share :math:`\rho` of annotators is unlike
+    the others, and of these any accuracy is as probable as any other, so that a few spammers do not pull the others
+    down, nor are pulled up by them. A typical annotator is better than chance
     (the bound of :math:`m`), and chains start at the majority vote, so classes do not change places.
 
     References
@@ -50,9 +56,11 @@ def one_coin(labels: LabelledCases) -> None:
     prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(k)))
     mean = numpyro.sample("mean_log_odds", dist.TruncatedNormal(LOCATION, SCALE, low=-np.log(k - 1)))
     spread = numpyro.sample("spread", dist.HalfNormal(SPREAD))
+    unlike = numpyro.sample("share_unlike", dist.Beta(UNLIKE, LIKE))
+    kinds = dist.Categorical(jnp.stack([1 - unlike, unlike]))
     with numpyro.plate("annotators", labels.n_annotators):
-        deviation = numpyro.sample("deviation", dist.Normal(0, 1))
-    log_odds = mean + spread * deviation
+        either = dist.MixtureGeneral(kinds, [dist.Normal(mean, spread), dist.Logistic(0, 1)])
+        log_odds = numpyro.sample("log_odds", either)
     accuracy = numpyro.deterministic("accuracy", jax.nn.sigmoid(log_odds))
     wrong = jax.nn.sigmoid(-log_odds) / (k - 1)
     confusion = jnp.where(jnp.eye(k, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
@@ -69,6 +77,7 @@ def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Ge
     return {
         "mean_log_odds": mean,
         "spread": random.uniform(0.3, 1.0),
+        "share_unlike": random.uniform(0.05, 0.2),
         "log_odds": log_odds,
         "accuracy": expit(log_odds),
     }
@@ -82,50 +91,71 @@ def move(
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes.
 
-    Log odds are drawn by slices, each by itself; mean and spread given them; then mean and spread again with the
-    standardised deviations held, which suits annotators of few labels (Yu & Meng 2011, To center or not to center).
+    Log odds are drawn by slices, each by itself; who is unlike the others given them; mean and spread given the log
+    odds of those who are like each other; then mean and spread again with their standardised deviations held, which
+    suits annotators of few labels (Yu & Meng 2011, To center or not to center).
     """
     labels = np.trace(counts, axis1=1, axis2=2), counts.sum((1, 2))
     lowest = float(-np.log(counts.shape[-1] - 1))
-    mean, spread, x = values["mean_log_odds"], values["spread"], values["log_odds"]
+    mean, spread, x = values["mean_log_odds"], values["spread"], np.array(values["log_odds"], float)
     share = (labels[0] + 1) / (labels[1] + 2)
-    width = 5 / np.sqrt(spread**-2 + labels[1] * share * (1 - share))
-    x = slice_draw(x, width, lambda x: of_labels(x, *labels) - ((x - mean) / spread) ** 2 / 2, random)
+    width = 6 / np.sqrt(0.2 + labels[1] * share * (1 - share))
+    prior = partial(of_log_odds, mean=mean, spread=spread, unlike=values["share_unlike"])
+    x = slice_draw(x, width, lambda x: of_labels(x, *labels) + np.logaddexp(*prior(x)), random)
+    unlike = random.random(len(x)) < expit(np.subtract(*prior(x)[::-1]))
+    share_unlike = random.beta(UNLIKE + unlike.sum(), LIKE + (~unlike).sum())
 
-    precision = SCALE**-2 + len(x) / spread**2
-    centre = (LOCATION / SCALE**2 + x.sum() / spread**2) / precision
+    like, of_like = x[~unlike], (labels[0][~unlike], labels[1][~unlike])
+    precision = SCALE**-2 + len(like) / spread**2
+    centre = (LOCATION / SCALE**2 + like.sum() / spread**2) / precision
     mean = above(lowest, float(centre), float(precision**-0.5), random)
-    wide, squares = np.full(1, 5 / np.sqrt(len(x)) + 0.5), ((x - mean) ** 2).sum()
+    wide, squares = np.full(1, 5 / np.sqrt(len(like) + 1) + 0.5), ((like - mean) ** 2).sum()
     log_spread = slice_draw(
         np.log([spread]),
         wide,
-        lambda log: of_spread(log) - len(x) * log - squares / (2 * np.exp(2 * log)),
+        lambda log: of_spread(log) - len(like) * log - squares / (2 * np.exp(2 * log)),
         random,
     )
 
-    deviation = (x - mean) / np.exp(log_spread)
+    deviation = (like - mean) / np.exp(log_spread)
     spread = np.exp(log_spread)
     to = slice_draw(
         np.array([mean]),
         wide,
-        lambda to: of_mean(to, lowest) + of_labels(to + spread * deviation, *labels).sum(),
+        lambda to: of_mean(to, lowest) + of_labels(to + spread * deviation, *of_like).sum(),
         random,
     )
     log_spread = slice_draw(
         log_spread,
         wide,
-        lambda log: of_spread(log) + of_labels(to + np.exp(log) * deviation, *labels).sum(),
+        lambda log: of_spread(log) + of_labels(to + np.exp(log) * deviation, *of_like).sum(),
         random,
     )
     mean, spread = float(to[0]), float(np.exp(log_spread)[0])
-    x = mean + spread * deviation
+    x[~unlike] = mean + spread * deviation
     return {
         "prevalence": dirichlet(1 + truth, random),
         "mean_log_odds": mean,
         "spread": spread,
+        "share_unlike": share_unlike,
         "log_odds": x,
         "accuracy": expit(x),
     }
+
+
+def of_log_odds(
+    x: Float[np.ndarray, " annotator"], *, mean: float, spread: float, unlike: float
+) -> tuple[Float[np.ndarray, " annotator"], Float[np.ndarray, " annotator"]]:
+    """Log prior density of log odds of annotators who are like the others, and of those who are not.
+
+    Examples
+    --------
+    >>> like, unlike = of_log_odds(np.zeros(1), mean=0.0, spread=1.0, unlike=0.5)
+    >>> (np.exp(like) * 2).round(3).tolist(), (np.exp(unlike) * 2).round(3).tolist()
+    ([0.399], [0.25])
+    """
+    normal = -(((x - mean) / spread) ** 2) / 2 - np.log(spread) - np.log(2 * np.pi) / 2
+    return np.log1p(-unlike) + normal, np.log(unlike) - np.logaddexp(0, x) - np.logaddexp(0, -x)
 
 
 def of_labels(
@@ -172,6 +202,7 @@ model = Model(
             "prevalence": ("true_class",),
             "mean_log_odds": (),
             "spread": (),
+            "share_unlike": (),
             "accuracy": ("annotator",),
         },
         start=start,

@@ -43,11 +43,13 @@ def draw_skene(rng: np.random.Generator) -> Truth:
             if common[row].argmax() == row:
                 break
     concentration = rng.gamma(2, 5, k)
-    attention, habit = rng.random(r), rng.dirichlet(np.ones(k), r)
+    mean, strength = rng.random(), rng.gamma(2)
+    attention, habit = rng.beta(strength * mean, strength * (1 - mean), r), rng.dirichlet(np.ones(k), r)
     centre = attention[:, None, None] * common + (1 - attention[:, None, None]) * habit[:, None]
     confusion = np.array([[rng.dirichlet(concentration[c] * centre[a, c]) for c in range(k)] for a in range(r)])
     prevalence = rng.dirichlet(np.ones(k))
     values = {"prevalence": prevalence, "common_confusion": common, "concentration": concentration}
+    values |= {"mean_attention": mean, "attention_strength": strength}
     values |= {"attention": attention, "habit": habit, "confusion": confusion}
     accuracy = np.array([sum(prevalence[c] * confusion[a, c, c] for c in range(k)) for a in range(r)])
     return Truth(values | {"accuracy": accuracy}, confusion)
@@ -59,16 +61,27 @@ def draw_coin(rng: np.random.Generator) -> Truth:
     lowest = (-np.log(k - 1) - 1.0) / 1.5
     mean = float(stats.truncnorm.rvs(lowest, np.inf, 1.0, 1.5, random_state=rng))
     spread = abs(rng.normal())
-    accuracy = 1 / (1 + np.exp(-rng.normal(mean, spread, ANNOTATORS)))
+    unlike = rng.beta(1, 4)
+    of_like = 1 / (1 + np.exp(-rng.normal(mean, spread, ANNOTATORS)))
+    accuracy = np.where(rng.random(ANNOTATORS) < unlike, rng.random(ANNOTATORS), of_like)
     confusion = np.array([[[a if j == c else (1 - a) / (k - 1) for j in range(k)] for c in range(k)] for a in accuracy])
-    values = {"prevalence": rng.dirichlet(np.ones(k)), "mean_log_odds": mean, "spread": spread, "accuracy": accuracy}
+    values = {"prevalence": rng.dirichlet(np.ones(k)), "mean_log_odds": mean, "spread": spread}
+    values |= {"share_unlike": unlike, "accuracy": accuracy}
     return Truth(values, confusion)
 
 
 SAMPLERS = {"dawid-skene": draw_skene, "one-coin": draw_coin}
 QUANTITIES = {
-    "dawid-skene": ("prevalence", "common_confusion", "concentration", "attention", "accuracy"),
-    "one-coin": ("prevalence", "mean_log_odds", "spread", "accuracy"),
+    "dawid-skene": (
+        "prevalence",
+        "common_confusion",
+        "concentration",
+        "mean_attention",
+        "attention_strength",
+        "attention",
+        "accuracy",
+    ),
+    "one-coin": ("prevalence", "mean_log_odds", "spread", "share_unlike", "accuracy"),
 }
 
 

@@ -66,7 +66,7 @@ def test_the_truth_is_summed_out():
 def test_programs_give_labels_the_same_probability():
     values = {
         "dawid-skene": {"prevalence": jnp.asarray(PREVALENCE), "confusion": jnp.asarray(CONFUSION)},
-        "one-coin": {"prevalence": jnp.asarray(PREVALENCE), "deviation": jnp.array([-1.0, 0.2, 2.0])},
+        "one-coin": {"prevalence": jnp.asarray(PREVALENCE), "log_odds": jnp.array([-1.0, 0.2, 2.0])},
     }
     for name, given in values.items():
         model = MODELS[name]

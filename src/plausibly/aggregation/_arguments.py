@@ -39,6 +39,7 @@ class Settled:
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
     population: Population | None = None  #: what cases have in common, if it is given or estimated
+    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.population.largest_shifts`
     shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
 
     @property
@@ -62,6 +63,7 @@ class Settled:
         model, arguments = self.model, self.arguments
         described: dict[str, Any] = {"model": model.name, "engine": self.engine, "seed": int(seed)}
         described |= {key: value for key, value in arguments.items() if key not in ("concentration", "prior")}
+        described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
         count = annotation_count(model, arguments)
         return described | {"declaration": json.dumps(declaration(model, model.choice_power(arguments), count))}

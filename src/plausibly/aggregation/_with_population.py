@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
 from plausibly.inference import Heads
-from plausibly.population import CasePriors, Population, case_priors, estimate
+from plausibly.population import CasePriors, Population, case_priors, estimate, shifts_text
 from plausibly.random_streams import Stream, generator, stream_words
 
 SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
@@ -22,12 +22,15 @@ _LEAST = 1e-9
 
 def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
     """Estimate the population, if the class prior asks for one and none was given."""
-    if settled.arguments.get("class_prior") != "population" or settled.population is not None:
+    if settled.population is not None:
+        return replace(settled, class_shifts=shifts_text(annotations, settled.population))
+    if settled.arguments.get("class_prior") != "population":
         return settled
     sampled = settled.arguments["shared"] == "sampled"
     by_case = settled.arguments["difficulty"] == "by-case"
     found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress)
-    return replace(settled, population=found)  # what annotators share is learnt afterwards
+    shifts = shifts_text(annotations, found)
+    return replace(settled, population=found, class_shifts=shifts)  # what annotators share is learnt afterwards
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose
 from plausibly.diagnostics._verdict import verdict
 from plausibly.errors import ArgumentError
+from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
 
 DEFAULT = "plackett-luce@3"
-_MOST_ANNOTATORS = 40  # rows of a table on the terminal
+_MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 
 
 @example(
@@ -126,6 +127,9 @@ def aggregate(
         say(f"{variant.label} assumes {posterior.attrs['assumes']} in every case")
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+    if CLASS_SHIFTS in posterior.attrs and not quiet:
+        say("The population prior moves these classes most (mean expected plausibility in the cases that name them)")
+        say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():

@@ -9,6 +9,7 @@ import typer
 from plausibly import plots
 from plausibly._arviz import to_groups
 from plausibly.aggregation import run_label
+from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
@@ -19,7 +20,7 @@ from plausibly.posterior import opened
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
 RELIABILITIES = "reliabilities.csv"
-SHARED = "shared.csv"
+SHARED, ANNOTATORS, CONFUSIONS = "shared.csv", "annotators.csv", "confusions.csv"
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -42,7 +43,8 @@ def diagnose(
 
     Prints the worst value of every diagnostic with what is required, then the worst cases. With --out, also writes
     diagnostics.csv (a row per case), convergence.png (all cases), chains.png (trace and rank plots of the worst cases)
-    and of what cases share, if anything, reliabilities.csv or shared.csv. Draws stay in their file.
+    and of what cases share, if anything, reliabilities.csv or shared.csv, and under a model of one true class
+    annotators.csv (their accuracies) and confusions.csv. Draws stay in their file.
     """
     if out is not None:
         make_folder(out)
@@ -68,6 +70,12 @@ def diagnose(
             if out is not None:
                 write_table(table(shared), out / of_shared)
                 written.append(of_shared)
+        if out is not None and "assumes" in source.attrs:
+            write_table(annotator_accuracies(source), out / ANNOTATORS)
+            written.append(ANNOTATORS)
+            if "confusion" in source["posterior"]:
+                write_table(annotator_confusions(source), out / CONFUSIONS)
+                written.append(CONFUSIONS)
         if out is not None and not quiet:
             say(f"Wrote {', '.join(written)} to {out}")
         label = run_label(str(source.attrs.get("model", "posterior")), float(source.attrs.get("reliability", math.nan)))

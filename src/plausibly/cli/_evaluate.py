@@ -108,6 +108,9 @@ def run(
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
+        for name, table in done.shared.items():
+            path = (out / name).with_suffix(suffix)
+            write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
         runs.append(done)
     swept = plan.sweep(runs)
     if not quiet:
@@ -126,10 +129,14 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
-        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY)]
+        shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
+        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY, *shared)]
         n = len(swept.runs)
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", REPORT))
         say(f"Wrote {written} to {out}")
+        for run in swept.runs:
+            if "assumes" in run.attrs:
+                say(f"{run.label} assumes {run.attrs['assumes']} in every case")
     where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)
     if strict and not swept.converged:

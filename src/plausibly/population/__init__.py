@@ -48,4 +48,7 @@ from plausibly.population._case_priors import case_priors as case_priors
 from plausibly.population._difficulty import difficulties as difficulties
 from plausibly.population._estimate import estimate as estimate
 from plausibly.population._population import Population as Population
+from plausibly.population._shifts import CLASS_SHIFTS as CLASS_SHIFTS
+from plausibly.population._shifts import largest_shifts as largest_shifts
 from plausibly.population._shifts import shifts as shifts
+from plausibly.population._shifts import shifts_text as shifts_text

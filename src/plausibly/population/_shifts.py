@@ -1,11 +1,20 @@
 """Which classes a population prior moves, and by how much."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
+from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
 from plausibly.population._case_priors import expected_labels
 from plausibly.population._population import Population
+from plausibly.posterior import check_posterior
+
+LARGEST = 30  #: rows that a posterior keeps
+CLASS_SHIFTS = "class_shifts"  #: of a posterior
+_DIGITS = 4
 
 
 def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
@@ -67,3 +76,45 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
         }
     )
     return table.iloc[np.argsort(-table["shift"].abs().values, kind="stable")].reset_index(drop=True)
+
+
+def shifts_text(annotations: Annotations, population: Population) -> str:
+    """Write the largest of :func:`shifts` as JSON, which posteriors keep as an attribute."""
+    table = shifts(annotations, population).head(LARGEST)
+    rounded = {name: table[name].round(_DIGITS) if table[name].dtype.kind == "f" else table[name] for name in table}
+    return json.dumps({name: values.tolist() for name, values in rounded.items()})
+
+
+def largest_shifts(posterior: Posterior) -> pd.DataFrame:
+    """Look up which classes the population prior of a posterior moved most.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of :func:`plausibly.aggregate` with ``class_prior="population"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The first 30 rows of :func:`shifts`, of all cases and the population that was used.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no population prior.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "a"], ["a", "b"], ["a"], ["a", "a"]], classes=["a", "b"])
+    >>> options = {"class_prior": "population", "draws": 10, "progress": False}
+    >>> posterior = pb.aggregate(annotations, "dirichlet-categorical", **options)
+    >>> bool(largest_shifts(posterior).set_index("class_name")["shift"]["b"] < 0)
+    True
+    """
+    check_posterior(posterior)
+    if CLASS_SHIFTS not in posterior.attrs:
+        raise ArgumentError(
+            "this posterior has no population prior, which could shift classes: aggregate with "
+            "class_prior='population'."
+        )
+    return pd.DataFrame(json.loads(str(posterior.attrs[CLASS_SHIFTS])))

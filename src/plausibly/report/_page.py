@@ -20,6 +20,7 @@ from plausibly.report._figures import MANY, SECTIONS, pictures
 from plausibly.report._further_labels import further_labels
 from plausibly.report._references import references
 from plausibly.report._sets import sets_of_answers
+from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import OPEN, SETTLED, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
@@ -72,6 +73,7 @@ def render(
     failed = not_converged_table(swept.runs)
     title, planned = further_labels(plan)
     others = [
+        ("shared", "What cases share", extras(what_cases_share(swept))),
         ("comparison", "Which aggregation model", extras(comparison)),
         ("checks", "Does the model reproduce the annotations", extras(checks)),
         ("sensitivity", "What the choices of the analyst change", extras(sensitivity)),

@@ -181,22 +181,23 @@ def _is_certainty(name: Hashable, variable: xr.DataArray) -> bool:
 
 
 def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the worst diagnostics of each run that has chains."""
-    rows = []
+    """Tabulate the worst diagnostics of each run that has chains, and of what its cases share."""
+    judged = []
     for run in runs:
-        if run.has_chains:
-            found = run.convergence
-            rows.append(
-                {
-                    "run": run.label,
-                    "r_hat": float(found["r_hat"].max()),
-                    "ess_bulk": float(found["ess_bulk"].min()),
-                    "ess_tail": float(found["ess_tail"].min()),
-                    "n_diverging": int(found["n_diverging"].sum()),
-                    "e_bfmi": _least(found, "e_bfmi"),
-                    "not_converged": len(run.not_converged()),
-                }
-            )
+        judged += [(run.label, run.convergence), (f"{run.label}: what cases share", run.shared_convergence)]
+    rows = [
+        {
+            "run": label,
+            "r_hat": float(found["r_hat"].max()),
+            "ess_bulk": float(found["ess_bulk"].min()),
+            "ess_tail": float(found["ess_tail"].min()),
+            "n_diverging": int(found["n_diverging"].sum()) if "n_diverging" in found else 0,
+            "e_bfmi": _least(found, "e_bfmi"),
+            "not_converged": int((~found["converged"].values).sum()),
+        }
+        for label, found in judged
+        if found is not None and "r_hat" in found
+    ]
     return pd.DataFrame(rows)
 
 

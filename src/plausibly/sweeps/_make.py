@@ -9,10 +9,12 @@ import xarray as xr
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations, Slots
-from plausibly.diagnostics import diagnose
+from plausibly.annotators import annotator_accuracies, annotator_confusions
+from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import worst
 from plausibly.evaluation import evaluate_by_level, summary
 from plausibly.metrics._lists import ranked_classes
+from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import build_posterior, case_names, slots_of
 from plausibly.sweeps._runs import Run
 
@@ -45,7 +47,21 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         worst=_excerpt(plan.annotations, posterior, np.array(doubtful)) if doubtful else None,
         choices=_choices(plan, order) if plan.predictions else None,
         subgroups=_subgroups(levels) if levels else None,
+        shared=_shared(posterior),
+        shared_convergence=shared_convergence(posterior),
     )
+
+
+def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
+    """Tabulate what cases share, where they share anything."""
+    group, found = posterior["posterior"], {}
+    if "accuracy" in group:
+        found["annotators"] = annotator_accuracies(posterior)
+    if "confusion" in group:
+        found["confusions"] = annotator_confusions(posterior)
+    if CLASS_SHIFTS in posterior.attrs:
+        found["shifts"] = largest_shifts(posterior)
+    return found
 
 
 def _subgroups(levels: Sequence[tuple[float, xr.Dataset]]) -> pd.DataFrame:

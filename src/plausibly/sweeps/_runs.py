@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,12 @@ class Run:
         With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
         :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number
         of cases in it.
+    shared
+        Tables of what cases share, by name: "annotators" (:func:`plausibly.annotators.annotator_accuracies`) and
+        "confusions" of a model of one true class, "shifts" (:func:`plausibly.population.largest_shifts`) of a
+        population prior.
+    shared_convergence
+        Its convergence, from :func:`plausibly.diagnostics.shared_convergence`; None where nothing was sampled.
     """
 
     label: str
@@ -61,6 +67,8 @@ class Run:
     worst: Posterior | None = None
     choices: xr.DataArray | None = None
     subgroups: pd.DataFrame | None = None
+    shared: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    shared_convergence: xr.Dataset | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:

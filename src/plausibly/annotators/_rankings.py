@@ -1,30 +1,18 @@
-"""Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
-
-Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
-agreement to a model's certainty, :func:`annotator_reliabilities` tabulates inferred reliabilities, and
-:func:`annotator_accuracies` how often annotators are right if one class of each case is true. Measures are those of
-Stutz et al. (2025), arXiv 2307.02191, appendices C (overlap) and E (agreement). An argument out of range raises
-:class:`plausibly.ArgumentError`.
-"""
+"""Annotators compared with each other and with classifiers, from the rankings alone, without a model."""
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 from scipy.stats import rankdata
 
-from plausibly._arviz import Posterior, to_groups
 from plausibly.annotations import Annotations, Slots
-from plausibly.bootstrap import check_probability
 from plausibly.errors import ArgumentError
 from plausibly.metrics import ranked_classes
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._partial import normalised_overlap
-from plausibly.posterior import check_posterior
 from plausibly.predictions import line_up, named_predictions
 
 _NUMBERS = 2**20  # Entries of the arrays of pairs in memory at once.
@@ -203,112 +191,6 @@ def agreement_correlation(
     if columns.shape[1] < 2 or (np.ptp(columns, axis=1) == 0).any():
         return float("nan")
     return float(np.corrcoef(columns)[0, 1])
-
-
-def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
-    """Tabulate how reliable each annotator is, and how far that is shrunk towards the others.
-
-    The shrinkage follows Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel
-    (hierarchical) models, Technometrics 48.
-
-    Parameters
-    ----------
-    posterior
-        Posterior from :func:`plausibly.infer_reliability` with ``per="annotator"``.
-    ci_prob
-        Probability of the equal-tailed intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
-        ``reliability``, ``lower``, ``upper``, ``shrinkage`` and ``converged``. Shrinkage is the posterior variance of
-        the annotator's standardised deviation from the mean log reliability, whose prior variance is 1: at 1 the
-        reliability rests on the other annotators alone, at 0 on the annotator's own annotations alone.
-    """
-    check_posterior(posterior)
-    group = posterior["posterior"]
-    if "annotator_reliability" not in group:
-        raise ArgumentError(
-            "this posterior has no reliabilities of single annotators: infer them by "
-            "infer_reliability(annotations, per='annotator')."
-        )
-    if not isinstance(ci_prob, Real) or isinstance(ci_prob, bool) or not 0 < ci_prob < 1:
-        raise ArgumentError(f"ci_prob must be between 0 and 1, but {ci_prob!r} was given: write for example 0.94.")
-    names = np.asarray(group["annotator"].values, str)
-    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
-    each = np.asarray(each).reshape(-1, len(names))
-    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
-    deviation = (np.log(each) - np.log(mean)) / spread
-    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    observed = posterior["observed_data"]["annotation_annotator"].values
-    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
-    table = pd.DataFrame(
-        {
-            "annotator": names.astype(object),
-            "annotations": np.bincount(observed, minlength=len(names)),
-            "reliability": middle,
-            "lower": low,
-            "upper": high,
-            "shrinkage": np.minimum(deviation.var(0), 1),
-            "converged": good,
-        }
-    )
-    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
-
-
-def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
-    """Tabulate how often each annotator names the true class, under a model that assumes one.
-
-    Parameters
-    ----------
-    posterior
-        Posterior of a model of one true class, such as ``"dawid-skene"`` or ``"one-coin"``.
-    ci_prob
-        Probability of the equal-tailed intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per annotator, the most accurate first: ``annotator``, ``labels`` (their number), the median ``accuracy``
-        (the share of right labels, with classes as common as in the data), ``lower``, ``upper``, and ``converged``.
-
-    Raises
-    ------
-    ArgumentError
-        If the posterior has no accuracies, or the probability is out of range.
-
-    Examples
-    --------
-    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
-    >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, warmup=20, progress=False)
-    >>> annotator_accuracies(posterior)["annotator"].iloc[-1]
-    'cy'
-    """
-    check_posterior(posterior)
-    group = posterior["posterior"]
-    if "accuracy" not in group:
-        raise ArgumentError(
-            "this posterior has no accuracies of annotators: aggregate labels by a model that assumes one true class, "
-            "such as 'dawid-skene' or 'one-coin'."
-        )
-    check_probability("ci_prob", ci_prob)
-    names = np.asarray(group["annotator"].values, str)
-    each = np.asarray(group["accuracy"].transpose("chain", "draw", "annotator")).reshape(-1, len(names))
-    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
-    judged = to_groups(posterior)["shared_convergence"]
-    good = judged["converged"].sel(quantity=[f"accuracy of {name}" for name in names]).values
-    table = pd.DataFrame(
-        {
-            "annotator": names.astype(object),
-            "labels": np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names)),
-            "accuracy": middle,
-            "lower": low,
-            "upper": high,
-            "converged": good,
-        }
-    )
-    return table.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
 
 class _Places:

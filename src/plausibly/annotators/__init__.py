@@ -1,0 +1,17 @@
+"""Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
+
+Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
+agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities. Under a model
+that assumes one true class in every case, :func:`annotator_accuracies` says how often annotators are right, and
+:func:`annotator_confusions` what they name instead. Measures are those of Stutz et al. (2025), arXiv 2307.02191,
+appendices C (overlap) and E (agreement). An argument out of range raises :class:`plausibly.ArgumentError`.
+"""
+
+from plausibly.annotators._inferred import COMMON as COMMON
+from plausibly.annotators._inferred import annotator_accuracies as annotator_accuracies
+from plausibly.annotators._inferred import annotator_confusions as annotator_confusions
+from plausibly.annotators._inferred import annotator_reliabilities as annotator_reliabilities
+from plausibly.annotators._rankings import agreement_correlation as agreement_correlation
+from plausibly.annotators._rankings import annotator_agreement as annotator_agreement
+from plausibly.annotators._rankings import annotator_overlap as annotator_overlap
+from plausibly.annotators._rankings import classifier_overlap as classifier_overlap

@@ -1,0 +1,169 @@
+"""What is inferred of single annotators: reliabilities, accuracies, and how they confuse classes."""
+
+import numpy as np
+import pandas as pd
+
+from plausibly._arviz import Posterior, to_groups
+from plausibly.bootstrap import check_probability
+from plausibly.errors import ArgumentError
+from plausibly.posterior import check_posterior
+
+
+def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+    """Tabulate how reliable each annotator is, and how far that is shrunk towards the others.
+
+    The shrinkage follows Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel
+    (hierarchical) models, Technometrics 48.
+
+    Parameters
+    ----------
+    posterior
+        Posterior from :func:`plausibly.infer_reliability` with ``per="annotator"``.
+    ci_prob
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
+        ``reliability``, ``lower``, ``upper``, ``shrinkage`` and ``converged``. Shrinkage is the posterior variance of
+        the annotator's standardised deviation from the mean log reliability, whose prior variance is 1: at 1 the
+        reliability rests on the other annotators alone, at 0 on the annotator's own annotations alone.
+    """
+    check_posterior(posterior)
+    group = posterior["posterior"]
+    if "annotator_reliability" not in group:
+        raise ArgumentError(
+            "this posterior has no reliabilities of single annotators: infer them by "
+            "infer_reliability(annotations, per='annotator')."
+        )
+    check_probability("ci_prob", ci_prob)
+    names = np.asarray(group["annotator"].values, str)
+    each = group["annotator_reliability"].transpose("chain", "draw", "annotator")
+    each = np.asarray(each).reshape(-1, len(names))
+    mean, spread = (np.asarray(group[name]).reshape(-1, 1) for name in ("reliability", "spread"))
+    deviation = (np.log(each) - np.log(mean)) / spread
+    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    observed = posterior["observed_data"]["annotation_annotator"].values
+    good = to_groups(posterior)["reliability_convergence"]["converged"].values[-len(names) :]
+    table = pd.DataFrame(
+        {
+            "annotator": names.astype(object),
+            "annotations": np.bincount(observed, minlength=len(names)),
+            "reliability": middle,
+            "lower": low,
+            "upper": high,
+            "shrinkage": np.minimum(deviation.var(0), 1),
+            "converged": good,
+        }
+    )
+    return table.sort_values("reliability", ascending=False, kind="stable", ignore_index=True)
+
+
+def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+    """Tabulate how often each annotator names the true class, under a model that assumes one.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of a model of one true class, such as ``"dawid-skene"`` or ``"one-coin"``.
+    ci_prob
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per annotator, the most accurate first: ``annotator``, ``labels`` (their number), the median ``accuracy``
+        (the share of right labels, with classes as common as in the data), ``lower``, ``upper``, and ``converged``.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no accuracies, or the probability is out of range.
+
+    Examples
+    --------
+    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
+    >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, warmup=20, progress=False)
+    >>> annotator_accuracies(posterior)["annotator"].iloc[-1]
+    'cy'
+    """
+    check_posterior(posterior)
+    group = posterior["posterior"]
+    if "accuracy" not in group:
+        raise ArgumentError(
+            "this posterior has no accuracies of annotators: aggregate labels by a model that assumes one true class, "
+            "such as 'dawid-skene' or 'one-coin'."
+        )
+    check_probability("ci_prob", ci_prob)
+    names = np.asarray(group["annotator"].values, str)
+    each = np.asarray(group["accuracy"].transpose("chain", "draw", "annotator")).reshape(-1, len(names))
+    low, middle, high = np.quantile(each, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
+    judged = to_groups(posterior)["shared_convergence"]
+    good = judged["converged"].sel(quantity=[f"accuracy of {name}" for name in names]).values
+    table = pd.DataFrame(
+        {
+            "annotator": names.astype(object),
+            "labels": np.bincount(posterior["observed_data"]["annotation_annotator"].values, minlength=len(names)),
+            "accuracy": middle,
+            "lower": low,
+            "upper": high,
+            "converged": good,
+        }
+    )
+    return table.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+
+
+COMMON = "(all)"  #: in place of an annotator: the confusion that annotators have in common
+
+
+def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+    """Tabulate which class each annotator names where another is true, under a model that assumes one.
+
+    Parameters
+    ----------
+    posterior
+        Posterior of a model of one true class with confusion matrices, such as ``"dawid-skene"``.
+    ci_prob
+        Probability of the equal-tailed intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per annotator, ``true_class`` and ``named_class``: the median ``probability`` of naming the one where the
+        other is true, ``lower``, ``upper``. First come the rows of ``"(all)"``, the common confusion towards which
+        annotators are pooled, if the model has one.
+
+    Raises
+    ------
+    ArgumentError
+        If the posterior has no confusion matrices, or the probability is out of range.
+
+    Examples
+    --------
+    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
+    >>> posterior = pb.aggregate(labels, "dawid-skene", draws=50, chains=2, warmup=20, progress=False)
+    >>> table = annotator_confusions(posterior).set_index(["annotator", "true_class", "named_class"])["probability"]
+    >>> bool(table["cy", "a", "b"] > 0.5 > table["ann", "a", "b"])
+    True
+    """
+    check_posterior(posterior)
+    check_probability("ci_prob", ci_prob)
+    group = posterior["posterior"]
+    if "confusion" not in group:
+        raise ArgumentError(
+            "this posterior has no confusion matrices of annotators: aggregate labels by a model that has them, such "
+            "as 'dawid-skene'."
+        )
+    classes, annotators = (np.asarray(group[name].values, str).tolist() for name in ("true_class", "annotator"))
+    parts = [(annotators, group["confusion"].transpose("annotator", "true_class", "named_class", "chain", "draw"))]
+    if "common_confusion" in group:
+        parts.insert(0, ([COMMON], group["common_confusion"].transpose("true_class", "named_class", "chain", "draw")))
+    tables = []
+    for names, variable in parts:
+        draws = np.asarray(variable.values).reshape(-1, variable.sizes["chain"] * variable.sizes["draw"])
+        low, middle, high = np.quantile(draws, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=1)
+        index = pd.MultiIndex.from_product([names, classes, classes], names=["annotator", "true_class", "named_class"])
+        columns = {"probability": middle, "lower": low, "upper": high}
+        tables.append(pd.DataFrame(columns, index=index).reset_index())
+    return pd.concat(tables, ignore_index=True)

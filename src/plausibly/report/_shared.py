@@ -1,0 +1,56 @@
+"""What cases share, for the report: annotators of models of one true class, classes that a population prior moves."""
+
+from typing import Any
+
+import pandas as pd
+
+from plausibly.annotators import COMMON
+from plausibly.sweeps import Run, Sweep
+
+MOST_CLASSES = 12  #: of a matrix; of more classes, the most frequent confusions are listed
+MOST_CONFUSIONS = 20
+MOST_SHIFTS = 15
+
+_TRUE_CLASS = (
+    "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, with "
+    "classes as common as in these data; an interval holds it with a probability of 94 %."
+)
+_POPULATION = (
+    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. That predicts the "
+    "next annotation best, and is not always what a rare disease deserves. The table has the classes that it moves "
+    "most: their mean expected plausibility under a uniform and under the population prior in the cases that name "
+    "them, and in how many of these they are no longer the most plausible class (lost)."
+)
+
+
+def what_cases_share(swept: Sweep) -> list[Any]:
+    """Arrange the tables of what cases share, model by model."""
+    # A population is the same at every reliability.
+    return [shown for runs in swept.models.values() for shown in _of_run(runs[0])]
+
+
+def _of_run(run: Run) -> list[Any]:
+    found: list[Any] = []
+    if "annotators" in run.shared:
+        found += [_TRUE_CLASS.format(run.label), {f"Accuracy of annotators, {run.label}": run.shared["annotators"]}]
+    if "confusions" in run.shared:
+        found.append(_confusion(run.shared["confusions"], run.label))
+    if "shifts" in run.shared:
+        caption = f"Classes that the population prior moves most, {run.model}"
+        found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]
+    return found
+
+
+def _confusion(table: pd.DataFrame, label: str) -> dict[str, pd.DataFrame]:
+    """Arrange the confusion that annotators have in common as a matrix, or its greatest parts as a list."""
+    common = table[table["annotator"] == COMMON].drop(columns="annotator")
+    if not len(common):
+        return {}
+    classes = common["true_class"].drop_duplicates()
+    if len(classes) <= MOST_CLASSES:
+        matrix = common.pivot(index="true_class", columns="named_class", values="probability")
+        matrix = matrix.loc[classes, classes].rename_axis(columns=None).rename_axis("true class").reset_index()
+        return {f"How a typical annotator names each true class, {label}": matrix}
+    wrong = common[common["true_class"] != common["named_class"]]
+    wrong = wrong.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+    return {f"What a typical annotator confuses most, {label}": wrong.head(MOST_CONFUSIONS)}
