@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpyro.handlers import seed, substitute, trace
-from scipy import stats
+from scipy import special, stats
 
 import plausibly as pb
 from plausibly._arviz import to_groups
 from plausibly.aggregation import _arguments, _shared_draws
-from plausibly.annotators import annotator_accuracies
+from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.case import LabelledCases
 from plausibly.errors import AnnotationError, ArgumentError, FileError
 from plausibly.inference.joint._true_class import class_probabilities
@@ -104,6 +104,23 @@ def test_slices_draw_from_their_density():
         assert stats.kstest(column, lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
 
 
+def test_attention_is_drawn_from_its_posterior():
+    """Mean and strength by slices against the same posterior on a grid."""
+    attended, by_habit, rng = np.array([8, 9, 0]), np.array([0, 1, 6]), np.random.default_rng(0)
+    logit, log = np.meshgrid(np.linspace(-8, 8, 161), np.linspace(-6, 3, 181), indexing="ij")
+    mean, strength = 1 / (1 + np.exp(-logit)), np.exp(log)
+    a, b = (strength * mean)[..., None], (strength * (1 - mean))[..., None]
+    density = (special.betaln(a + attended, b + by_habit) - special.betaln(a, b)).sum(-1)
+    density = density + np.log(mean * (1 - mean)) + 2 * log - strength
+    weight = np.exp(density - density.max())
+    expected = [(weight * value).sum() / weight.sum() for value in (mean, log)]
+    at, draws = (0.5, 1.0), []
+    for _ in range(6000):
+        at = skene.draw_attention(*at, attended, by_habit, rng)
+        draws.append((at[0], np.log(at[1])))
+    np.testing.assert_allclose(np.mean(draws, axis=0), expected, atol=0.06)
+
+
 def test_a_normal_variable_above_a_bound():
     rng = np.random.default_rng(0)
     draws = [coin.above(1.5, 0.5, 0.7, rng) for _ in range(2000)]
@@ -135,6 +152,19 @@ def test_truth_and_the_spammer_are_found(fitted, name):
     shared = to_groups(posterior)["shared_convergence"]
     assert {"accuracy of annotator 5", "prevalence of k2"} <= set(shared["quantity"].values)
     assert pb.evaluate(posterior, {}, progress=False).attrs["assumes"] == "one true class"
+
+
+def test_confusions_are_quantiles_of_the_draws(fitted):
+    posteriors, _ = fitted
+    posterior = posteriors["dawid-skene"]
+    table = annotator_confusions(posterior, ci_prob=0.5).set_index(["annotator", "true_class", "named_class"])
+    assert len(table) == (1 + 6) * 9
+    draws = posterior["posterior"]["confusion"].sel(annotator="annotator 2", true_class="k0", named_class="k1").values
+    np.testing.assert_allclose(table.loc["annotator 2", "k0", "k1"], np.quantile(draws, [0.5, 0.25, 0.75]), rtol=1e-5)
+    common = posterior["posterior"]["common_confusion"].sel(true_class="k2", named_class="k2").values
+    assert table["probability"]["(all)", "k2", "k2"] == pytest.approx(np.median(common), rel=1e-5)
+    with pytest.raises(ArgumentError, match="has no confusion matrices"):
+        annotator_confusions(posteriors["one-coin"])
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -167,8 +167,18 @@ def test_metrics_see_the_prior_of_the_remainder():
 
 def test_shifts_name_what_is_pulled():
     table = shifts(simulated(60), estimate(simulated(60), **FEW))
-    assert list(table.columns) == ["class_name", "cases", "prevalence", "uniform", "population", "shift", "lost"]
+    assert list(table.columns) == ["class_name", "cases", "prevalence", "share", "plausibility", "shift", "lost"]
     assert (table["shift"].abs().diff().dropna() <= 1e-12).all()
+
+
+def test_shifts_by_hand():
+    """Labels a, a, b under a prior of concentration 3 and means .1 and .9: b has 2.7 + 1 of 6, more than a."""
+    population = Population.of(["a", "b"], [0.1, 0.9], concentration=3.0)
+    annotations = pb.Annotations.from_labels([["a", "a", "b"]], classes=["a", "b"])
+    table = shifts(annotations, population).set_index("class_name").loc[["a", "b"]]
+    np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3], atol=1e-5)
+    np.testing.assert_allclose(table["plausibility"], [2.3 / 6, 3.7 / 6])
+    assert table["lost"].tolist() == [1, 0]
 
 
 def test_sampled_parameters_widen_expectations():

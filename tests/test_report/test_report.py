@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,6 +23,7 @@ from plausibly.report import headline, render
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._references import references
+from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import sentences
 from plausibly.sweeps import Sweep
 
@@ -54,6 +56,38 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self._cell is not None:
             self._cell.append(data)
+
+
+def test_what_cases_share_is_shown_once_for_each_model():
+    index = pd.MultiIndex.from_product([["(all)", "ann"], ["a", "b"], ["a", "b"]])
+    confusions = index.to_frame(index=False, name=["annotator", "true_class", "named_class"])
+    confusions["probability"] = [0.9, 0.1, 0.3, 0.7, 0.5, 0.5, 0.5, 0.5]
+    skene = SimpleNamespace(
+        label="skene",
+        model="skene",
+        shared={"annotators": pd.DataFrame({"annotator": ["ann"]}), "confusions": confusions},
+    )
+    population = [
+        SimpleNamespace(
+            label=f"p@{r}", model="p", shared={"shifts": pd.DataFrame({"class_name": ["b"], "shift": [-0.2]})}
+        )
+        for r in (1, 2)
+    ]
+    plain = SimpleNamespace(label="plain", model="plain", shared={})
+    models = {"skene": [skene], "p": population, "plain": [plain]}
+    shown = extras(what_cases_share(SimpleNamespace(models=models)))
+    tables = {extra.caption: extra.rows for extra in shown if extra.rows}
+    assert list(tables) == [
+        "Accuracy of annotators, skene",
+        "How a typical annotator names each true class, skene",
+        "Classes that the population prior moves most, p",
+    ]
+    assert tables["How a typical annotator names each true class, skene"] == (
+        ("a", "0.900", "0.100"),
+        ("b", "0.300", "0.700"),
+    )
+    assert any("assumes one true class" in extra.text for extra in shown)
+    assert any("not always what a rare disease deserves" in extra.text for extra in shown)
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,12 @@ from plausibly.posterior import check_posterior
 LARGEST = 30  #: rows that a posterior keeps
 CLASS_SHIFTS = "class_shifts"  #: of a posterior
 _DIGITS = 4
+_NEXT_TO_NONE = 1e-6  # concentration of a prior that leaves shares as they are
+_TIED = 1e-4
 
 
 def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
-    """Compare expected plausibilities under a population prior with those under a uniform one of equal concentration.
+    """Compare expected plausibilities under a population prior with the shares of labels, class by class.
 
     Parameters
     ----------
@@ -31,9 +33,9 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row for every class that is named, the largest absolute shift first: ``class_name``; ``cases``, how many name
-        it; ``prevalence`` in the population; means over these cases of the expected plausibility, ``uniform`` and
-        ``population``, and their difference ``shift``; ``lost``, in how many of these cases it is the most plausible
-        class under the uniform prior and not under the population's.
+        it; ``prevalence`` in the population; means over these cases of its ``share`` of the labels and of its expected
+        ``plausibility``, and their difference ``shift``; ``lost``, in how many of these cases it has most labels, more
+        than any other class, and is not the most plausible one.
 
     Raises
     ------
@@ -43,25 +45,28 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
     Notes
     -----
     A population prior pulls rare classes towards common ones, which is what prediction wants, and not always what a
-    rare disease deserves: look here before you rely on it. Expectations are those of the labels by which the population
-    is estimated, in closed form, so that the table is the same for every aggregation model.
+    rare disease deserves: look here before you rely on it. Any prior takes something from the classes that are named;
+    this one takes least from those that are common, or that go together with the others. Expectations are those of the
+    labels by which the population is estimated, in closed form, so that the table is the same for every aggregation
+    model; later ranks count as parts of labels.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=["a", "b"])
     >>> population = Population.of(["a", "b"], [0.9, 0.1], concentration=1.0)
-    >>> shifts(annotations, population)["shift"].round(2).tolist()
-    [0.2, -0.2]
+    >>> shifts(annotations, population)[["class_name", "shift"]].round(2).values.tolist()
+    [['b', -0.45], ['a', -0.05]]
     """
     k = annotations.n_classes
-    flat = Population.of(population.classes, np.full(k, 1 / k), concentration=population.concentration)
+    flat = Population.of(population.classes, np.full(k, 1 / k), concentration=_NEXT_TO_NONE)
     count, lost, sums = np.zeros(k), np.zeros(k), np.zeros((2, k))
     parts = zip(expected_labels(population, annotations), expected_labels(flat, annotations), strict=True)
     for (_, _, expected, _), (_, _, plain, named) in parts:
         count += np.bincount(named[1], minlength=k)
         sums += [np.bincount(named[1], found[named], k) for found in (plain, expected)]
         top = plain.argmax(1)
-        lost += np.bincount(top[top != expected.argmax(1)], minlength=k)
+        alone = (plain > plain.max(1, keepdims=True) - _TIED).sum(1) == 1
+        lost += np.bincount(top[alone & (top != expected.argmax(1))], minlength=k)
     known = np.flatnonzero(count)
     means = sums[:, known] / count[known]
     table = pd.DataFrame(
@@ -69,8 +74,8 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
             "class_name": np.asarray(population.classes, str)[known],
             "cases": count[known].astype(int),
             "prevalence": population.prevalence[known],
-            "uniform": means[0],
-            "population": means[1],
+            "share": means[0],
+            "plausibility": means[1],
             "shift": means[1] - means[0],
             "lost": lost[known].astype(int),
         }

@@ -18,8 +18,8 @@ _TRUE_CLASS = (
 _POPULATION = (
     "{} learns from all cases how common classes are, and pulls rare classes towards common ones. That predicts the "
     "next annotation best, and is not always what a rare disease deserves. The table has the classes that it moves "
-    "most: their mean expected plausibility under a uniform and under the population prior in the cases that name "
-    "them, and in how many of these they are no longer the most plausible class (lost)."
+    "most: their mean share of the labels and their mean expected plausibility in the cases that name them, and in how "
+    "many of these they have most labels and are not the most plausible class (lost)."
 )
 
 
