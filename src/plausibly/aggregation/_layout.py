@@ -59,7 +59,7 @@ def slots_of_cases(observed: Annotations | Scores, settled: Settled) -> Slots:
     """Slots of a posterior."""
     if settled.borrows:
         return Mixture.of(settled, observed).priors.slots
-    if settled.model.true_class is not None:
+    if settled.model.true_class is not None and isinstance(observed, Annotations):
         return Slots.of_every_class(observed.n_cases, observed.n_classes)
     return lay_out(observed, settled.arguments)[0]
 
