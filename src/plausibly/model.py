@@ -44,7 +44,7 @@ class TrueClass:
     ----------
     sites
         Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"``
-        (also of what belongs to classes) and ``"named_class"``.
+        (also of what belongs to classes) and ``"named_class"``. Draws are kept in single precision.
     start
         Where a chain starts: ``start(counts, random)`` with the numbers (annotator, true class, named class) of labels
         at true classes near the majority vote, and a :class:`numpy.random.Generator`.
