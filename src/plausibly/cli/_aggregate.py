@@ -128,9 +128,7 @@ def aggregate(
         table = annotator_accuracies(posterior).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
     if CLASS_SHIFTS in posterior.attrs and not quiet:
-        say(
-            "The population prior moves these classes most (share of labels and expected plausibility in the cases that name them)"
-        )
+        say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
     say(verdict({label: found}))
