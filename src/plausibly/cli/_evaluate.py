@@ -54,9 +54,9 @@ def evaluate(
     reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
     report.html; of models that learn from all cases also annotators.csv and confusions.csv (one true class) or
     shifts.csv (population prior). Files of other names are left alone. An option of a model goes to those of the models
-    that accept it. Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and versions, and replaced
-    if not. Above one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued. A
-    posterior of the same run in the other format is removed.
+    that accept it. Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and
+    versions, and replaced if not. Above one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted
+    one is continued. A posterior of the same run in the other format is removed.
     """
     swept = run(
         annotations,
