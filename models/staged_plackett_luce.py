@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
+from jax.scipy.special import gammaln
 from jaxtyping import ArrayLike, Float
+from scipy.special import gammaln as scipy_gammaln
 
 from plausibly.model import STUTZ, Model
 from plausibly.models.plackett_luce_ml import RANKING
 
 LARGEST_BLOCK = 8  #: classes that may be tied in a block, since its orders are summed over its subsets
-_LEAST = 1e-30
+LEAST = 1e-30
+LEAST_MASS = 1e-3  #: below which less mass changes no length
 
 
 class Stages(NamedTuple):
@@ -22,13 +25,23 @@ class Stages(NamedTuple):
 
     ratio: Float[ArrayLike, ""] = 1.0  #: reliability of later draws as a share of the first's, 1 to switch it off
     dependence: Float[ArrayLike, ""] = 0.0  #: share w of later draws that follow from the first block, 0 for none
-    careless: Float[ArrayLike, ""] = 0.0  #: probability of an annotation from the population alone, 0 for none
-    #: log odds that a list ends: after the first, second and later blocks, and the slope on the log mass left
+    careless: Float[ArrayLike, ""] = 0.0  #: probability of a draw from the population alone, 0 for none
+    #: log odds that a list ends: after the first, second and later blocks, and the slopes on the log of the mass that
+    #: is left and on that of the doubt, which is the mass beyond the most plausible class
     stop: Sequence[float] | None = None  #: None to take lengths as given
+    #: log odds that a block is tied: the first, later ones, and the slope on the log of the doubt
+    tie: Sequence[float] | None = None  #: None to take sizes of blocks as given
 
 
 @lru_cache(maxsize=64)
-def _subsets(size: int) -> tuple[tuple[int, ...], ...]:
+def subsets(size: int) -> tuple[tuple[int, ...], ...]:
+    """List all subsets of the members of a tied block, smaller ones first.
+
+    Examples
+    --------
+    >>> subsets(2)
+    ((), (0,), (1,), (0, 1))
+    """
     members = range(size)
     return tuple(subset for length in range(size + 1) for subset in combinations(members, length))
 
@@ -50,10 +63,11 @@ def log_prob(
     the set :math:`S` that was drawn before, with probability
 
     .. math:: (1 - w) \frac{\lambda_k^{\rho\gamma}}{\sum_{l \notin S} \lambda_l^{\rho\gamma}}
-       + w \frac{D_k}{\sum_{l \notin S} D_l}.
+       + w \frac{D_k}{\sum_{l \notin S} D_l},
 
-    within the first block with :math:`w = 0`. This depends on the set alone, so the orders of a tied block are summed
-    over its subsets.
+    within the first block with :math:`w = 0`; and each draw, the first too, is careless with probability
+    :math:`\epsilon`, and then made by the shares of the population. This depends on the set alone, so the orders of a
+    tied block are summed over its subsets.
 
     Parameters
     ----------
@@ -64,14 +78,14 @@ def log_prob(
     follow
         Shares :math:`D` of what follows the first block, averaged over its classes; they sum to one over slots.
     population
-        Shares by which a careless annotator draws; they sum to one over slots.
+        Shares by which careless draws are made; they sum to one over slots.
     stages
         Shared parameters :math:`\rho`, :math:`w`, :math:`\epsilon`, and those of the lengths of lists.
     reliability
         Reliability :math:`\gamma` of first choices.
     rest
-        Shares of the classes of a remainder, which is the last slot; its classes compete one by one, each with its
-        share of the remainder's plausibility. None if every slot is a class.
+        Prior shapes of the classes of a remainder, which is the last slot; its classes compete one by one, each with
+        its share of the remainder's plausibility, in expectation. None if every slot is a class.
     xp
         Array functions, ``jax.numpy`` or ``numpy``.
 
@@ -83,57 +97,63 @@ def log_prob(
     0.3
     """
     weight = xp.asarray(plausibility)
-    total = _of_blocks(blocks, weight, xp.asarray(follow), stages, reliability, rest, xp)
-    plain = xp.asarray(population)
-    careless = _of_blocks(blocks, plain, plain, Stages(), 1.0, None, xp)
-    total = xp.log((1 - stages.careless) * total + stages.careless * careless + _LEAST)
-    return total if stages.stop is None else total + _of_length(blocks, weight, stages.stop, xp)
+    sources = xp.asarray(follow), xp.asarray(population)
+    total = xp.log(_of_blocks(blocks, weight, *sources, stages, reliability, rest, xp) + LEAST)
+    return total + _of_lengths(blocks, weight, stages, rest is not None, xp)
 
 
-def _of_blocks(blocks, weight, follow, stages, reliability, rest, xp):
+def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp):
     """Probability of the blocks in their order."""
     first, later = (_powered(weight, power, rest, xp) for power in (reliability, reliability * stages.ratio))
-    total = xp.ones(weight.shape[:-1])
-    left, left_follow = later.sum(-1), follow.sum(-1)
+    e, total, named = stages.careless, xp.ones(weight.shape[:-1]), []
     for number, block in enumerate(blocks):
         w = stages.dependence if number else 0.0
+        shares = (1 - e) * (1 - w), (1 - e) * w, e
         sums = {(): xp.ones(weight.shape[:-1])}
-        for subset in _subsets(len(block))[1:]:
+        for subset in subsets(len(block))[1:]:
             value = 0.0
             for last in subset:
                 before = tuple(other for other in subset if other != last)
-                slot = block[last]
-                if number == 0 and not before:
-                    chance = first[..., slot] / first.sum(-1)
-                else:
-                    gone = sum((later[..., block[other]] for other in before), 0.0)
-                    gone_follow = sum((follow[..., block[other]] for other in before), 0.0)
-                    chance = (1 - w) * later[..., slot] / xp.maximum(left - gone, _LEAST)
-                    chance = chance + w * follow[..., slot] / xp.maximum(left_follow - gone_follow, _LEAST)
+                gone = [*named, *(block[other] for other in before)]
+                of_first = not number and not before
+                sources = (first if of_first else later, follow, population)
+                chance = 0.0
+                for share, source in zip(shares, sources, strict=True):
+                    left = source.sum(-1) - sum((source[..., slot] for slot in gone), 0.0)
+                    chance = chance + share * source[..., block[last]] / xp.maximum(left, LEAST)
                 value = value + sums[before] * xp.minimum(chance, 1.0)
             sums[subset] = value
         total = total * sums[tuple(range(len(block)))]
-        left = left - sum(later[..., slot] for slot in block)
-        left_follow = left_follow - sum(follow[..., slot] for slot in block)
+        named += block
     return total
 
 
 def _powered(weight, power, rest, xp):
-    """Powers of plausibilities, those of a remainder summed over its classes."""
-    found = xp.exp(power * xp.log(xp.maximum(weight, _LEAST)))
+    """Powers of plausibilities, those of a remainder expected of the sum over its classes."""
+    found = xp.exp(power * xp.log(xp.maximum(weight, LEAST)))
     if rest is None:
         return found
-    several = (xp.maximum(xp.asarray(rest), _LEAST) ** power).sum()
+    shape = xp.maximum(xp.asarray(rest), LEAST)
+    log_gamma = gammaln if xp is jnp else scipy_gammaln
+    several = xp.exp(log_gamma(shape + power) - log_gamma(shape)).sum()
+    several = several * xp.exp(log_gamma(shape.sum()) - log_gamma(shape.sum() + power))
     return found * xp.where(xp.arange(weight.shape[-1]) == weight.shape[-1] - 1, several, 1.0)
 
 
-def _of_length(blocks, weight, stop, xp):
-    """Log probability that the list goes on after every block but the last named one, and ends there."""
+def _of_lengths(blocks, weight, stages, remainder, xp):
+    """Log probability that the list ends after its last named block, not before, and that blocks are tied or not."""
     total, left = 0.0, xp.ones(weight.shape[:-1])
+    top = (weight[..., :-1] if remainder and weight.shape[-1] > 1 else weight).max(-1)
+    doubt = xp.log(xp.maximum(1 - top, LEAST_MASS))
     for number, block in enumerate(blocks):
+        if stages.tie is not None:
+            odds = stages.tie[min(number, 1)] + stages.tie[2] * doubt
+            total = total - xp.logaddexp(0.0, -odds if len(block) > 1 else odds)
         left = left - sum(weight[..., slot] for slot in block)
-        odds = stop[min(number, 2)] + stop[3] * xp.log(xp.maximum(left, 1e-6))
-        total = total - xp.logaddexp(0.0, -odds if number == len(blocks) - 1 else odds)
+        if stages.stop is not None:
+            odds = stages.stop[min(number, 2)] + stages.stop[3] * xp.log(xp.maximum(left, LEAST_MASS))
+            odds = odds + stages.stop[4] * doubt
+            total = total - xp.logaddexp(0.0, -odds if number == len(blocks) - 1 else odds)
     return total
 
 
@@ -163,13 +183,13 @@ def staged_plackett_luce(
     follow
         Of every annotation, what follows its first block.
     population
-        Shares by which careless annotators draw.
+        Shares by which careless draws are made.
     heads, shape
         Weights of the heads and prior shapes of the slots under each, see :mod:`plausibly.population`.
     stages, reliability
         Shared parameters, and the reliability of first choices.
     rest
-        Shares of the classes of the remainder, the last slot; None without one.
+        Prior shapes of the classes of the remainder, the last slot; None without one.
 
     References
     ----------
@@ -188,6 +208,7 @@ model = Model(
     program=staged_plackett_luce,
     reliability=1.0,
     options={
+        "first": ("inferred", "given"),
         "later": ("inferred", "same"),
         "follow": ("inferred", "none"),
         "careless": ("inferred", "none"),

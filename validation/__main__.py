@@ -20,6 +20,7 @@ from validation import (
     judge,
     ordinal,
     planning,
+    population,
     rasch,
     reliability,
     true_class,
@@ -36,6 +37,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "reliability": reliability.check,
     "conformal": conformal.check,
     "true-class": true_class.check,
+    "population": population.check,
     "ordinal": ordinal.check,
     "annotators": annotators.check,
     "rasch": rasch.check,
@@ -62,7 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"argument --seed: must not be negative, but {given.seed} was given")
     if not any(
         given.what in str(condition)
-        for condition in (*calibration.CONDITIONS, *true_class.SAMPLERS, "ordinal-scores", "rasch")
+        for condition in (
+            *calibration.CONDITIONS,
+            *true_class.SAMPLERS,
+            *population.SAMPLERS,
+            "ordinal-scores",
+            "rasch",
+        )
     ):
         parser.error(f"argument --what: no condition of calibration contains {given.what!r}")
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import jax.numpy as jnp
 import numpy as np
 
-from plausibly.aggregation import _infer
+from plausibly.aggregation import _infer, _staged, _with_population
 from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
@@ -21,6 +21,8 @@ from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
+from plausibly.population import _sampler as _population
+from plausibly.population._staged_cases import StagedCases
 from validation import conformal, judge
 
 
@@ -154,6 +156,30 @@ def _nobody(find_copies):
     return lambda labels, code: []
 
 
+def _label_tables(tables):
+    return lambda count, concentration, random: count.astype(np.int64)
+
+
+def _anywhere(slice_draw):
+    return lambda x, log_density, random: float(x * np.exp(random.random() - 0.5))
+
+
+def _prior_heads(posterior_weights):
+    return lambda priors, counts: np.exp(priors.log_weight)
+
+
+def _unweighted(propose):
+    def wrong(*arguments):
+        logs, log_proposal = propose(*arguments)
+        return logs, 0 * log_proposal
+
+    return wrong
+
+
+def _twice(log_likelihood):
+    return lambda *arguments: 2 * log_likelihood(*arguments)
+
+
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -191,6 +217,19 @@ BREAKS = {
         "any point of a slice's first interval is taken", "one-coin", "true-class", _COIN, "slice_draw", _first_point
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
+    "population-tables": Break(
+        "every label has a table of its own", "what cases share", "population", _population, "_tables", _label_tables
+    ),
+    "population-slice": Break(
+        "any point near the last is taken", "what cases share", "population", _population, "_slice", _anywhere
+    ),
+    "mixture-heads": Break(
+        "heads ignore the labels", "mixture, exact", "population", _with_population, "posterior_weights", _prior_heads
+    ),
+    "staged-proposals": Break("weights forget the proposals", "staged", "population", _staged, "propose", _unweighted),
+    "staged-twice": Break(
+        "every annotation counts twice", "staged", "population", StagedCases, "log_likelihood", _twice
+    ),
     "ordinal-narrow": Break(
         "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly
     ),

@@ -11,7 +11,7 @@ from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.population import Population, case_priors, estimate, shifts
-from plausibly.population._sampler import Labels, _tables, start, sweep
+from plausibly.population._sampler import _log_labels, _profile_shape, _slice, _tables
 from plausibly.posterior import top_classes
 
 CLASSES = list("abcdefgh")
@@ -114,31 +114,41 @@ def test_tables_of_a_restaurant():
     assert found.mean() == pytest.approx(sum(1.5 / (1.5 + j) for j in range(5)), abs=0.03)
 
 
-@pytest.mark.slow
-def test_shared_parameters_are_calibrated():
-    """Parameters from the prior, labels given these: ranks of the truth among draws are uniform."""
-    random = np.random.default_rng(5)
-    ranks = []
-    for _ in range(60):
-        k, n = 3, 25
-        concentration, strength, own = random.exponential(10), random.exponential(100), random.random()
-        pi = random.dirichlet(np.full(k, 1 / k))
-        base = strength * (own * np.eye(k) + (1 - own) * pi)
-        profiles = np.array([random.dirichlet(np.maximum(row, 1e-9)) for row in base])
-        head = random.choice(k, n, p=pi)
-        shares = [random.dirichlet(np.maximum(concentration * profiles[z], 1e-9)) for z in head]
-        members = np.concatenate([random.choice(k, 3, p=share) for share in shares])
-        case, one = np.repeat(np.arange(n), 3), np.ones(3 * n)
-        labels = Labels(case, one, np.arange(3 * n), one.astype(np.int64), members, n, k)
-        state, found = start(labels, random), []
-        for number in range(2500):  # concentration moves slowly: by 400 sweeps its ranks pile up at both ends
-            state = sweep(state, labels, random)
-            if number >= 500 and number % 10 == 0:
-                found.append([state.concentration, state.strength, state.self_share, state.prevalence[0]])
-        ranks.append((np.array(found) < [concentration, strength, own, pi[0]]).mean(0))
-    inside = np.mean((np.array(ranks) > 0.05) & (np.array(ranks) < 0.95), axis=0)
-    assert (inside > 0.76).all(), inside
-    assert (np.abs(np.mean(ranks, axis=0) - 0.5) < 4 * np.sqrt(1 / 12 / 60)).all(), np.mean(ranks, axis=0)
+def test_slices_draw_from_a_density():
+    """Gamma(3), of mean and variance 3; on the scale of the logarithm, its Jacobian included."""
+    random, x, found = np.random.default_rng(0), 1.0, []
+    for _ in range(6000):
+        x = _slice(x, lambda x: 2 * np.log(x) - x, random)
+        found.append(x)
+    assert np.mean(found) == pytest.approx(3, abs=0.15)
+    assert np.var(found) == pytest.approx(3, abs=0.5)
+
+
+def test_labels_with_plausibilities_summed_out():
+    """Two labels a and one b of a case: the rising factorials of a Dirichlet-multinomial, and the prior."""
+    share, count = np.array([0.6, 0.4]), np.array([2, 1])
+    value = _log_labels(2.0, np.ones(1), share, np.zeros(2, int), count, np.array([3]))
+    wanted = (1.2 * 2.2) * 0.8 / (2 * 3 * 4)
+    assert value == pytest.approx(np.log(wanted) - 0.1 * 2.0)
+
+
+def test_strength_and_self_share_follow_their_density():
+    """Against a sum over a grid, given the tables of two profiles."""
+    seats, is_own, prevalence = np.array([3, 1, 2]), np.array([True, False, True]), np.array([0.5, 0.5, 0.5])
+    used, random = np.array([4, 2]), np.random.default_rng(1)
+    strengths, shares = np.exp(np.linspace(-6, 8, 300)), np.linspace(0.005, 0.995, 100)
+    k, s = np.meshgrid(strengths, shares, indexing="ij")
+    logs = 2 * gammaln(k) - gammaln(k[..., None] + used).sum(-1) - 0.01 * k + np.log(k)
+    a = k[..., None] * (is_own * s[..., None] + (1 - s[..., None]) * prevalence)
+    logs += (gammaln(a + seats) - gammaln(a)).sum(-1)
+    weight = np.exp(logs - logs.max())
+    strength, own, found = 1.0, 0.5, []
+    for _ in range(3000):
+        strength, own = _profile_shape(strength, own, seats, is_own, prevalence, used, random)
+        found.append([np.log(strength), own])
+    wanted = [np.average(np.log(k), weights=weight), np.average(s, weights=weight)]
+    np.testing.assert_allclose(np.mean(found, axis=0) - wanted, 0, atol=0.2)
+    assert np.mean(found, axis=0)[1] == pytest.approx(wanted[1], abs=0.03)
 
 
 def test_metrics_see_the_prior_of_the_remainder():

@@ -13,16 +13,21 @@ import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation._staged import _chains
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.model_comparison import _left_out_staged
+from plausibly.model_comparison._folds import Folds
+from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.model_comparison._staged_replicates import StagedReplicates
 from plausibly.models.staged_plackett_luce import Stages, log_prob, staged_plackett_luce
 from plausibly.population import Population, case_priors, difficulties, estimate
-from plausibly.population._stages import CaseView, SharedStages, propose
+from plausibly.population._shared_stages import SharedStages
+from plausibly.population._staged_cases import StagedCases, propose
 
 P = np.array([0.4, 0.3, 0.2, 0.1])
 D = np.array([0.1, 0.2, 0.3, 0.4])
 PI = np.array([0.25, 0.25, 0.3, 0.2])
 ALL = Stages(0.6, 0.3, 0.1)
-SHARED = SharedStages(ALL, np.array([0, 1]), np.array([1, 2]), np.array([3.0, 1.0]), np.full(4, 0.25), 2.0)
+PAIRS = np.array([0, 1]), np.array([1, 2]), np.array([3.0, 1.0])
+SHARED = SharedStages(ALL, 1.0, *PAIRS, np.full(4, 0.25), 2.0, own=False)
 
 
 def probability(blocks, stages=ALL, p=P, **more):
@@ -54,12 +59,12 @@ def test_without_stages_it_is_plackett_luce():
 def test_classes_of_a_remainder_compete_one_by_one():
     whole = probability([[0], [1]], Stages(0.5), p=P)
     lumped = np.array([0.4, 0.3, 0.3])
-    value = log_prob(lumped, [[0], [1]], D[:3], PI[:3], Stages(0.5), rest=np.array([2 / 3, 1 / 3]), xp=np)
-    assert float(np.exp(value)) == pytest.approx(whole, abs=1e-9)
+    value = log_prob(lumped, [[0], [1]], D[:3], PI[:3], Stages(0.5), rest=1e7 * np.array([2 / 3, 1 / 3]), xp=np)
+    assert float(np.exp(value)) == pytest.approx(whole, abs=1e-6)
 
 
 def test_numpy_and_jax_and_the_program_agree():
-    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4))
+    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4, 0.3), tie=(-1.0, -0.5, 0.4))
     blocks = [[[0], [1, 2]], [[3, 1]]]
     plain = [log_prob(P, one, D, PI, stages, xp=np) for one in blocks]
     other = [log_prob(jnp.asarray(P), one, D, PI, stages) for one in blocks]
@@ -72,7 +77,7 @@ def test_numpy_and_jax_and_the_program_agree():
 
 
 def test_lengths_stop_with_the_mass_that_is_left():
-    stop = (0.0, 1.0, 2.0, -1.0)
+    stop = (0.0, 1.0, 2.0, -1.0, 0.0)
     one, two = (float(log_prob(P, b, D, PI, Stages(stop=stop), xp=np)) for b in ([[0]], [[0], [1]]))
     odds = -np.log(0.6)
     assert np.exp(one) == pytest.approx(0.4 / (1 + np.exp(-odds)), rel=1e-6)
@@ -89,15 +94,60 @@ def case_of_two():
 def test_proposals_have_the_density_that_they_say():
     """Weighted by the likelihood, they give the mean that weighted draws from the prior give."""
     annotations, population, priors = case_of_two()
-    view = CaseView.of(annotations, priors, SHARED, population, 0)
+    cases = StagedCases.of(annotations, priors, SHARED, population)
     random = np.random.default_rng(0)
-    plausibility, log_proposal = propose(view, priors, random, 40_000)
-    log_weight = view.log_likelihood(plausibility, ALL, 1.0) - log_proposal
-    found = np.average(plausibility, axis=0, weights=np.exp(log_weight))
+    logs, log_proposal = propose(cases, 0, random, 40_000)
+    log_weight = cases.log_likelihood(logs, ALL, 1.0)[:, 0] - log_proposal
+    found = np.average(np.exp(logs), axis=0, weights=np.exp(log_weight))
     heads = random.choice(4, 40_000, p=np.exp(priors.log_weight[0]))
     prior = np.array([random.dirichlet(priors.shape[z]) for z in heads])
-    wanted = np.average(prior, axis=0, weights=np.exp(view.log_likelihood(prior, ALL, 1.0)))
-    np.testing.assert_allclose(found, wanted, atol=0.01)
+    weight = np.exp(cases.log_likelihood(np.log(np.maximum(prior, 1e-300)), ALL, 1.0)[:, 0])
+    np.testing.assert_allclose(found, np.average(prior, axis=0, weights=weight), atol=0.01)
+
+
+@pytest.mark.parametrize("reliability", [1.0, 1.6])
+def test_all_cases_at_once_as_one_after_the_other(reliability):
+    """Ties, remainders, lengths and carelessness included; a case does not know its own part of the dictionary."""
+    rankings = [[[["a"], ["b", "c"]], [["b", "a"]]], [[["c"], ["a"], ["b"]], [["e"]]]]
+    annotations = pb.Annotations.from_rankings(rankings, classes=list("abcdefgh"))
+    population = Population.of(list("abcdefgh"), [0.3, 0.2, 0.2, 0.1, 0.197, 0.001, 0.001, 0.001], concentration=2.0)
+    priors = case_priors(population, annotations)
+    assert priors.slots.is_remainder.sum() == 2
+    stages = Stages(0.6, 0.3, 0.1, (0.2, 0.5, 1.0, -0.4, 0.3), (-1.0, -0.5, 0.4))
+    shared = SharedStages.count_namings(annotations, stages, reliability)
+    cases = StagedCases.of(annotations, priors, shared, population)
+    starts = priors.slots.start
+    logs = np.random.default_rng(1).normal(size=(5, starts[-1]))
+    for case in range(2):
+        own = slice(*starts[case : case + 2])
+        logs[:, own] -= np.log(np.exp(logs[:, own]).sum(1, keepdims=True))
+    found = cases.by_annotation(logs, stages, reliability)
+    for number, case in enumerate(annotations.annotation_case):
+        own = slice(*starts[case : case + 2])
+        index = priors.slots.class_index[own]
+        unnamed = np.setdiff1d(np.arange(8), index)
+        entries = slice(*annotations.annotation_start[number : number + 2])
+        place = [int(np.flatnonzero(index == k)[0]) for k in annotations.entry_class[entries]]
+        block = annotations.entry_block[entries]
+        blocks = [[p for p, b in zip(place, block, strict=True) if b == at] for at in range(block.max() + 1)]
+
+        def on_slots(shares, index=index, unnamed=unnamed):
+            return np.append(shares[index[:-1]], shares[unnamed].sum())
+
+        heads = annotations.entry_class[entries][block == 0]
+        without = shared.without(annotations, case)
+        follow = np.mean([without.follows(int(one)) for one in heads], axis=0)
+        wanted = log_prob(
+            np.exp(logs[:, own]),
+            blocks,
+            on_slots(follow),
+            on_slots(population.expected),
+            stages,
+            reliability=reliability,
+            rest=2.0 * population.expected[unnamed],
+            xp=np,
+        )
+        np.testing.assert_allclose(found[:, number], wanted, rtol=1e-6)
 
 
 def test_chains_of_equal_weights_accept_everything():
@@ -123,22 +173,47 @@ def test_it_samples_and_is_checked():
 
 def test_replicates_choose_as_the_likelihood_says():
     annotations, _, _ = case_of_two()
-    made = StagedReplicates.of(SHARED, 1.0, annotations, PI)
+    made = StagedReplicates.of(SHARED, annotations, PI)
     n = 20_000
-    classes, _ = made.replicate(np.array([0, 1]), np.tile(P, (n, 1)), np.random.default_rng(0))
+    classes, _ = made.replicate(made.follow(0), np.array([0, 1]), np.tile(P, (n, 1)), np.random.default_rng(0))
     found = np.zeros((4, 4))
     np.add.at(found, (classes[:, 0], classes[:, 1]), 1 / n)
     for one, two in permutations(range(4), 2):
-        value = log_prob(P, [[one], [two]], SHARED.follows([one]), PI, ALL, xp=np)
+        value = log_prob(P, [[one], [two]], SHARED.follows(one), PI, ALL, xp=np)
         assert found[one, two] == pytest.approx(np.exp(value), abs=0.012)
 
 
 def test_replicates_draw_their_own_lengths():
     annotations, _, _ = case_of_two()
-    shared = replace(SHARED, stages=ALL._replace(stop=(0.0, 50.0, 50.0, 0.0)))
-    made = StagedReplicates.of(shared, 1.0, annotations, PI)
-    _, blocks = made.replicate(np.array([0]), np.tile(P, (4000, 1)), np.random.default_rng(0))
+    shared = replace(SHARED, stages=ALL._replace(stop=(0.0, 50.0, 50.0, 0.0, 0.0)))
+    made = StagedReplicates.of(shared, annotations, PI)
+    _, blocks = made.replicate(made.follow(0), np.array([0]), np.tile(P, (4000, 1)), np.random.default_rng(0))
     assert (blocks.max(1) == 0).mean() == pytest.approx(0.5, abs=0.04)
+
+
+def test_left_out_annotations_by_weights(monkeypatch):
+    """One annotation given the other, against weighted draws from the prior; a case of one, against the prior."""
+    classes = list("abcd")
+    monkeypatch.setattr(_left_out_staged, "PROPOSALS", 10_000)
+    rankings = [[[["a"], ["b"]], [["b"], ["a", "c"]]], [[["c"]]]]
+    annotations = pb.Annotations.from_rankings(rankings, classes=classes)
+    stages = SharedStages(ALL, 1.3, *PAIRS, np.full(4, 0.25), 2.0, own=False)
+    population = replace(Population.of(classes, PI, concentration=3.0, self_share=0.5), stages=stages)
+    folds = Folds.of(annotations, None, 0)
+    random = np.random.default_rng(0)
+    heads = random.choice(4, 40_000, p=PI)
+    prior = np.array([random.dirichlet(3 * population.profiles[z]) for z in heads])
+    logs = np.log(np.maximum(prior, 1e-300))
+    cases = StagedCases.of(annotations, case_priors(population, annotations), stages, population)
+    assert not cases.priors.slots.is_remainder.any(), "every class has a slot of its own"
+    logs = np.concatenate([logs, logs], axis=1)
+    for of_rankings in (False, True):
+        found, _, error = leave_out_staged(folds, population, of_rankings=of_rankings, seed=0, progress=False)
+        evaluate = cases.by_annotation if of_rankings else cases.first_choices
+        value, weight = np.exp(evaluate(logs, ALL, 1.3)), np.exp(cases.by_annotation(logs, ALL, 1.3))
+        wanted = [np.average(value[:, one], weights=weight[:, 1 - one]) for one in (0, 1)]
+        np.testing.assert_allclose(found, np.log([*wanted, value[:, 2].mean()]), atol=0.06)
+        assert (error < 0.03).all()
 
 
 def test_hard_cases_come_first():
@@ -151,6 +226,12 @@ def test_hard_cases_come_first():
     assert found.spread > 0
     with pytest.raises(ArgumentError, match="difficulty=True"):
         difficulties(annotations, Population.of(list("abcd"), PI, concentration=2.0))
+
+
+def test_reliability_is_given_or_inferred():
+    annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
+    with pytest.raises(ArgumentError, match="add first='given'"):
+        pb.aggregate(annotations, "staged-plackett-luce", reliability=2, progress=False)
 
 
 def test_refusals():

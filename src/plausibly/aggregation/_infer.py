@@ -255,10 +255,7 @@ def _gibbs(work: _Work) -> _Drawn:
 def _independence(work: _Work) -> _Drawn:
     assert work.mixture is not None
     mixture, settings = work.mixture, work.settings("chains", "draws")
-    reliability = work.arguments["reliability"]
-    drawn = sample_staged(
-        work.labels, mixture.priors, mixture.whole, reliability, work.keys, progress=work.bars, **settings
-    )
+    drawn = sample_staged(work.labels, mixture.priors, mixture.whole, work.keys, progress=work.bars, **settings)
     shared = mixture.whole.stages
     return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})
 

@@ -13,8 +13,11 @@ from jaxtyping import Array, Float, Key
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
+from plausibly.errors import ArgumentError
 from plausibly.population import CasePriors, Population
-from plausibly.population._stages import CaseView, SharedStages, check_blocks, estimate_stages, propose
+from plausibly.population._shared_stages import SharedStages, check_blocks
+from plausibly.population._stage_estimate import estimate_stages
+from plausibly.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, generator, stream_words
 
 PROPOSALS = 8  #: proposals for every draw that is kept
@@ -25,26 +28,37 @@ def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settl
     check_blocks(annotations)
     population, arguments = settled.population, settled.arguments
     assert population is not None
-    if population.stages is not None:
-        return settled
+    if population.stages is not None:  # learnt from other cases, as far as is known
+        return replace(settled, population=replace(population, stages=replace(population.stages, own=False)))
+    if arguments["first"] == "inferred" and arguments["reliability"] != settled.model.reliability:
+        raise ArgumentError(
+            f"{settled.model.name} infers the reliability of first choices, but reliability="
+            f"{arguments['reliability']:g} was given: leave it out, or add first='given'."
+        )
+    inferred = {
+        "concentration": True,
+        "spread": arguments["difficulty"] == "by-case",
+        "reliability": arguments["first"] == "inferred",
+        "ratio": arguments["later"] == "inferred",
+        "dependence": arguments["follow"] == "inferred",
+        "careless": arguments["careless"] == "inferred",
+    }
     found = estimate_stages(
         annotations,
         population,
-        later=arguments["later"] == "inferred",
-        follow=arguments["follow"] == "inferred",
-        careless=arguments["careless"] == "inferred",
+        inferred=inferred,
         lengths=arguments["lengths"] == "inferred",
         reliability=arguments["reliability"],
         seed=seed,
+        learnt=arguments["class_prior"] == "population",
     )
-    return replace(settled, population=replace(population, stages=found))
+    return replace(settled, population=found)
 
 
 def sample_staged(
     annotations: Annotations,
     priors: CasePriors,
     population: Population,
-    reliability: float,
     keys: Key[Array, " case"],
     *,
     chains: int,
@@ -61,21 +75,30 @@ def sample_staged(
     """
     shared: SharedStages = population.stages
     words = stream_words(keys)[Stream.POPULATION]
-    n, start = draws * PROPOSALS, priors.slots.start
+    n = draws * PROPOSALS
     out = np.empty((chains, draws, len(priors.slots)), np.float32)
     lp, accepted = (np.empty((chains, draws, len(words)), np.float32) for _ in range(2))
     advance = progress.task("Sampling by independent proposals", len(words), "cases")
-    for case, word in enumerate(words):
-        random = generator(word)
-        view = CaseView.of(annotations, priors, shared, population, case)
-        plausibility, log_proposal = propose(view, priors, random, chains * n)
-        likelihood = view.log_likelihood(plausibility, shared.stages, reliability)
-        at, moved = _chains((likelihood - log_proposal).reshape(chains, n), random)
-        kept = at[:, PROPOSALS - 1 :: PROPOSALS] + n * np.arange(chains)[:, None]
-        out[:, :, start[case] : start[case + 1]] = plausibility[kept]
-        lp[:, :, case] = likelihood[kept]
-        accepted[:, :, case] = moved.reshape(chains, draws, PROPOSALS).mean(2)
-        advance(1)
+    whole, first_case, first_slot = StagedCases.of(annotations, priors, shared, population), 0, 0
+    for part in whole.parts(chains * n):
+        start = part.priors.slots.start
+        logs = np.empty((chains * n, len(part.priors.slots)))
+        log_proposal = np.empty((chains * n, part.annotations.n_cases))
+        randoms = [generator(word) for word in words[first_case : first_case + part.annotations.n_cases]]
+        for case, random in enumerate(randoms):
+            own = slice(*start[case : case + 2])
+            logs[:, own], log_proposal[:, case] = propose(part, case, random, chains * n)
+        likelihood = part.log_likelihood(logs, shared.stages, shared.reliability)
+        for case, random in enumerate(randoms):
+            weight = (likelihood[:, case] - log_proposal[:, case]).reshape(chains, n)
+            at, moved = _chains(weight, random)
+            kept = at[:, PROPOSALS - 1 :: PROPOSALS] + n * np.arange(chains)[:, None]
+            own = slice(*start[case : case + 2])
+            out[:, :, first_slot + own.start : first_slot + own.stop] = np.exp(logs[kept][..., own])
+            lp[:, :, first_case + case] = likelihood[kept, case]
+            accepted[:, :, first_case + case] = moved.reshape(chains, draws, PROPOSALS).mean(2)
+            advance(1)
+        first_case, first_slot = first_case + len(randoms), first_slot + len(part.priors.slots)
     return out, {"lp": lp, "acceptance_rate": accepted}
 
 

@@ -173,7 +173,7 @@ class ComparisonPlan:
             )
         runs = plan_runs(annotations, models, given, seed=seed)
         for run in runs:
-            if observation == "ranking" and run.settled.borrows:
+            if observation == "ranking" and run.settled.borrows and run.settled.model.staged is None:
                 raise ArgumentError(
                     f"{run.label} has a population prior, under which first choices are compared, but "
                     "observation='ranking' was given: leave it out."

@@ -21,6 +21,7 @@ from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_
 from plausibly.errors import AnnotationError
 from plausibly.inference import Program, log_likelihood
 from plausibly.model_comparison._folds import Folds, first_block_shares, slots_or_remainder
+from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.population import Population, estimate
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
@@ -79,7 +80,11 @@ def leave_out(
     out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.population)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
-    if run.settled.has_draws:
+    if run.settled.model.staged is not None:
+        assert run.settled.population is not None
+        given = {"of_rankings": of_rankings, "seed": seed, "progress": progress}
+        out.elpd, out.in_sample, out.error = leave_out_staged(folds, run.settled.population, **given)
+    elif run.settled.has_draws:
         _by_draws(task, out, importance)
     else:
         _without_draws(task, out)
@@ -129,6 +134,7 @@ def leave_out_cases(
         population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
         if run.settled.model.staged is not None:
             population = learn_stages(replace(run.settled, population=population), others, seed).population
+            population = replace(population, stages=replace(population.stages, own=False))
         part = annotations.select(np.flatnonzero(inside))
         arguments = {name: value for name, value in run.arguments.items() if name not in ("shared", "difficulty")}
         arguments["class_prior"] = population

@@ -23,7 +23,7 @@ from plausibly.model_comparison._statistics import (
     Said,
     statistics,
 )
-from plausibly.population._stages import SharedStages
+from plausibly.population._shared_stages import SharedStages
 from plausibly.posterior import annotations_of, check_posterior, dense_slots, remainder_concentration, slots_of
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.seed import check_seed
@@ -171,7 +171,7 @@ def predictive_check(
     if "stages" in posterior.attrs:
         shared = SharedStages.read(str(posterior.attrs["stages"]))
         careless = np.asarray(remainder_concentration(posterior))
-        staged = StagedReplicates.of(shared, float(posterior.attrs["reliability"]), annotations, careless)
+        staged = StagedReplicates.of(shared, annotations, careless)
     with Progress(progress) as bars:
         advance = bars.task("Replicating annotations", annotations.n_cases, "cases")
         for case in range(annotations.n_cases):
@@ -193,7 +193,8 @@ def predictive_check(
             if staged is None:
                 again = _replicate(said, dense, random, rankings)
             else:
-                made = [staged.replicate(*pair, random) for pair in zip(said.blocks, dense, strict=True)]
+                follow = staged.follow(case)
+                made = [staged.replicate(follow, *pair, random) for pair in zip(said.blocks, dense, strict=True)]
                 again = Said.of([named for named, _ in made], [block for _, block in made])
             found = statistics(said, rankings=True)
             for name, values in statistics(again, rankings).items():

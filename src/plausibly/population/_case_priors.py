@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import REMAINDER, Annotations, Slots
@@ -55,6 +55,18 @@ class CasePriors:
             log_weight=np.concatenate([logs + np.log(weight) for weight in weights], axis=1),
             shape=at_nodes(self.slots),
             core_shape=at_nodes(self.core),
+        )
+
+    def select(self, which: Bool[np.ndarray, " case"]) -> "CasePriors":
+        """Return the priors of some cases."""
+        of_slot, of_core = which[self.slots.case], which[self.core.case]
+        return CasePriors(
+            self.slots.select(which),
+            self.core.select(which),
+            self.heads[which],
+            self.log_weight[which],
+            self.shape[:, of_slot],
+            self.core_shape[:, of_core],
         )
 
     def core_of(self) -> Int[np.ndarray, " slot"]:

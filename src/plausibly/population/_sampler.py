@@ -28,6 +28,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 NODES: Float[np.ndarray, "5"] = _NODES  #: standard deviations by which log A of a case is off
 NODE_WEIGHTS: Float[np.ndarray, "5"] = _WEIGHTS / _WEIGHTS.sum()
 
+SLICES = 3  #: updates of strength and self share in a sweep
+
 _SPREADS = np.linspace(0.05, 3, 60)  # at which the spread is evaluated
 _LEAST = 1e-12  # keeps products of shares within double precision
 
@@ -96,23 +98,26 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     factor = np.ones(n) if state.node is None else np.exp(state.spread * NODES[state.node])
     head = _heads(state, factor, case, label, count, n, random)
 
-    tables = _tables(count, (state.concentration * factor)[case] * state.profiles[head[case], label], random)
+    share = np.maximum(state.profiles[head[case], label], _LEAST)
+    concentration = _slice(state.concentration, lambda a: _log_labels(a, factor, share, case, count, total), random)
+    tables = _tables(count, (concentration * factor)[case] * share, random)
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
-    log_x = (factor * _log_beta(state.concentration * factor, np.maximum(total, 1), random))[total > 0].sum()
-    concentration = random.gamma(1 + tables.sum()) / (PRIOR_CONCENTRATION - log_x)
     spread, node = state.spread, state.node
     if node is not None:
         spread, node = _difficulties(concentration, spread, total, np.bincount(case, tables, n), random)
 
     rows, columns = np.nonzero(seated)
-    of_self = np.where(rows == columns, state.strength * state.self_share, 0)
-    base = of_self + state.strength * (1 - state.self_share) * state.prevalence[columns]
-    above = _tables(seated[rows, columns].astype(np.int64), base, random)
+    of_row, seats = seated.sum(1), seated[rows, columns]
+    used, prevalence = of_row[of_row > 0], state.prevalence
+    strength, self_share = state.strength, state.self_share
+    for _ in range(SLICES):
+        strength, self_share = _profile_shape(
+            strength, self_share, seats, rows == columns, prevalence[columns], used, random
+        )
+    of_self = np.where(rows == columns, strength * self_share, 0)
+    base = of_self + strength * (1 - self_share) * prevalence[columns]
+    above = _tables(seats.astype(np.int64), base, random)
     own = random.binomial(above, np.clip(of_self / base, 0, 1))
-    used = seated.sum(1)
-    log_x = _log_beta(np.full((used > 0).sum(), state.strength), used[used > 0], random).sum()
-    strength = random.gamma(1 + above.sum()) / (PRIOR_STRENGTH - log_x)
-    self_share = random.beta(1 + own.sum(), 1 + (above - own).sum())
     shape = PREVALENCE / k + np.bincount(columns, above - own, k) + np.bincount(head, minlength=k)
     prevalence = _dirichlet(shape, random)
 
@@ -124,10 +129,59 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
 
 
-def _log_beta(a, b, random):
-    """Draw logarithms of beta variables, which at small `a` are too small for the variables themselves."""
-    first = np.log(random.gamma(a + 1)) + np.log1p(-random.random(len(a))) / a
-    return first - np.logaddexp(first, np.log(random.gamma(b)))
+def _log_labels(concentration, factor, share, case, count, total):
+    """Log probability of the labels at a concentration, given heads and profiles; plus its log prior."""
+    a = concentration * factor
+    value = (gammaln(a) - gammaln(a + total)).sum() + _log_rising(a[case] * share, count)
+    return value - PRIOR_CONCENTRATION * concentration
+
+
+def _log_rising(a, count):
+    """Sum of the logarithms of rising factorials."""
+    value = np.log(a).sum()
+    for seated in range(1, int(count.max(initial=1))):
+        value += np.log(a[count > seated] + seated).sum()
+    return value
+
+
+def _profile_shape(strength, self_share, seats, is_own, prevalence, used, random):
+    """Draw strength and self share, one after the other, given the tables, the profiles summed out."""
+
+    def log_density(strength, self_share):
+        a = strength * np.maximum(is_own * self_share + (1 - self_share) * prevalence, _LEAST)
+        value = len(used) * gammaln(strength) - gammaln(strength + used).sum()
+        return value + (gammaln(a + seats) - gammaln(a)).sum() - PRIOR_STRENGTH * strength
+
+    strength = _slice(strength, lambda x: log_density(x, self_share), random)
+    odds = self_share / (1 - self_share)  # whose log has the Jacobian s (1 - s), one factor of which is below
+    odds = _slice(odds, lambda x: log_density(strength, x / (1 + x)) - 2 * np.log1p(x), random)
+    return strength, float(np.clip(odds / (1 + odds), _LEAST, 1 - _LEAST))
+
+
+def _slice(x, log_density, random) -> float:
+    """Draw a positive number on the scale of its logarithm, by slice sampling with stepping out (Neal 2003)."""
+
+    def at(log_x):
+        return log_density(np.exp(log_x)) + log_x
+
+    now = float(np.log(x))
+    level = at(now) - random.standard_exponential()
+    low = now - random.random()
+    high = low + 1
+    left = int(random.integers(8))
+    for _ in range(left):
+        if at(low) <= level:
+            break
+        low -= 1
+    for _ in range(7 - left):
+        if at(high) <= level:
+            break
+        high += 1
+    while True:
+        drawn = low + (high - low) * random.random()
+        if at(drawn) >= level or high - low < 1e-10:
+            return float(np.exp(drawn))
+        low, high = (drawn, high) if drawn < now else (low, drawn)
 
 
 def _difficulties(concentration, spread, total, tables, random):

@@ -1,0 +1,183 @@
+"""What annotators do after their first choice, as all cases share it: parameters of the staged Plackett-Luce model."""
+
+import base64
+import io
+import json
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import digamma
+
+from plausibly.annotations import Annotations
+from plausibly.errors import AnnotationError
+from plausibly.models.staged_plackett_luce import LARGEST_BLOCK, Stages
+
+
+@dataclass(frozen=True)
+class SharedStages:
+    """Stages with the dictionary of what follows what."""
+
+    stages: Stages
+    reliability: float  #: of first choices, given or inferred
+    head: Int[np.ndarray, " pair"]  #: class of the first block, ascending
+    later: Int[np.ndarray, " pair"]  #: class that is named after it
+    count: Float[np.ndarray, " pair"]
+    base: Float[np.ndarray, " class"]  #: how often each class is named later, as shares
+    strength: float  #: number of namings that the base is worth in the dictionary
+    own: bool = True  #: whether the cases that are looked at are among those that were counted
+
+    @classmethod
+    def count_namings(cls, annotations: Annotations, stages: Stages, reliability: float) -> "SharedStages":
+        """Count what is named after what; the strength maximises the probability of these counts."""
+        k = annotations.n_classes
+        _, one, other, weight = _pairs(annotations)
+        if not len(one):
+            return cls(stages, reliability, one, other, weight, np.full(k, 1 / k), 1.0)
+        pair, inverse = np.unique(one * np.int64(k) + other, return_inverse=True)
+        count = np.bincount(inverse, weight)
+        head, later = np.divmod(pair, k)
+        base = np.bincount(later, count, k) + 0.5
+        base /= base.sum()
+        return cls(stages, reliability, head, later, count, base, _strength(head, count, base[later]))
+
+    def follows(self, one: int) -> Float[np.ndarray, " class"]:
+        """Shares of what follows a class."""
+        own = slice(*np.searchsorted(self.head, [one, one + 1]))
+        row = self.strength * self.base
+        np.add.at(row, self.later[own], self.count[own])
+        return row / row.sum()
+
+    def of_entries(self, annotations: Annotations) -> Float[np.ndarray, " entry"]:
+        """Share of each named class in what follows the first block of its annotation, averaged over its classes.
+
+        Without what the case itself has added to the counts, if it is among those that were counted: its annotators
+        agree with each other because they have seen the same case, which is what plausibilities are for.
+        """
+        k, of = annotations.n_classes, annotations.entry_annotation
+        size, start = first_sizes(annotations), annotations.annotation_start[:-1]
+        counted = _Counts.of(np.zeros(len(self.head), np.int64), self.head, self.later, self.count, k)
+        nothing = np.empty(0, np.int64)
+        own = _Counts.of(nothing, nothing, nothing, np.empty(0), k)
+        if self.own:
+            case, one, other, weight = _pairs(annotations)
+            own = _Counts.of(case, one, other, weight, k)
+        out = np.zeros(len(of))
+        for place in range(int(size.max(initial=0))):
+            has = (size > place)[of]
+            # First blocks come first, so the head of this place is that entry, where there is one.
+            head = annotations.entry_class[np.minimum(start + place, len(of) - 1)][of]
+            case, later = annotations.entry_case.astype(np.int64), annotations.entry_class
+            found = counted.find(0 * case, head, later) - own.find(case, head, later)
+            total = counted.find(0 * case, head) - own.find(case, head)
+            share = (self.strength * self.base[later] + np.maximum(found, 0)) / (self.strength + np.maximum(total, 0))
+            out += np.where(has, share, 0)
+        return out / size[of]
+
+    def without(self, annotations: Annotations, case: int) -> "SharedStages":
+        """Take the counts of a case out, if it is among those that were counted."""
+        if not self.own:
+            return self
+        k = annotations.n_classes
+        _, one, other, weight = _pairs(annotations.select(np.array([case])))
+        at = np.searchsorted(self.head * np.int64(k) + self.later, one * np.int64(k) + other)
+        return replace(self, count=np.maximum(self.count - np.bincount(at, weight, len(self.count)), 0))
+
+    def text(self) -> str:
+        """Write everything as text, for the attributes of a posterior."""
+        file = io.BytesIO()
+        single = np.array([*self.stages[:3], self.reliability, float(self.own)])
+        stop, tie = ([] if odds is None else odds for odds in self.stages[3:])
+        columns = {
+            "single": single,
+            "stop": stop,
+            "tie": tie,
+            "strength": self.strength,
+            "base": self.base.astype(np.float32),
+        }
+        pairs = {"head": self.head.astype(np.int32), "later": self.later.astype(np.int32), "count": self.count}
+        np.savez_compressed(file, **columns, **pairs)
+        return base64.b64encode(file.getvalue()).decode()
+
+    @classmethod
+    def read(cls, text: str) -> "SharedStages":
+        """Read what :meth:`text` wrote."""
+        found = np.load(io.BytesIO(base64.b64decode(text)))
+        stop, tie = (tuple(found[name].tolist()) or None for name in ("stop", "tie"))
+        *single, reliability, own = found["single"].tolist()
+        base = found["base"].astype(float)
+        pairs = (found["head"], found["later"], found["count"])
+        return cls(Stages(*single, stop, tie), reliability, *pairs, base, float(found["strength"]), bool(own))
+
+    def describe(self) -> str:
+        """Return the single numbers as JSON."""
+        single = self.stages._asdict() | {"reliability": self.reliability, "dictionary_strength": self.strength}
+        return json.dumps(single)
+
+
+def check_blocks(annotations: Annotations) -> None:
+    """Refuse tied blocks that are too large for a sum over subsets."""
+    worst = int(annotations.block_sizes.argmax())
+    if annotations.block_sizes[worst] > LARGEST_BLOCK:
+        case = annotations.cases[annotations.annotation_case[annotations.block_annotation[worst]]]
+        raise AnnotationError(
+            f"staged Plackett-Luce is for blocks of up to {LARGEST_BLOCK} tied classes, but case {str(case)!r} has "
+            f"one of {annotations.block_sizes[worst]}: use plackett-luce, or break ties."
+        )
+
+
+def first_sizes(annotations: Annotations) -> Int[np.ndarray, " annotation"]:
+    """Number of classes in the first block of each annotation."""
+    return np.bincount(annotations.entry_annotation[annotations.entry_block == 0], minlength=annotations.n_annotations)
+
+
+def _pairs(annotations: Annotations):
+    """Cases, classes in a first block, classes named later, and weights: each first block as a whole counts once."""
+    entry = np.flatnonzero(annotations.entry_block > 0)
+    of = annotations.entry_annotation[entry]
+    times = first_sizes(annotations)[of]
+    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    one = annotations.entry_class[np.repeat(annotations.annotation_start[:-1][of], times) + place]
+    case, later = annotations.entry_case[entry].astype(np.int64), annotations.entry_class[entry]
+    return np.repeat(case, times), one.astype(np.int64), np.repeat(later, times), 1 / np.repeat(times, times)
+
+
+class _Counts(NamedTuple):
+    """Sums of weights by a key."""
+
+    n_classes: int
+    pairs: tuple[np.ndarray, np.ndarray]  #: keys of case, head and later class, and their sums
+    heads: tuple[np.ndarray, np.ndarray]  #: keys of case and head, and theirs
+
+    @classmethod
+    def of(cls, case: np.ndarray, head: np.ndarray, later: np.ndarray, weight: np.ndarray, k: int) -> "_Counts":
+        of_head = case * np.int64(k) + head
+        found = []
+        for key in (of_head * np.int64(k) + later, of_head):
+            known, inverse = np.unique(key, return_inverse=True)
+            found.append((known, np.bincount(inverse, weight, len(known))))
+        return cls(k, *found)
+
+    def find(self, case: np.ndarray, head: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
+        """Return the sums of some keys, 0 where there are none."""
+        key = case * np.int64(self.n_classes) + head
+        known, total = self.heads
+        if later is not None:
+            key, (known, total) = key * np.int64(self.n_classes) + later, self.pairs
+        if not len(known):
+            return np.zeros(len(key))
+        at = np.minimum(np.searchsorted(known, key), len(known) - 1)
+        return np.where(known[at] == key, total[at], 0.0)
+
+
+def _strength(head, count, base) -> float:
+    """Strength of the base by marginal likelihood, a fixed-point iteration (Minka 2000)."""
+    total = np.bincount(head, count)
+    total, strength = total[total > 0], 10.0
+    for _ in range(50):
+        a = strength * base
+        gain = (a * (digamma(a + count) - digamma(a))).sum()
+        strength *= gain / (strength * (digamma(strength + total) - digamma(strength))).sum()
+        strength = float(np.clip(strength, 0.1, 1e4))
+    return strength

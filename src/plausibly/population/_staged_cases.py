@@ -1,0 +1,246 @@
+"""All annotations of some cases as the staged likelihood sees them, evaluated together at many plausibilities."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaln, logsumexp
+
+from plausibly.annotations import Annotations
+from plausibly.models.staged_plackett_luce import LEAST, LEAST_MASS, Stages, subsets
+from plausibly.population._case_priors import CasePriors
+from plausibly.population._population import Population
+from plausibly.population._shared_stages import SharedStages
+
+LATER = 0.5  #: of a label that a later naming is worth in proposals
+
+_NUMBERS = 4_000_000  # of a kind at a time
+
+
+@dataclass(frozen=True)
+class StagedCases:
+    """Cases laid out over the slots of their priors."""
+
+    annotations: Annotations
+    priors: CasePriors
+    slot: Int[np.ndarray, " entry"]  #: of each named class
+    #: share of each named class among what follows the first block of its annotation
+    follow: Float[np.ndarray, " entry"]
+    expected: Float[np.ndarray, " class"]  #: shares by which a careless class is drawn
+    concentration: float  #: by which the classes of a remainder share it
+    first: Float[np.ndarray, " slot"]  #: label counts: first blocks
+    later: Float[np.ndarray, " slot"]  #: and later ones
+
+    @classmethod
+    def of(
+        cls,
+        annotations: Annotations,
+        priors: CasePriors,
+        shared: SharedStages,
+        population: Population,
+    ) -> "StagedCases":
+        """Look at the cases of annotations."""
+        slot = priors.slots.find(annotations.entry_case, annotations.entry_class)
+        counts = []
+        share = 1 / np.repeat(annotations.block_sizes, annotations.block_sizes)
+        for of_stage in (annotations.entry_block == 0, annotations.entry_block > 0):
+            counts.append(np.bincount(slot[of_stage], share[of_stage], len(priors.slots)))
+        follow = shared.of_entries(annotations)
+        return cls(annotations, priors, slot, follow, population.expected, population.concentration, *counts)
+
+    def parts(self, draws: int) -> Iterator["StagedCases"]:
+        """Split cases into pieces of which so many draws fit into memory."""
+        widest = max(len(self.slot), len(self.priors.slots))
+        pieces = min(-(-widest * draws // _NUMBERS), self.annotations.n_cases)
+        for cases in np.array_split(np.arange(self.annotations.n_cases), pieces):
+            yield self.select(cases)
+
+    def select(self, cases: Int[np.ndarray, " chosen"]) -> "StagedCases":
+        """Take some of the cases."""
+        chosen = np.zeros(self.annotations.n_cases, bool)
+        chosen[cases] = True
+        part = self.annotations.select(cases)
+        priors = self.priors.select(chosen)
+        inside = chosen[self.annotations.entry_case]
+        of_slot = chosen[self.priors.slots.case]
+        slot = priors.slots.find(part.entry_case, part.entry_class)
+        counts = self.first[of_slot], self.later[of_slot]
+        return StagedCases(part, priors, slot, self.follow[inside], self.expected, self.concentration, *counts)
+
+    def log_likelihood(
+        self, log_plausibility: Float[np.ndarray, "draw slot"], stages: Stages, reliability: float
+    ) -> Float[np.ndarray, "draw case"]:
+        """Log probability of all annotations of every case."""
+        each = self.by_annotation(log_plausibility, stages, reliability)
+        return np.add.reduceat(each, self.annotations.case_start[:-1], axis=1)
+
+    def by_annotation(
+        self, log_plausibility: Float[np.ndarray, "draw slot"], stages: Stages, reliability: float
+    ) -> Float[np.ndarray, "draw annotation"]:
+        """Log probability of every annotation, see :func:`plausibly.models.staged_plackett_luce.log_prob`."""
+        drawn = self._blocks(log_plausibility, stages, reliability)
+        return np.log(drawn + LEAST) + self.lengths(log_plausibility, stages)
+
+    def first_choices(
+        self, log_plausibility: Float[np.ndarray, "draw slot"], stages: Stages, reliability: float
+    ) -> Float[np.ndarray, "draw annotation"]:
+        """Log probability that a first choice lies in the first block of each annotation."""
+        weight = np.exp(reliability * log_plausibility) * self._several(reliability)
+        weight /= np.add.reduceat(weight, self.priors.slots.start[:-1], axis=1)[:, self.priors.slots.case]
+        weight = (1 - stages.careless) * weight + stages.careless * self._plain()
+        first = np.where(self.annotations.entry_block == 0, weight[:, self.slot], 0)
+        return np.log(np.add.reduceat(first, self.annotations.annotation_start[:-1], axis=1) + LEAST)
+
+    def _plain(self) -> Float[np.ndarray, " slot"]:
+        """Shares of a careless annotator over slots."""
+        slots = self.priors.slots
+        out = np.where(slots.is_remainder, 0.0, self.expected[np.maximum(slots.class_index, 0)])
+        own = np.add.reduceat(out, slots.start[:-1])
+        rest = slots.is_remainder
+        out[rest] = np.maximum(self.expected.sum() - own[slots.case[rest]], 0)
+        return out
+
+    def _several(self, power: float) -> Float[np.ndarray, " slot"]:
+        """Factor of a remainder's power: its classes compete one by one, each with its share of it.
+
+        These shares are Dirichlet; the factor is the expectation of the sum of their powers.
+        """
+        out, rest = np.ones(len(self.priors.slots)), self.priors.slots.is_remainder
+        if power == 1 or not rest.any():
+            return out
+        slots, shape = self.priors.slots, np.maximum(self.concentration * self.expected, LEAST)
+        raised = np.exp(gammaln(shape + power) - gammaln(shape))
+        named = np.where(rest, 0, raised[np.maximum(slots.class_index, 0)])
+        left = raised.sum() - np.add.reduceat(named, slots.start[:-1])
+        total = np.maximum(self.concentration * self._plain()[rest], LEAST)
+        whole = np.exp(gammaln(total + power) - gammaln(total))
+        out[rest] = np.clip(left[slots.case[rest]] / whole, LEAST, None)
+        return out
+
+    def _blocks(self, logs, stages, reliability) -> Float[np.ndarray, "draw annotation"]:
+        """Probability of the blocks of every annotation, in their order."""
+        of, slots = self.annotations, self.priors.slots
+        start = slots.start[:-1]
+        powers = reliability, reliability * stages.ratio
+        first, later = (np.exp(power * logs) * self._several(power) for power in powers)
+        of_first = first[:, self.slot] / np.add.reduceat(first, start, axis=1)[:, of.entry_case]
+        total = np.add.reduceat(later, start, axis=1)[:, of.annotation_case]
+        starts = np.cumsum(of.block_sizes) - of.block_sizes
+        begin = of.annotation_start[:-1][of.block_annotation]
+
+        def with_left(weight, total):
+            """Weights of classes, and what is left of their total before each block."""
+            before = np.cumsum(weight, axis=-1) - weight
+            return weight, total - before[..., starts] + before[..., begin]
+
+        sources = (
+            with_left(later[:, self.slot], total[:, of.block_annotation]),
+            with_left(self.follow, 1.0),
+            with_left(self.expected[of.entry_class], 1.0),
+        )
+        of_first = (1 - stages.careless) * of_first + stages.careless * self.expected[of.entry_class]
+        number = of.entry_block[starts]
+        out = np.ones((len(logs), len(starts)))
+        for size in np.unique(of.block_sizes):
+            for is_first in (True, False):
+                chosen = np.flatnonzero((of.block_sizes == size) & ((number == 0) == is_first))
+                if len(chosen):
+                    members = starts[chosen, None] + np.arange(size)
+                    w = 0.0 if is_first else stages.dependence
+                    shares = (1 - stages.careless) * (1 - w), (1 - stages.careless) * w, stages.careless
+                    parts = [
+                        (share, weight[..., members], left[..., chosen])
+                        for share, (weight, left) in zip(shares, sources, strict=True)
+                        if share
+                    ]
+                    out[:, chosen] = _tied(of_first[:, members] if is_first else None, parts, size)
+        at = np.searchsorted(of.block_annotation, np.arange(of.n_annotations))
+        return np.multiply.reduceat(out, at, axis=1)
+
+    def lengths(
+        self, logs: Float[np.ndarray, "draw slot"], stages: Stages
+    ) -> Float[np.ndarray, "draw annotation"] | float:
+        """Log probability that lists go on after every block but their last, end there, and have tied blocks or not."""
+        total: Float[np.ndarray, "draw block"] | float = 0.0
+        if stages.stop is None and stages.tie is None:
+            return total
+        place, last, tied, log_left, doubt = self.blocks(logs)
+        if stages.tie is not None:
+            odds = np.asarray(stages.tie)[np.minimum(place, 1)] + stages.tie[2] * doubt
+            total = total - np.logaddexp(0, np.where(tied, -odds, odds))
+        if stages.stop is not None:
+            odds = np.asarray(stages.stop)[place] + stages.stop[3] * log_left + stages.stop[4] * doubt
+            total = total - np.logaddexp(0, np.where(last, -odds, odds))
+        at = np.searchsorted(self.annotations.block_annotation, np.arange(self.annotations.n_annotations))
+        return np.add.reduceat(total, at, axis=1)
+
+    def blocks(self, logs: Float[np.ndarray, "draw slot"]):
+        """What the lengths of lists depend on.
+
+        Of every block its place, up to the third, whether it is the last, and whether it is tied; and by draw the log
+        of the mass that is left after it and that of the doubt of its case.
+        """
+        of, slots, plausibility = self.annotations, self.priors.slots, np.exp(logs)
+        named = np.cumsum(plausibility[:, self.slot], axis=1)
+        named = np.concatenate([np.zeros((len(named), 1)), named], axis=1)
+        stops = np.cumsum(of.block_sizes)
+        left = 1 - named[:, stops] + named[:, of.annotation_start[:-1][of.block_annotation]]
+        place = np.minimum(of.entry_block[stops - 1], 2).astype(int)
+        last = np.append(of.block_annotation[1:] != of.block_annotation[:-1], True)
+        of_classes = np.where(slots.is_remainder, 0, plausibility)
+        doubt = 1 - np.maximum.reduceat(of_classes, slots.start[:-1], axis=1)
+        logs = (np.log(np.maximum(mass, LEAST_MASS)) for mass in (left, doubt))
+        log_left, log_doubt = logs
+        case = of.annotation_case[of.block_annotation]
+        return place, last, of.block_sizes > 1, log_left, log_doubt[:, case]
+
+
+def _tied(of_first, parts, size):
+    """Probability of tied blocks of one size, a sum over the subsets of their classes: (draw, block).
+
+    ``parts`` are the sources of later draws: their shares, weights of the classes, and what is left before the block.
+    """
+    sums = {(): 1.0}
+    for subset in subsets(int(size))[1:]:
+        value = 0.0
+        for last in subset:
+            before = tuple(other for other in subset if other != last)
+            if of_first is not None and not before:
+                chance = of_first[..., last]
+            else:
+                chance = 0.0
+                for share, weight, left in parts:
+                    gone = sum((weight[..., other] for other in before), 0.0)
+                    chance = chance + share * weight[..., last] / np.maximum(left - gone, LEAST)
+            value = value + sums[before] * np.minimum(chance, 1.0)
+        sums[subset] = value
+    return sums[tuple(range(int(size)))]
+
+
+def propose(
+    cases: StagedCases, case: int, random: np.random.Generator, n: int
+) -> tuple[Float[np.ndarray, "draw slot"], Float[np.ndarray, " draw"]]:
+    r"""Draw log plausibilities of a case from posteriors given label counts, and say how they differ from the prior.
+
+    Two posteriors are mixed: given first choices, and given later ones, too, as parts of labels. The second result is
+    :math:`\log q(\lambda) - \log p(\lambda)`; heads cancel, since both are mixtures over the same heads:
+    :math:`q / p = \sum_c \tfrac12 \prod_k \lambda_k^{n_{ck}} / M_c`, with :math:`M_c` the marginal likelihood of the
+    counts.
+    """
+    own = slice(*cases.priors.slots.start[case : case + 2])
+    shape = cases.priors.shape[:, own]
+    counts = np.array([cases.first[own], cases.first[own] + LATER * cases.later[own]])
+    choose, log_m, below = random.integers(2, size=n), [], []
+    for count in counts:
+        logs = cases.priors.log_weight[case] + (gammaln(shape + count) - gammaln(shape)).sum(1)
+        logs = logs + gammaln(shape.sum(1)) - gammaln(shape.sum(1) + count.sum())
+        log_m.append(logsumexp(logs))
+        below.append(np.cumsum(np.exp(logs - log_m[-1])))
+    u = random.random(n)
+    picked = np.where(choose, np.searchsorted(below[1], u), np.searchsorted(below[0], u))
+    a = np.maximum(shape[np.minimum(picked, len(shape) - 1)] + counts[choose], 1e-9)
+    logs = np.log(random.standard_gamma(a + 1)) - random.standard_exponential(a.shape) / a
+    logs -= logsumexp(logs, axis=1, keepdims=True)
+    ratio = [np.where(count > 0, count * logs, 0).sum(1) - m for count, m in zip(counts, log_m, strict=True)]
+    return logs, np.logaddexp(*ratio) - np.log(2)
