@@ -180,3 +180,22 @@ def test_own_metrics_and_many_classes(two):
     counts = np.array([[own.count(name) for name in classes] for own in labels])
     # What the annotations' own classes and one that lumps all others together tell; the label is told in full.
     np.testing.assert_allclose(by_name.information[0], dirichlet_information(counts + 0.1), atol=0.02)
+
+
+@pytest.mark.slow
+def test_inferred_reliabilities_decide_who_is_asked():
+    """Under the tempered model annotators choose by a power of the plausibilities; a greater one tells more."""
+    random = np.random.default_rng(5)
+    truth = random.dirichlet(np.full(4, 0.4), 40)
+    rankings = {
+        f"p{i}": {who: [["abcd"[k]] for k in random.choice(4, 2, False, p=0.9 * p + 0.025)] for who in ("ann", "bob")}
+        for i, p in enumerate(truth)
+    }
+    annotations = pb.Annotations.from_rankings({"cases": rankings}, classes="abcd")
+    given = {"draws": 100, "chains": 2, "warmup": 100, "seed": 0, "progress": False}
+    posterior = pb.infer_reliability(annotations, per="annotator", **given)
+    annotators = {"careful": 3.0, "careless": 0.3}
+    found = pb.plan(posterior, goal="information", annotators=annotators, annotation="label", budget=5, progress=False)
+    assert set(found.chosen["annotator"]) == {"careful"}
+    with pytest.raises(pb.ArgumentError, match="annotated by all"):
+        pb.plan(posterior, goal="information", annotators="inferred", annotation="label", budget=5, progress=False)

@@ -202,6 +202,11 @@ def _plan(
     values = with_closed_forms(source, values, exact)
     scores = score(values, goal, source)
     best, case_cost = best_annotator(scores, asked)
+    if (best[offered] < 0).all():
+        raise ArgumentError(
+            "every case that may be annotated has been annotated by all of the annotators: name other annotators or "
+            "cases."
+        )
     bank, order = _chosen(
         source, values, exact, goal, scores, asked, best, case_cost, offered, budget, progress=progress
     )

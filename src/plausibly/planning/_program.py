@@ -123,7 +123,11 @@ def answer_chances(block: Block, power: float) -> Float[Array, "answer case draw
     values = jnp.concatenate([block.values, block.rest[None]])[..., :-1]
     if power == 1:
         return values / jnp.maximum(jnp.sum(values, axis=0), _TINY)
-    return jax.nn.softmax(power * jnp.log(jnp.maximum(values, _TINY)), axis=0, where=values > 0, initial=-jnp.inf)
+    return jax.nn.softmax(_logits(values, power), axis=0)
+
+
+def _logits(values: Float[Array, "answer ..."], power: Float[Array, ""] | float) -> Float[Array, "answer ..."]:
+    return jnp.where(values > 0, power * jnp.log(jnp.maximum(values, _TINY)), -jnp.inf)
 
 
 def expected_information(
@@ -192,8 +196,7 @@ def several_block(
 
     def one(of: tuple[Array, ...]) -> dict[str, Array]:
         rows, values, words, power, count = of
-        logits = jnp.where(values > 0, power * jnp.log(jnp.maximum(values, _TINY)), -jnp.inf)
-        chance = jax.nn.softmax(logits, axis=0)  # (answer, draw)
+        chance = jax.nn.softmax(_logits(values, power), axis=0)  # (answer, draw)
         uniform = jax.random.uniform(as_key(words), (1 + most * question.length, replicates))
         n_draws = chance.shape[1]
         truth = ((jnp.arange(replicates) + uniform[0]) * (n_draws / replicates)).astype(int)
