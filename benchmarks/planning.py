@@ -6,6 +6,8 @@ where cleanlab is installed, which needs an environment of its own.
 """
 
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 from benchmarks._data import annotations as measured_on
@@ -76,7 +78,8 @@ def activelab(classifier: str = "A") -> Callable[..., Any] | None:
             table[~np.isnan(table)] = codes
             frame = pd.DataFrame(table).loc[:, ~np.isnan(table).all(axis=0)]
             own = np.array([p[used.astype(int)] for _, p in of.values()])
-            found, _ = get_active_learning_scores(frame, own / own.sum(axis=1, keepdims=True))
+            with redirect_stdout(StringIO()):  # it prints which classes are rare
+                found, _ = get_active_learning_scores(frame, own / own.sum(axis=1, keepdims=True))
             by_name = dict(zip(of, found, strict=True))
             for at in np.flatnonzero(repetitions == repetition):
                 scores[at] = -by_name[str(annotations.cases[at])]
