@@ -15,8 +15,8 @@ from plausibly._progress import Progress
 from plausibly.evaluation.comparison import probability_better
 from validation._result import Result, Settings
 
-WORLDS, QUICK = 240, 12
-N_CASES, N_CLASSES, START, BUDGET = 150, 3, 2, 600
+WORLDS, QUICK = 150, 12
+N_CASES, N_CLASSES, PRIOR, START, BUDGET = 100, 3, 0.5, 2, 300
 LEVEL, NEAR = 0.95, (0.5, 0.98)  #: forecasts that are looked at: they are neither certain nor hopeless
 WIDE = 0.05  #: bias of the width, of which a smaller one is none
 
@@ -50,19 +50,24 @@ def check(settings: Settings) -> Iterator[Result]:
     yield Result("planning", "P(decided)", "share", {"two-sided": float(p_value)}, len(forecast), remark=remark)
 
 
-def world(seed: list[int]) -> tuple[float, float, float]:
-    """Forecast of a decision, whether it was made, and the width that came over the width forecast."""
+def world(seed: list[int], *, sees_truth: bool = False) -> tuple[float, float, float]:
+    """Forecast of a decision, whether it was made, and the width that came over the width forecast.
+
+    Classifiers know what the first labels say and no more, as the model takes them to; or they see the truth.
+    """
     random = np.random.default_rng(seed)
-    truth = random.dirichlet(np.full(N_CLASSES, 0.5), N_CASES)
-    gap = random.uniform(0.05, 0.5)
-    noise = random.standard_normal((2, N_CASES, N_CLASSES))
-    predictions = {name: np.log(truth + 1e-9) + (2 + gap * at) * noise[at] for at, name in enumerate("AB")}
+    truth = random.dirichlet(np.full(N_CLASSES, PRIOR), N_CASES)
     counts = random.multinomial(START, truth)
+    known = truth if sees_truth else counts + PRIOR
+    gap = random.uniform(0.3, 1.5)
+    noise = random.standard_normal((2, N_CASES, N_CLASSES))
+    predictions = {name: np.log(known + 1e-9) + (1 + gap * at) * noise[at] for at, name in enumerate("AB")}
     wanted = random.uniform(0.85, 0.95) if random.random() < 0.6 else random.uniform(*NEAR)
 
     def fit(counts):
         annotations = pb.Annotations.from_counts(counts)
-        return pb.aggregate(annotations, "dirichlet-categorical", concentration=0.5, seed=0, draws=150, progress=False)
+        given = {"concentration": PRIOR, "draws": 150, "seed": 0, "progress": False}
+        return pb.aggregate(annotations, "dirichlet-categorical", **given)
 
     plan = pb.plan(fit(counts), predictions, goal="better", budget=BUDGET, level=LEVEL, progress=False)
     rows = plan.forecast[(plan.forecast["versus"] != "") & (plan.forecast["labels"] > 0)]

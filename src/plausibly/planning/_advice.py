@@ -76,8 +76,10 @@ def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
+    from plausibly.plots._style import metric_name  # which imports Matplotlib
+
     first, last = _ends(plan)
-    words = plan.metric.replace("_", " ")
+    words = metric_name(plan.metric)
     said = []
     for (_, a), (_, b) in zip(first.iterrows(), last.iterrows(), strict=True):
         if a["versus"]:
@@ -110,11 +112,13 @@ def _when_to_stop(plan: Plan) -> list[str]:
     width = rows.groupby("labels")["width"].mean()
     enough = width[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
     if enough.index[0] == 0:
-        return [f"All of them together narrow it by less than {_WORTH:.0%} of its width: they are hardly worth it."]
+        return [
+            f"All of them together narrow the interval by less than {100 * _WORTH:g} % of its width: hardly worth it."
+        ]
     if enough.index[0] < width.index[-1]:
         return [
-            f"After {int(enough.index[0]):,} labels, the rest narrows it by less than {_WORTH:.0%} of its width: stop "
-            "there, or plan again with what they said."
+            f"After {int(enough.index[0]):,} labels, the rest narrows the interval by less than {100 * _WORTH:g} % of "
+            "its width: stop there, or plan again with what they said."
         ]
     return ["Plan again after some of them: what they say changes where the next ones are worth most."]
 

@@ -139,6 +139,9 @@ def plan(
     cases of largest value (at most 20,000, and eight labels of a case in one plan): one of the draws is the truth,
     annotations are drawn from it, and all draws reweighted.
 
+    Classifiers are taken to know no more of a case than its annotations say. Where they do, the cases on which they
+    differ are more ambiguous than the posterior says, and forecasts are too hopeful: plan again after some labels.
+
     Reweighting cannot be trusted where few draws carry all weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up
     to 16 classes, all are told apart; of more, an answer that nobody gave yet counts as one answer, whichever class it
