@@ -27,7 +27,17 @@ RANKED = Annotations.from_rankings({"cases": {"p": {"ann": [["a"], ["b", "c"]], 
 QUICK = {"draws": 4, "progress": False}
 
 
-@pytest.mark.parametrize("row", REFERENCE["bounds"], ids=lambda row: f"{row['model']}-{row['arguments'].get('ties')}")
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            id=f"{row['model']}-{row['arguments'].get('ties')}",
+            marks=[pytest.mark.slow] if row["model"] == "plackett-luce" else [],
+        )
+        for row in REFERENCE["bounds"]
+    ],
+)
 def test_published_accuracies(row):
     case = published_case()
     draws = {"draws": 500, "chains": 4} if row["model"] == "plackett-luce" else {"draws": 20_000, "chains": 1}

@@ -89,6 +89,7 @@ def test_without_a_folder_the_draws_are_in_memory(cluster, annotations, whole):
     assert_equal(pb.aggregate(annotations, scheduler=cluster.scheduler_address, **SETTINGS), whole)
 
 
+@pytest.mark.slow
 def test_the_command_makes_the_same_posterior(cluster, annotations, whole, tmp_path):
     pb.write_annotations(annotations, tmp_path / "a.json")
     words = ["aggregate", tmp_path / "a.json", "--model", "prirn", "--draws", 20, "--chains", 2, "--shard", 4]
@@ -117,6 +118,7 @@ def asked():
     }
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_that_of_one_process(by_value, cluster, asked, whole, monkeypatch):
     monkeypatch.setattr(_ranges, "CASES", 4)
     found = pb.evaluate(whole, **asked, scheduler=cluster.scheduler_address)

@@ -29,7 +29,12 @@ def modules():
                 yield module.name
 
 
-@pytest.mark.parametrize("name", sorted(set(modules())))
+SLOW = {"plausibly.aggregation._inferred_reliability"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in sorted(set(modules()))]
+)
 def test_examples(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)

@@ -122,6 +122,7 @@ def student(case, *, reliability=1.0):
         numpyro.sample("score", dist.StudentT(4, mean, spread), obs=case.scores)
 
 
+@pytest.mark.slow
 def test_programs_of_ones_own_run_on_scores():
     low = pb.aggregate(ALIKE, student, threshold=-2, reliability=2, warmup=200, draws=100, progress=False)
     found = pb.aggregate(ALIKE, student, threshold=1, reliability=2, warmup=200, draws=100, progress=False)
@@ -144,6 +145,7 @@ def test_results(posterior):
     np.testing.assert_allclose(by_name["top1_accuracy"].values[0], accuracy)
 
 
+@pytest.mark.slow
 def test_sweep_and_report(tmp_path):
     swept = pb.sweep(SCORES, PREDICTIONS, {"normal-scores": (1, 3)}, threshold=0, prior=PRIOR, progress=False)
     assert [run.label for run in swept.runs] == ["normal-scores@1", "normal-scores@3"]

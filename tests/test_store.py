@@ -154,6 +154,7 @@ def test_another_posterior_is_refused_or_replaced(monkeypatch, float64, annotati
     assert pb.load(out).attrs["seed"] == 1
 
 
+@pytest.mark.slow
 def test_a_program_of_one_s_own_is_known_by_its_code_or_version(annotations, tmp_path):
     def program(factor):
         def own(case, reliability=30.0):
@@ -279,6 +280,7 @@ def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
     assert [text.rpartition(": ")[2] for text in said[1::2]] == ["continued", "reused"]
 
 
+@pytest.mark.slow
 def test_a_sweep_replaces_what_does_not_match_in_either_format(annotations, tmp_path):
     some = annotations.select(np.arange(4))
     nc, store = (tmp_path / f"posterior-prirn-30.{suffix}" for suffix in ("nc", "zarr"))

@@ -51,7 +51,7 @@ FULL = {
         (3, "lumped", 1.0, False),
         (3, "exact", 1.0, False),
         pytest.param(1, "ignore", 0.5, False, marks=pytest.mark.slow),
-        (8, "ignore", 1.0, False),
+        pytest.param(8, "ignore", 1.0, False, marks=pytest.mark.slow),
         pytest.param(8, "ignore", 1.0, True, marks=pytest.mark.slow),
     ],
 )

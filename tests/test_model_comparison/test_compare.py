@@ -188,6 +188,7 @@ def test_refits_agree_with_quadrature(ranked, observation):
     assert float(found["error"]) < 0.1
 
 
+@pytest.mark.slow
 def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
     blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
     more = {**blocks, "y": [["a"]], "z": [["c"], ["b"]]}

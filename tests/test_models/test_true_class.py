@@ -197,6 +197,7 @@ def test_labels_left_out_are_predicted_by_their_definition():
             assert found == pytest.approx(np.log(top / np.mean([joint(m, given) for m in range(20)])))
 
 
+@pytest.mark.slow
 def test_comparison_says_that_cases_were_not_seen():
     annotations, _ = crowd(n=30)
     models = {"one-coin": {"draws": 40, "chains": 1, "warmup": 50}, "dirichlet-categorical": (1,)}

@@ -24,7 +24,7 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("sampler", ["Gibbs", "exact tree", "exact Dirichlet"])
+@pytest.mark.parametrize("sampler", [pytest.param("Gibbs", marks=pytest.mark.slow), "exact tree", "exact Dirichlet"])
 def test_every_sampler_is_calibrated(sampler):
     chosen = {condition: layouts for condition, layouts in SHORT.items() if condition.sampler == sampler}
     assert set(chosen) <= set(CONDITIONS)
