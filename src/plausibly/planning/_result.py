@@ -71,24 +71,29 @@ class Plan:
         """Return the advice in one paragraph."""
         return " ".join(self.advice)
 
-    def tasks(self, texts: Any = None) -> list[dict[str, Any]]:
+    def tasks(self, data: Any = None) -> list[dict[str, Any]]:
         """List the chosen cases as tasks for Label Studio, to be written as JSON and imported there.
 
         Parameters
         ----------
-        texts
-            What else belongs to the data of a task, by case: mappings from names to values, such as the address of an
-            image.
+        data
+            What the labelling interface shows of each case besides its name, such as the address of an image: a data
+            frame with a column ``case``, or mappings from names to values by case.
 
         Returns
         -------
         list
-            A task per case, in the order of asking, with its ``id`` in ``meta`` and ``data``, and the ``overlap``
-            (labels to ask for).
+            A task per case, in the order of asking: ``data`` (the name of the ``case``, and what was given) and
+            ``meta`` (``place``, ``labels`` to ask for, ``value``, and ``annotator`` where they differ).
+
+        Raises
+        ------
+        ArgumentError
+            If data are given and lack a case.
         """
         from plausibly.planning._tasks import tasks_of
 
-        return tasks_of(self.chosen, texts)
+        return tasks_of(self.chosen, data)
 
     def plot(self) -> "Figure":
         """Draw the forecast: widths of intervals, and the probability of a decision, by number of labels."""
