@@ -6,8 +6,8 @@ Its greatest value, with the priors below, is found by a quasi-Newton method (L-
 with the concentration that was found, and the search goes on.
 
 Priors, all normal on unbounded scales: :math:`\log A` around :math:`\log 5` and :math:`\log \tau` around
-:math:`\log 0.5` (sd 1), :math:`\log \gamma_1` around 0 (sd 0.5), :math:`\log \rho` around :math:`\log 0.7`, the log
-odds of :math:`w` around 0 and those of :math:`\epsilon` around 3 % (sd 2).
+:math:`\log 0.5` (sd 1), :math:`\log \gamma_1` around 0 (sd 0.5), :math:`\log \rho` around :math:`\log 0.7`
+(sd 0.7), the log odds of :math:`w` around 0 and those of :math:`\epsilon` around 3 % (sd 2).
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ PRIORS: Mapping[str, tuple[float, float]] = {
     "concentration": (np.log(5), 1.0),
     "spread": (np.log(0.5), 1.0),
     "reliability": (0.0, 0.5),
-    "ratio": (np.log(0.7), 2.0),
+    "ratio": (np.log(0.7), 0.7),
     "dependence": (0.0, 2.0),
     "careless": (float(logit(0.03)), 2.0),
 }

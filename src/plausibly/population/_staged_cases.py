@@ -110,12 +110,13 @@ class StagedCases:
         if power == 1 or not rest.any():
             return out
         slots, shape = self.priors.slots, np.maximum(self.concentration * self.expected, LEAST)
-        raised = np.exp(gammaln(shape + power) - gammaln(shape))
+        logs = gammaln(shape + power) - gammaln(shape)
+        raised = np.exp(logs - logs.max())
         named = np.where(rest, 0, raised[np.maximum(slots.class_index, 0)])
         left = raised.sum() - np.add.reduceat(named, slots.start[:-1])
         total = np.maximum(self.concentration * self._plain()[rest], LEAST)
-        whole = np.exp(gammaln(total + power) - gammaln(total))
-        out[rest] = np.clip(left[slots.case[rest]] / whole, LEAST, None)
+        log_whole = gammaln(total + power) - gammaln(total) - logs.max()
+        out[rest] = np.exp(np.log(np.maximum(left[slots.case[rest]], LEAST)) - log_whole)
         return out
 
     def _blocks(self, logs, stages, reliability) -> Float[np.ndarray, "draw annotation"]:
