@@ -5,6 +5,8 @@ agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates 
 that assumes one true class in every case, :func:`annotator_accuracies` says how often annotators are right, and
 :func:`annotator_confusions` what they name instead. Measures are those of Stutz et al. (2025), arXiv 2307.02191,
 appendices C (overlap) and E (agreement). An argument out of range raises :class:`plausibly.ArgumentError`.
+
+Who is a bad annotator, of labels of any kind, is told by :meth:`plausibly.agreement.Agreement.annotators`.
 """
 
 from plausibly.annotators._inferred import COMMON as COMMON
