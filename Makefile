@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks site clean
+.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs site clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 	cp notebooks/*.ipynb results/notebooks
 	$(BIN)/jupyter-execute --inplace results/notebooks/*.ipynb
 
+docs: $(VENV)/.docs ## build the site into build/docs, notebooks executed
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Open build/docs/index.html"
+
 # The wheel, unpacked. Built from an sdist, since setuptools would copy leftovers in build/ into the wheel.
 site: $(VENV)/.dev
 	rm -rf build dist
@@ -67,6 +71,10 @@ $(VENV)/.runtime: pyproject.toml
 # Apart from the others, since Atheris has no wheels for the newest Python.
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) install --quiet --group fuzz
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) install --quiet --group docs
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

@@ -14,7 +14,7 @@ def python_blocks(markdown):
 
 DOCUMENTS = {
     path.relative_to(ROOT).as_posix(): blocks
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if (blocks := python_blocks(path.read_text(encoding="utf-8")))
 }
 

@@ -5,7 +5,7 @@ that a classifier scores highest. Then, per draw and case,
 
 * ``top_k_accuracy``: is Y_1(λ) in C_k?
 * ``set_accuracy``: is Y_k(λ) = C_k?
-* ``overlap``: |C_k ∩ Y_k(λ)| / k, and ``average_overlap``: the mean of the overlaps at 1 … k,
+* ``overlap``: the share of C_k that is in Y_k(λ), and ``average_overlap``: the mean of the overlaps at 1 … k,
 * ``kendall_tau``, ``spearman_footrule``: how far the two lists of k are apart, from 0 to 1, less being better,
 * ``coverage``: the plausibility of C_k,
 * ``per_draw``: any other function of scores and plausibilities.

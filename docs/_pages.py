@@ -1,0 +1,99 @@
+"""Pages of the reference that the package writes itself: a page for each public module and each command."""
+
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+#: Modules with a page, in the order of the data's way.
+MODULES = (
+    *("plausibly", "annotations", "models", "aggregation", "posterior", "diagnostics", "evaluation"),
+    *("evaluation.comparison", "metrics", "model_comparison", "population", "conformal", "sweeps", "agreement"),
+    *("labels", "distances", "annotators", "audit", "plots", "report", "datasets", "distributions", "primitives"),
+    *("case", "random_streams", "errors"),
+)
+
+VERBS = ("conformal", "audit", "report")  #: modules that share their name with a function
+
+
+def public_names(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """Public names of a module in the order of the alphabet, each with the directive that documents it."""
+    for name in sorted(dir(module), key=str.lower):
+        value = getattr(module, name)
+        ours = (getattr(value, "__module__", "") or "").startswith("plausibly")
+        if name.startswith("_") or inspect.ismodule(value):
+            continue
+        if inspect.isclass(value) and ours:
+            yield name, "autoclass"
+        elif callable(value) and ours:
+            yield name, "autofunction"
+        elif name.isupper():
+            yield name, "autodata"
+
+
+def write_python(folder: Path) -> None:
+    """Write a page for every module: its docstring, and every public name with its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told: dict[int, str] = {}
+    for name in MODULES:
+        whole = name if name == "plausibly" else f"plausibly.{name}"
+        module = importlib.import_module(whole)
+        # Some modules share their name with a function, which has the entry in the index.
+        index = "   :no-index:\n" if name in VERBS else ""
+        lines = [whole, "=" * len(whole), "", f".. automodule:: {whole}\n{index}", ""]
+        for public, directive in public_names(module):
+            value = getattr(module, public)
+            lines += [public, "-" * len(public), ""]
+            if told.setdefault(id(value), whole) != whole:
+                lines += [f"See :obj:`{told[id(value)]}.{public}`.", ""]
+                continue
+            options = {"autoclass": "   :members:\n", "autodata": "   :no-value:\n"}.get(directive, "")
+            lines += [f".. {directive}:: {whole}.{public}\n{options}", ""]
+        (folder / f"{whole}.rst").write_text("\n".join(lines), encoding="utf-8")
+    names = (name if name == "plausibly" else f"plausibly.{name}" for name in MODULES)
+    title = "Python"
+    listed = "\n".join(f"   {name}" for name in names)
+    (folder / "index.rst").write_text(f"{title}\n{'=' * len(title)}\n\n.. toctree::\n\n{listed}\n", encoding="utf-8")
+
+
+def write_commands(folder: Path) -> None:
+    """Write a page for every command: its help, and a table of its options."""
+    from plausibly.cli._app import COMMANDS, load_command
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COMMANDS:
+        (folder / f"{name}.md").write_text(_command(name, load_command(name)), encoding="utf-8")
+    listed = "\n".join(COMMANDS)
+    (folder / "index.md").write_text(f"# Commands\n\n```{{toctree}}\n{listed}\n```\n", encoding="utf-8")
+
+
+def _command(name: str, command: click.Command) -> str:
+    text, _, example = (command.help or "").partition("\b\nExample:\n")
+    lines = [f"# plausibly {name}", "", text.strip(), ""]
+    if example:
+        lines += ["```sh", textwrap.dedent(example).strip(), "```", ""]
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    lines += ["## Arguments", ""] if arguments else []
+    for one in arguments:
+        lines += [f"`{one.make_metavar(click.Context(command))}`", f": {_text(one)}", ""]
+    lines += ["## Options", ""]
+    for one in command.params:
+        if isinstance(one, click.Option) and not one.hidden:
+            said = ", ".join((*one.opts, *one.secondary_opts))
+            shown = "" if one.is_flag else f" {one.make_metavar(click.Context(command))}"
+            lines += [f"`{said}{shown}`", f": {_text(one)}", ""]
+    return "\n".join(lines)
+
+
+def _text(parameter: click.Parameter) -> str:
+    """The help of a parameter, with its default."""
+    text = " ".join(re.sub(r"\[/?[a-z ]+\]", "", getattr(parameter, "help", None) or "").split()).replace("*", r"\*")
+    default = parameter.default
+    if default is None or isinstance(default, bool) or callable(default) or default in ((), [], ""):
+        return text
+    return f"{text} Default: `{', '.join(map(str, default)) if isinstance(default, list | tuple) else default}`."
