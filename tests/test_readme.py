@@ -25,7 +25,12 @@ def test_blocks_are_found():
     assert {"README.md", "docs/architecture.md"} <= DOCUMENTS.keys()
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+QUICK = ("README.md", "docs/architecture.md", "docs/start.md")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOCUMENTS]
+)
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "example"}
