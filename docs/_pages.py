@@ -13,7 +13,16 @@ import click
 #: Modules with a page, in the order of the data's way.
 MODULES = (
     *("plausibly", "annotations", "models", "aggregation", "posterior", "diagnostics", "evaluation"),
-    *("evaluation.comparison", "metrics", "model_comparison", "population", "conformal", "sweeps", "agreement"),
+    *(
+        "evaluation.comparison",
+        "metrics",
+        "model_comparison",
+        "population",
+        "conformal",
+        "planning",
+        "sweeps",
+        "agreement",
+    ),
     *("labels", "distances", "annotators", "audit", "plots", "report", "datasets", "distributions", "primitives"),
     *("case", "random_streams", "errors"),
 )

@@ -70,6 +70,7 @@ nitpick_ignore = [("py:class", "numpy.random.Generator"), ("py:class", "pandas.S
 # Functions of one model's file, which shares its name with the model's program and so has no page.
 nitpick_ignore_regex = [
     ("py:func", r"(.*\.)?(posterior_concentration|inverse_rank|log_prob|update|declaration)"),
+    ("py:attr", r"NAMES"),
     ("py:mod", r"plausibly\.aggregation\._inferred_reliability"),
 ]
 

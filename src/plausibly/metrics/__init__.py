@@ -60,3 +60,7 @@ def __getattr__(name: str) -> _Any:
     if name == "scorer":  # It evaluates posteriors, of which nothing here may know.
         return _import_module("plausibly.evaluation._scorer").scorer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "scorer"})
