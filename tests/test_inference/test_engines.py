@@ -124,7 +124,8 @@ def test_numpyro_finds_the_same_posterior():
         agree((a, np.hypot(se, other)), b)
 
 
-@pytest.mark.parametrize("model", ["prirn", pytest.param("dirichlet-categorical", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["prirn", "dirichlet-categorical"])
 def test_nuts_agrees_with_exact_draws(model):
     annotations = (
         SINGLES.select(["p2"])
