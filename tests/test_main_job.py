@@ -53,6 +53,12 @@ def test_the_table_has_ratios_of_medians_and_marks_what_is_missed():
     assert row("a job", "warm", ours, theirs, aim=4).endswith("4")
 
 
+def test_aims_are_judged_by_the_processor_on_request():
+    ours, theirs = ([Sample(seconds, cpu, 2**20, {})] for seconds, cpu in ((10, 1), (20, 5)))
+    assert row("a job", "warm", ours, theirs, aim=4).endswith("4 -")
+    assert row("a job", "warm", ours, theirs, aim=4, by_cpu=True).endswith(" 4")
+
+
 def test_a_command_is_measured_and_its_report_is_read(tmp_path):
     code = "import json; print('hello'); print(json.dumps({'seconds': 0.25, 'ess': 400}))"
     sample = run([sys.executable, "-c", code], tmp_path / "here", tmp_path / "cache")

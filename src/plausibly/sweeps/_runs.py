@@ -132,6 +132,10 @@ class Sweep:
     @property
     def metrics(self) -> pd.DataFrame:
         """One row per classifier, model, reliability and metric; see :func:`plausibly.summary` for the columns."""
+        return self._metrics.copy()
+
+    @cached_property
+    def _metrics(self) -> pd.DataFrame:
         return pd.concat([run.metrics() for run in self.runs], ignore_index=True)
 
     @property
@@ -174,6 +178,15 @@ class Sweep:
         ArgumentError
             If there is no such metric.
         """
+        if metric not in self._rankings:
+            self._rankings[metric] = self._ranked(metric)
+        return self._rankings[metric].copy()
+
+    @cached_property
+    def _rankings(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    def _ranked(self, metric: str) -> pd.DataFrame:
         rows = []
         for model, runs in self.models.items():
             ordered = sorted(runs, key=lambda run: run.reliability)
