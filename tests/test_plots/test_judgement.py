@@ -1,0 +1,43 @@
+"""Figures of a judgement: a panel for each side, groups of cases, and what is refused."""
+
+import numpy as np
+import pytest
+
+from plausibly.agreement import judge
+from plausibly.errors import ArgumentError
+from plausibly.plots import judgement, judgement_by_group
+
+
+@pytest.fixture(scope="module")
+def judged():
+    random = np.random.default_rng(0)
+    rows = [(str(case), who, int(random.integers(2))) for case in range(50) for who in ("ann", "bob", "cy")]
+    models = {name: {str(case): int(random.integers(2)) for case in range(50)} for name in "AB"}
+    by = {"half": {str(case): case // 40 for case in range(50)}}
+    return judge(rows, models, model=None, by=by, replicates=50, progress=False)
+
+
+def test_four_sides_with_their_answers(judged):
+    figure = judgement(judged, "B")
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == [f"{n}. {side.name.capitalize()}: {side.answer}" for n, side in enumerate(judged.sides["B"], 1)]
+    shown = figure.axes[1].get_yticklabels()
+    assert {text.get_text() for text in shown} == {"ann", "bob", "cy"}
+
+
+def test_groups_of_few_cases_are_hollow(judged):
+    ax = judgement_by_group(judged, "A")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["half: 0 (40)", "half: 1 (10)"]
+    faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
+    assert faces[0] != "white"
+    assert faces[1] == "white"
+
+
+def test_refuses_what_is_not_there(judged):
+    with pytest.raises(ArgumentError, match="2 models, but none was chosen"):
+        judgement(judged)
+    with pytest.raises(ArgumentError, match="no model 'C'"):
+        judgement(judged, "C")
+    alone = judge([("p", "a", 1), ("p", "b", 0), ("q", "a", 1), ("q", "b", 1)], {"A": [("p", 1), ("q", 1)]}, model=None)
+    with pytest.raises(ArgumentError, match="no groups of cases"):
+        judgement_by_group(alone)
