@@ -25,7 +25,7 @@ def test_blocks_are_found():
     assert {"README.md", "docs/architecture.md"} <= DOCUMENTS.keys()
 
 
-QUICK = ("README.md", "docs/architecture.md", "docs/start.md")
+QUICK = ("docs/architecture.md", "docs/start.md")
 
 
 @pytest.mark.parametrize(

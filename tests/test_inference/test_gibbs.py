@@ -86,7 +86,7 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
         np.testing.assert_allclose(lp[..., case].ravel()[usual], expected[usual], rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("case_axis", [False, True])
+@pytest.mark.parametrize("case_axis", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_as_a_kernel_of_numpyro(case_axis):
     annotations = Annotations.from_rankings(list(TIED.values()), classes=LETTERS)
     slots = Slots.of(annotations)
