@@ -1,11 +1,12 @@
 """Plackett-Luce for partial rankings: annotators draw classes without replacement, by plausibility."""
 
 import jax
+import numpy as np
 import numpyro
 from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
-from plausibly.case import Case
+from plausibly.case import Case, Entries
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, StretchedGaps, log_simplex
 from plausibly.model import BORROWING, CARON, STUTZ, Model
 from plausibly.models.plackett_luce_ml import RANKING, update
@@ -56,6 +57,11 @@ def repeats(*, reliability: float, mode: str) -> float:
     return reliability if mode == "power" else 1.0
 
 
+def times_named(entries: Entries, *, reliability: float, mode: str) -> Float[np.ndarray, " slot"]:
+    """How often annotations draw each class, which is what they add to the shape of its weight given all times."""
+    return repeats(reliability=reliability, mode=mode) * entries.totals(np.ones(len(entries.position)))
+
+
 def first_choice(*, reliability: float, mode: str) -> float | None:
     """The power of the plausibilities by which annotators choose."""
     return reliability if mode == "temper" else None
@@ -70,6 +76,7 @@ model = Model(
     reliabilities=(1, 2, 3, 5, 10),
     gibbs=True,
     repeats=repeats,
+    evidence=times_named,
     first_choice=first_choice,
     replicate="rankings",
     update=update,

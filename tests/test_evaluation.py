@@ -311,8 +311,8 @@ def test_weights_with_names_go_by_name(full, scores):
     for one in given:
         np.testing.assert_array_equal(evaluate(full, scores, weights=one)["top1_accuracy"], expected)
     for one, message in (
-        (series[1:], "there is no weight for case 'case 0': weigh every case, by its name"),
-        (pd.concat([series, pd.Series([1.0], ["x"])]), "there is a weight for case 'x', which nobody annotated"),
+        (series[1:], "there is no weight for case 'case 0': give every case one, by its name"),
+        (pd.concat([series, pd.Series([1.0], ["x"])]), "there is a weight for case 'x', which has no annotations"),
         (pd.concat([series, series[:1]]), "weights name the case 'case 0' several times: give each case one"),
         (pd.Series(weights)[::-1], "there is no weight for case 'case 0', 'case 1', 'case 2' and 20 more"),
     ):

@@ -78,9 +78,10 @@ def test_posteriors_are_kept_and_reused(annotations, swept, monkeypatch, tmp_pat
 
 def test_metrics_stack_the_summaries(swept):
     table = swept.metrics
-    assert list(table.columns) == (
-        ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-    )
+    assert list(table.columns) == [
+        "classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point",
+        "total_lower", "total_upper", "sampling_sd",
+    ]  # fmt: skip
     assert len(table) == 3 * 2 * 14
     one = table[(table["model"] == "prirn") & (table["reliability"] == 10)].reset_index(drop=True)
     expected = pb.summary(swept.runs[1].results)
@@ -140,7 +141,8 @@ def test_certainty_has_a_row_per_case_and_run(swept):
         "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
         "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
         "expected_risk_mean", "expected_risk_min", "expected_risk_max",
-        "annotator_agreement",
+        "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point", "top_class",
+        "prior_share", "annotator_agreement",
         "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
     ]  # fmt: skip
     np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)
@@ -238,7 +240,7 @@ def test_the_verdict_names_cases_once_and_counts_the_rest():
     failed = [False] * 12 + [True]
     text = verdict({"pl@1": found([True] * 13), "pl@3": found(failed), "pl@10": found([False] + [True] * 12)})
     names = ", ".join(f"'c{i}'" for i in range(10))
-    assert text == f"Chains did not converge in 12 of 13 cases (pl@3: 12, pl@10: 1): {names} and 2 more."
+    assert text.startswith(f"Chains did not converge in 12 of 13 cases (pl@3: 12, pl@10: 1): {names} and 2 more. ")
 
 
 def test_the_verdict_on_convergence():

@@ -42,6 +42,18 @@ def test_the_reason_of_a_case(columns, words):
     assert failures(found(**columns))[0] == words
 
 
+@pytest.mark.parametrize(
+    ("columns", "step"),
+    [
+        ({"n_diverging": [3] * 5, "converged": [False] * 5}, "take a longer warm-up"),
+        ({"e_bfmi": [0.1] * 5, "converged": [False] * 5}, "take a longer warm-up"),
+        ({"ess_bulk": [12.0] * 5, "converged": [False] * 5}, "take more draws"),
+    ],
+)
+def test_the_verdict_ends_with_what_to_do(columns, step):
+    assert step in verdict({"pl@3": found(**columns)})
+
+
 @pytest.mark.parametrize(("chains", "words"), [(4, ""), (10, "bulk ESS, tail ESS")])
 def test_effective_draws_are_asked_of_every_chain(chains, words):
     assert failures(found(chains, converged=[False] * 5))[0].removeprefix("R-hat") == words
@@ -81,7 +93,9 @@ def test_checks_name_the_worst_of_every_statistic():
 def test_quantities_are_called_so():
     columns = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.3])}
     rasch = xr.Dataset(columns, {"quantity": ["ability of ann", "sd_ability"]})
-    assert verdict({"rasch": rasch}) == "Chains did not converge in 1 of 2 quantities (rasch: 1): 'sd_ability'."
+    assert verdict({"rasch": rasch}).startswith(
+        "Chains did not converge in 1 of 2 quantities (rasch: 1): 'sd_ability'. Results that depend on them"
+    )
     assert checks(rasch)["quantity"].tolist() == ["sd_ability"]
     assert table(rasch, ["sd_ability"])["failed"].tolist() == ["R-hat"]
 

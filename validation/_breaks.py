@@ -15,6 +15,7 @@ from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
+from plausibly.evaluation import _summary
 from plausibly.inference import _compilation, _scheduling
 from plausibly.inference.gibbs import _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
@@ -180,6 +181,10 @@ def _twice(log_likelihood):
     return lambda *arguments: 2 * log_likelihood(*arguments)
 
 
+def _of_these_cases(replicates):
+    return lambda results, metric, noise, position: results[metric].values[position]
+
+
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -243,6 +248,9 @@ BREAKS = {
         "thresholds are interpolated quantiles", "", "conformal", _thresholds, "threshold_of", _interpolated
     ),
     "conformal-plus-one": Break("the new case is not counted", "", "conformal", _thresholds, "budget", _forgotten),
+    "intervals-cases": Break(
+        "total intervals forget that cases are sampled", "", "intervals", _summary, "_replicates", _of_these_cases
+    ),
     "conformal-vote": Break(
         "sets for plausibilities are calibrated on the vote",
         "",

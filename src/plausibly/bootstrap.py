@@ -1,6 +1,6 @@
 """The bootstrap: cases, or groups of them, drawn with replacement, and intervals of what is computed from them."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from numbers import Integral, Real
 
 import numpy as np
@@ -70,41 +70,17 @@ def resampled_sums(
 
 
 def resampled_means(
-    values: Float[np.ndarray, "row case"],
-    weight: Float[np.ndarray, " case"],
-    groups: Sequence[Hashable] | None,
-    replicates: int,
-    seed: int,
+    values: Float[np.ndarray, "row case"], replicates: int, seed: int
 ) -> Float[np.ndarray, "row replicate"]:
-    """Weighted means over cases that are drawn with replacement, the same cases for all rows.
-
-    Cases of one group are drawn together; by default each case is its own group. NaN where no case with a weight was
-    drawn.
-
-    Raises
-    ------
-    ArgumentError
-        If there is not one group for each case.
+    """Means over cases that are drawn with replacement, the same cases for all rows.
 
     Examples
     --------
-    >>> means = resampled_means(np.array([[0.0, 1.0, 0.0, 1.0]]), np.ones(4), "aabb", 5, seed=0)
-    >>> means.tolist()
-    [[0.5, 0.5, 0.5, 0.5, 0.5]]
+    >>> resampled_means(np.array([[0.5, 0.5, 0.5]]), 4, seed=0).tolist()
+    [[0.5, 0.5, 0.5, 0.5]]
     """
     n_cases = values.shape[1]
-    group = np.arange(n_cases)
-    if groups is not None:
-        if len(groups) != n_cases:
-            raise ArgumentError(
-                f"groups must have one value for each of the {n_cases} cases, but {len(groups)} were given: give as "
-                "many as there are cases."
-            )
-        numbers: dict[Hashable, int] = {}
-        group = np.array([numbers.setdefault(value, len(numbers)) for value in groups])
-    sums = _sums(np.vstack([weight * values, weight]).T, group, replicates, seed)
-    with np.errstate(invalid="ignore"):
-        return sums[:, :-1].T / sums[:, -1]
+    return _sums(values.T, np.arange(n_cases), replicates, seed).T / n_cases
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:

@@ -110,6 +110,9 @@ class Model:
     repeats
         Power to which the probability of an annotation enters the posterior, ``repeats(**arguments)``. It lets
         :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
+    evidence
+        What annotations add to the prior shapes of the slots, ``evidence(entries, **arguments)``, of shape (slot,), to
+        tell how much of a posterior is prior. None for what ``exact`` adds; where there is neither, it is unknown.
     first_choice
         Power p by which annotators choose, ``first_choice(**arguments)``: the first choice is class k with probability
         :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for the plausibilities as they
@@ -164,6 +167,7 @@ class Model:
     zero_concentration: bool = False
     gibbs: bool = False
     repeats: Callable[..., float] | None = None
+    evidence: Callable[..., Any] | None = None
     first_choice: Callable[..., float | None] | None = None
     replicate: Literal["rankings", "first"] = "first"
     staged: Callable[..., Any] | None = None

@@ -110,6 +110,7 @@ class Stream(IntEnum):
     AT_THRESHOLD = 0x706C0042
     POPULATION = 0x706C000B
     NEXT_ANNOTATIONS = 0x706C0050
+    BOOTSTRAP = 0x706C000C
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]

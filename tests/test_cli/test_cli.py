@@ -23,6 +23,7 @@ COMMANDS = (
     *("diagnose", "agreement", "discrepancy", "judge", "reliability", "convert", "simulate", "model"),
 )
 METRICS = ["classifier", "model", "reliability", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
+METRICS += ["total_lower", "total_upper", "sampling_sd"]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,8 @@ def test_evaluate_prints_the_main_table_and_the_verdict(evaluated):
     result, out, _ = evaluated
     metrics = pd.read_csv(out / "metrics.csv").set_index(["model", "reliability", "classifier", "metric"])
     row = metrics.loc[("prirn", 10.0, "A", "top1_accuracy")]
-    assert f"{row['mean']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
+    assert f"{row['mean']:.3f} ({row['total_lower']:.3f}–{row['total_upper']:.3f})" in result.stdout
+    assert f"{row['sd']:.3f} {row['sampling_sd']:.3f}" in result.stdout
     lines = result.stdout.splitlines()
     assert lines[-1] == "No chains had to converge: the draws are exact or the models are point estimates."
     assert "[1 of 3] prirn@10" in result.stderr
@@ -169,10 +171,9 @@ def test_chains_that_did_not_converge(data, given, tmp_path, monkeypatch, no_rep
     words = [*given, "--model", "prirn@10", "--draws", 20, "--out", tmp_path, *strict]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.exit_code == code
-    assert result.stdout.splitlines()[-1] == (
-        "Chains did not converge in 2 of 12 cases (prirn@10: 2): 'case 000000', 'case 000001'. "
-        f"All of them are in {tmp_path / 'certainty.csv'}."
-    )
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("Chains did not converge in 2 of 12 cases (prirn@10: 2): 'case 000000', 'case 000001'. ")
+    assert last.endswith(f"All of them are in {tmp_path / 'certainty.csv'}.")
     assert pd.read_csv(tmp_path / "certainty.csv")["n_diverging"].tolist() == [2] * 12
 
 

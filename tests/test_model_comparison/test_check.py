@@ -100,6 +100,7 @@ def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     assert row["observed"] > row["upper"] > row["mean"] > row["lower"]
     assert row["probability"] == 0
     assert "does not reproduce" in failed.verdict()
+    assert "Annotators agree more than the model expects: raise the reliability" in failed.verdict()
 
 
 def test_the_observed_values_are_means_over_cases_that_have_them():

@@ -55,6 +55,19 @@ def test_the_certainty_of_a_single_case_is_a_line(ax):
     assert ax.lines[0].get_xydata().tolist() == [[0, 0.7], [100, 0.7]]
 
 
+def test_ambiguity_has_a_dot_per_case_and_names_the_extreme_ones(ax):
+    columns = {
+        "expected_entropy": ("case", [0.1, 1.4, 0.5, 0.4]),
+        "mutual_information": ("case", [0.3, 0.01, 0.1, 0.05]),
+    }
+    found = xr.Dataset(columns, {"case": ["p $", "q", "r", "s"]})
+    plots.ambiguity(found, names=1, ax=ax)
+    assert ax.lines[0].get_xydata().tolist() == [[0.1, 0.3], [1.4, 0.01], [0.5, 0.1], [0.4, 0.05]]
+    assert [text.get_text() for text in ax.texts] == ["p \\$", "q"]
+    with pytest.raises(ArgumentError, match="the results have no 'mutual_information'"):
+        plots.ambiguity(found.drop_vars("mutual_information"))
+
+
 @pytest.fixture
 def table():
     rows = []

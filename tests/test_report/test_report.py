@@ -31,6 +31,16 @@ EVIL = "<script>alert('x')</script>"
 CLASSES = [EVIL, "b", "c & d"]
 
 
+NUMBERS = ["mean", "sd", "lower", "upper", "best", "worst", "point", "total_lower", "total_upper", "sampling_sd"]
+
+
+def interval_of(row, prefix=""):
+    """A cell with the total interval and, unless it is of a point estimate, that of these cases."""
+    found = {name: f"{row[prefix + name]:.3f}" for name in ("mean", "total_lower", "total_upper", "lower", "upper")}
+    text = f"{found['mean']} [{found['total_lower']}, {found['total_upper']}]"
+    return text if np.isnan(row[f"{prefix}sd"]) else f"{text} these cases [{found['lower']}, {found['upper']}]"
+
+
 class Page(HTMLParser):
     """Text of table cells by table, and all tags with their attributes."""
 
@@ -123,19 +133,18 @@ def test_all_metrics_are_those_of_the_table(swept, page):
         assert cells[0] == row["classifier"]
         assert cells[1] == row["model"]
         assert cells[2] == ("" if np.isnan(row["reliability"]) else f"{row['reliability']:g}")
-        assert cells[4:] == [f"{row[name]:.4f}" for name in ("mean", "sd", "lower", "upper", "best", "worst", "point")]
+        assert cells[4:] == [f"{row[name]:.4f}" for name in NUMBERS]
 
 
 def test_the_main_table_is_the_headline(swept, page):
-    rows = [row[-6:] for row in page.tables["headline"][1:]]
+    rows = [row[-7:] for row in page.tables["headline"][1:]]
     table = headline(swept)
     assert len(rows) == 3 * 2
     for cells, row in zip(rows, table.to_dict("records"), strict=True):
-        top1 = f"{row['top1_accuracy_mean']:.3f} [{row['top1_accuracy_lower']:.3f}, {row['top1_accuracy_upper']:.3f}]"
-        top3 = f"{row['top3_accuracy_mean']:.3f} [{row['top3_accuracy_lower']:.3f}, {row['top3_accuracy_upper']:.3f}]"
-        last = "" if np.isnan(row["beats_next"]) else f"{row['beats_next']:.2f}"
+        top1, top3 = (interval_of(row, f"top{k}_accuracy_") for k in (1, 3))
+        last = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in ("beats_next", "total_beats_next")]
         voted = [f"{row['top1_accuracy_voted']:.3f}", f"{row['top3_accuracy_voted']:.3f}"]
-        assert cells == [row["classifier"], top1, voted[0], top3, voted[1], last]
+        assert cells == [row["classifier"], top1, voted[0], top3, voted[1], *last]
 
 
 def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
@@ -208,8 +217,8 @@ def test_headings_skip_no_level_and_tables_name_their_headers(page):
 
 def test_every_figure_has_a_caption_and_an_alternative(page):
     tags = [tag for tag, _ in page.tags]
-    # Certainty of 3 sizes, 9 metrics by reliability, 2 rankings, 2 histograms, 2 comparisons, least certain cases.
-    assert tags.count("figure") == tags.count("figcaption") == 3 + 9 + 2 + 2 + 2 + 1
+    # Ambiguity, certainty of 3 sizes, 9 metrics by reliability, 2 rankings, 2 histograms, 2 comparisons, cases.
+    assert tags.count("figure") == tags.count("figcaption") == 4 + 9 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
@@ -285,11 +294,10 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     page = Page(text)
     rows = page.tables["metrics"][1:]
     assert len(rows) == len(table)
-    numbers = ["mean", "sd", "lower", "upper", "best", "worst", "point"]
     for cells, row in zip(rows, table.to_dict("records"), strict=True):
         assert cells[:2] == [row["classifier"], row["model"]]
         assert float(cells[2]) == row["reliability"]
-        assert [float(cell) for cell in cells[4:]] == [round(row[name], 4) for name in numbers]
+        assert [float(cell) for cell in cells[4:]] == [round(row[name], 4) for name in NUMBERS]
     # What is odd about the data is that of the audit.
     scores = {name: tmp_path / f"predictions-{name}.csv" for name in "AB"}
     found = pb.audit(pb.read_annotations(tmp_path / "annotations.json"), scores)
@@ -302,7 +310,7 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     voted = pb.aggregate(annotations, "majority-vote", progress=False)
     expected = pb.summary(pb.evaluate(voted, scores)).set_index(["classifier", "metric"])["point"]
     for cells in page.tables["headline"][1:]:
-        own = cells[-6:]
+        own = cells[-7:]
         assert own[2] == f"{expected[(own[0], 'top1_accuracy')]:.3f}"
         assert own[4] == f"{expected[(own[0], 'top3_accuracy')]:.3f}"
 
@@ -313,7 +321,7 @@ def test_subgroups_are_those_of_the_sweep(swept, page):
     assert [row[0] for row in rows] == list(swept.classifiers)
     for name, *cells in rows:
         expected = [
-            f"{found['mean']:.3f} [{found['lower']:.3f}, {found['upper']:.3f}]"
+            interval_of(found)
             for level in (0, 2)
             for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
         ]
@@ -358,9 +366,12 @@ def test_the_words_compare_with_the_majority_vote(swept):
     told = list(sentences(swept))
     table = headline(swept)
     row = table[table["run"] == "prirn@30"].iloc[0]
-    assert f"{row['classifier']} is on average the best classifier" in told[1]
-    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in told[1]
-    assert f"the majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in told[1]
+    best = next(sentence for sentence in told if "on average the best classifier" in sentence)
+    assert best.startswith(f"{row['classifier']} is")
+    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
+    lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
+    assert f"On cases like these it would be {100 * lower:.1f} to {100 * upper:.1f} %" in best
+    assert f"the majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in best
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
     assert f"{most:.1f} % of cases on average" in told[-1]
     assert row["top1_accuracy_mean"] * 100 <= most
@@ -372,7 +383,7 @@ def test_twenty_classifiers(swept):
     given = {f"classifier number {i}": rng.random((8, 3)) for i in range(20)}
     text = render(pb.sweep(swept.annotations, given, {"prirn": (10,)}, k=1, draws=20, progress=False))
     assert len(text.encode()) < 5e6
-    assert {row[-4] for row in Page(text).tables["headline"][1:]} == set(given)
+    assert {row[-5] for row in Page(text).tables["headline"][1:]} == set(given)
     assert "What the 20 classifiers chose" in text
 
 

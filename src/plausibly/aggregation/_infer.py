@@ -12,7 +12,7 @@ from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress, tell
 from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate
+from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate, prior_share
 from plausibly.aggregation._registry import SETTINGS, is_built_in
 from plausibly.aggregation._staged import PROPOSALS, sample_staged
 from plausibly.aggregation._true_class import draw_shared, infer_true_class, with_shared
@@ -161,6 +161,9 @@ def infer_cases(
                 progress=bars,
             )
             described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
+        share = None
+        if scores is None and mixture is None:
+            share = prior_share(known, observed, slots, prior, arguments)
         if not is_built_in(known):
             _check_shares(known.name, observed, slots, plausibility)
         point = likelihood = None
@@ -185,6 +188,7 @@ def infer_cases(
         by_case=drawn.by_case,
         scores=scores,
         certainty=drawn.certainty,
+        prior_share=share,
         attrs=described,
     )
 

@@ -77,6 +77,24 @@ def exact_posterior(
     return _call(model, "exact", view, prior, **model.numeric(arguments), **model.static(arguments))
 
 
+def prior_share(
+    model: Model,
+    observed: Annotations,
+    slots: Slots,
+    prior: Float[np.ndarray, " slot"],
+    arguments: Mapping[str, Any],
+) -> Float[np.ndarray, " slot"] | None:
+    """Share of the prior of each slot in the posterior concentration of its case; None where that is unknown."""
+    known = model.numeric(arguments) | model.static(arguments)
+    if model.evidence is not None:
+        evidence = _call(model, "evidence", Entries.of(observed, slots), **known)
+    elif model.exact is not None:
+        evidence = exact_posterior(model, observed, slots, np.zeros(len(slots)), arguments)
+    else:
+        return None
+    return prior / np.add.reduceat(prior + evidence, slots.start[:-1])[slots.case]
+
+
 @dataclass(frozen=True)
 class Shapes:
     """What cases are padded to, decided from all cases together: a shard's draws are those of the whole data set."""

@@ -36,6 +36,8 @@ MEANINGS = {
     "disconnected annotators": "Annotators whom no chain of shared cases joins to the largest group: their skill "
     "cannot be compared with it.",
     "classes never named": "Classes that no annotator named: their plausibilities are those of the prior.",
+    "fewer labels than classes": "Cases with fewer labels than there are classes: under dirichlet-categorical@1, the "
+    "default for labels, the prior outweighs them. A prior learnt from all cases (class_prior=population) does not.",
     "annotations of nothing": "Annotations that tie all classes, which says nothing about the case.",
     "extreme ties": "Annotations that tie four classes or more that are at least half of all, or more than "
     f"{LONG_TIE}: defaults of a tool, or lists without an order.",

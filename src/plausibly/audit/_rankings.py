@@ -16,6 +16,10 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     named[annotations.entry_class] = True
     never = np.flatnonzero(~named)
     yield Finding("classes never named", len(never), n_classes, annotations.classes[never[:SHOWN]].tolist())
+    labels = (annotations.n_classes > 1) & (np.diff(annotations.annotation_start) == 1).all()
+    few = np.flatnonzero(np.diff(annotations.case_start) < n_classes) if labels else np.array([], np.int64)
+    of = annotations.n_cases if labels else 0
+    yield Finding("fewer labels than classes", len(few), of, annotations.cases[few[:SHOWN]].tolist())
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
     yield Finding(

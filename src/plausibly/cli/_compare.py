@@ -2,14 +2,17 @@
 
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import typer
 
+from plausibly.bootstrap import REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
+from plausibly.cli._groups import read_groups
 from plausibly.cli._output import make_folder, print_table, say, write_table
 from plausibly.errors import ArgumentError
-from plausibly.evaluation import evaluate, metric_names, risk_weights
+from plausibly.evaluation import evaluate, metric_names, risk_weights, verdict
 from plausibly.evaluation.comparison import differences, rankings, variance_split
 from plausibly.posterior import opened
 
@@ -36,7 +39,8 @@ def compare(
         int | None, typer.Option(min=0, max=2, help="Risk level of the cases to compare on. By default all cases.")
     ] = None,
     ci_prob: options.IntervalWidth = 0.94,
-    replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates over cases.")] = 2000,
+    group: options.Groups = None,
+    replicates: options.Replicates = REPLICATES,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
@@ -63,18 +67,19 @@ def compare(
         if metric not in (known := metric_names(lengths)):
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
+        given |= {"groups": read_groups(group), "replicates": replicates}
         results = evaluate(draws, named, k=lengths, weights=weights, **given, progress=not quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),
         RANKINGS: rankings(results, metric),
-        VARIANCES: variance_split(results, metric, replicates=replicates, seed=seed),
+        VARIANCES: variance_split(results, metric),
     }
     if out is not None:
         for name, table in tables.items():
             write_table(table, out / name)
     if not quiet:
         titles = (
-            f"Differences in {metric} over draws ({ci_prob:.0%} interval: annotation noise only)",
+            f"Differences in {metric} ({ci_prob:.0%} intervals; those of the annotations first, then total)",
             "Posterior over rankings",
             "Noise: annotations, Monte Carlo, sampling of cases",
         )
@@ -83,7 +88,12 @@ def compare(
         if out is not None:
             say(f"Wrote {', '.join(tables)} to {out}")
     best = tables[RANKINGS].iloc[0]
-    say(f"Most probable ranking by {metric}: {best['ranking']} (probability {best['probability']:.2f}).")
+    means = results[metric].mean("draw").values * (-1 if results[metric].attrs["better"] == "smaller" else 1)
+    names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
+    say(
+        f"Most probable ranking by {metric}: {best['ranking']} (probability {best['probability']:.2f} on these cases). "
+        f"{verdict(results, metric, *names)}"
+    )
 
 
 def _print(title: str, table: pd.DataFrame) -> None:

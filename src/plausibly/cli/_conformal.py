@@ -8,10 +8,9 @@ import typer
 
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
 from plausibly.annotations import Annotations, read_annotations
-from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._table_files import read_columns
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
+from plausibly.cli._groups import read_groups
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.conformal import ConformalSweep, conformal_coverage
@@ -158,7 +157,7 @@ def _sources(read: Annotations, target: str, model: list[str] | None, given: dic
     if target != "plausibility" and not model:
         yield "annotations", read
         return
-    for run in plan_runs(read, parse_variants(model or options.DEFAULT_MODELS), given, seed=seed):
+    for run in plan_runs(read, parse_variants(model or options.usual_models(read)), given, seed=seed):
         if not quiet:
             say(f"Aggregating by {run.label}", stderr=True)
         yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not quiet)
@@ -170,17 +169,8 @@ def _groups(groups: str | None, new_groups: Path | None) -> tuple[Any, Any]:
         if new_groups is not None:
             raise ArgumentError("--new-groups goes with --groups FILE: leave it out, or name a table of groups.")
         return groups, None
-    return _column(Path(str(groups))), None if new_groups is None else _column(new_groups)
-
-
-def _column(path: Path) -> pd.Series:
-    with naming(path):
-        columns = read_columns(path)
-    for name in ("case", "group"):
-        if name not in columns:
-            raise ArgumentError(f"{path} must have the columns case and group, but has no {name!r}: rename them.")
-    names, values = (columns[name].to_pylist() for name in ("case", "group"))
-    return pd.Series([str(value) for value in values], index=[str(name) for name in names])
+    new = None if new_groups is None else str(new_groups)
+    return read_groups(groups, option="--groups"), read_groups(new, option="--new-groups")
 
 
 def _write(out: Path, thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any, common: dict) -> list[str]:

@@ -12,10 +12,11 @@ from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._further_labels import plan_labels
+from plausibly.cli._groups import read_groups
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
-from plausibly.report import report
+from plausibly.report import prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
 METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
@@ -35,6 +36,7 @@ def evaluate(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
+    group: options.Groups = None,
     model: ModelNames = None,
     *,
     given: options.SweepOptions,
@@ -68,6 +70,7 @@ def evaluate(
         suffix=f".{format}",
         folder=Folder(out, **vars(store)),
         dask=dask,
+        group=group,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -84,6 +87,7 @@ def run(
     quiet: bool,
     suffix: str = ".csv",
     dask: str | None = None,
+    group: str | None = None,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
@@ -93,6 +97,7 @@ def run(
         predictions,
         parse_variants(models or options.usual_models(read)),
         risks=None if risks is None else str(risks),
+        groups=read_groups(group, annotations),
         **given,
     )
     out = folder.path
@@ -138,6 +143,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         for run in swept.runs:
             if "assumes" in run.attrs:
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
+        for note in prior_notes(swept):
+            complain(note, "Note")
     where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
     say(swept.verdict() + where)
     if strict and not swept.converged:

@@ -13,8 +13,9 @@ ModelNames = Annotated[
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
-        f"of {MODEL_NAMES}, or a Python file that declares a model. By default {' and '.join(options.DEFAULT_MODELS)}, "
-        f"for scores {options.DEFAULT_MODELS_OF_SCORES[0]}, above {options.MOST_CATEGORIES} distinct ones "
+        f"of {MODEL_NAMES}, or a Python file that declares a model. By default, for labels and counts "
+        f"{options.DEFAULT_MODELS_OF_LABELS[0]}, for rankings {' and '.join(options.DEFAULT_MODELS)}, for scores "
+        f"{options.DEFAULT_MODELS_OF_SCORES[0]}, above {options.MOST_CATEGORIES} distinct ones "
         f"{options.DEFAULT_MODELS_OF_SCORES[1]}.",
     ),
 ]

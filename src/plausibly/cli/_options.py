@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from plausibly.bootstrap import REPLICATES
 from plausibly.errors import ArgumentError
 
 if TYPE_CHECKING:
     from plausibly.annotations import Annotations, Scores
 
 DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
+DEFAULT_MODELS_OF_LABELS = ("dirichlet-categorical@1",)
 DEFAULT_MODELS_OF_SCORES = ("ordinal-scores", "normal-scores")
 MOST_CATEGORIES = 21  #: distinct scores up to which they are taken for categories
 
@@ -54,6 +56,16 @@ PredictionFiles = Annotated[
         help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet). Repeatable.",
     ),
 ]
+Groups = Annotated[
+    str | None,
+    data(
+        "--group",
+        metavar="COLUMN|FILE",
+        help="Group of each case, such as the patient, for the bootstrap: a column of the annotations, or a table with "
+        "the columns case and group. By default each case is its own group.",
+    ),
+]
+Replicates = Annotated[int, typer.Option(min=0, help="Number of bootstrap replicates over cases or groups.")]
 Lengths = Annotated[
     str | None, typer.Option("--k", metavar="K1,K2", help="Lengths of the classifiers' lists. By default 1,2,3.")
 ]
@@ -123,6 +135,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
     k: Lengths = None
     break_ties: BreakTiesOption = "order"
+    replicates: Replicates = REPLICATES
     seed: Seed = 0
 
     def arguments(self) -> dict[str, Any]:
@@ -175,11 +188,12 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
-    """Models to run where none is asked for."""
+    """Models to run where none is asked for: of labels, if every annotation names one class, of rankings or scores."""
     from plausibly.annotations import Scores
 
     if not isinstance(annotations, Scores):
-        return DEFAULT_MODELS
+        starts = annotations.annotation_start
+        return DEFAULT_MODELS_OF_LABELS if starts[-1] == len(starts) - 1 else DEFAULT_MODELS
     categories, numbers = DEFAULT_MODELS_OF_SCORES
     return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
 

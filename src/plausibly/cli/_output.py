@@ -165,15 +165,21 @@ def main_table(swept: Sweep, width: int) -> Table:
     rows = headline(swept)
     metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.
-    wide = None if width >= 100 else len("(0.123–0.456)")
-    table = Table(title="Mean over draws (94 % interval)", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
+    title = (
+        "Mean (94 % total interval, on cases like these); sd of annotation and of sampling noise; P(> next) on these "
+        "cases and on cases like these"
+    )
+    table = Table(title=title if metrics else None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
     if metrics:
         table.add_column("classifier", overflow="fold")
         for metric in metrics:
             table.add_column(metric_name(metric), justify="right", width=wide)
+            if metric == metrics[0]:
+                table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
             table.add_column("point", justify="right", no_wrap=True)
-        table.add_column("P(> next)", justify="right", min_width=len("next)"))
+        table.add_column("P(> next)", justify="right", width=len("P(> next)"))
     for _, group in rows.groupby("run", sort=False):
         certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
         names = [group["run"].iloc[0], certainty] if len(group) > 1 else [f"{group['run'].iloc[0]}\n{certainty}"]
@@ -182,10 +188,19 @@ def main_table(swept: Sweep, width: int) -> Table:
             if metrics:
                 cells.append(row["classifier"])
                 for metric in metrics:
-                    mean, lower, upper, point = (
-                        row[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "point")
-                    )
-                    cells += [f"{mean:.3f} ({lower:.3f}–{upper:.3f})", f"{point:.3f}"]
-                cells.append("" if math.isnan(row["beats_next"]) else f"{row['beats_next']:.2f}")
+                    cells.append(_mean_and_interval(row, metric))
+                    if metric == metrics[0]:
+                        cells.append(" ".join(_number(row[f"{metric}_{column}"]) for column in ("sd", "sampling_sd")))
+                    cells.append(f"{row[f'{metric}_point']:.3f}")
+                cells.append(" ".join(_number(row[column], 2) for column in ("beats_next", "total_beats_next")))
             table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
     return table
+
+
+def _mean_and_interval(row: dict[str, float], metric: str) -> str:
+    mean, lower, upper = (row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper"))
+    return f"{mean:.3f}" if math.isnan(lower) else f"{mean:.3f} ({lower:.3f}–{upper:.3f})"
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"

@@ -56,7 +56,7 @@ def sensitivity(
     found = prior_sensitivity(
         read,
         options.parse_files(predictions),
-        parse_variants(model or options.DEFAULT_MODELS),
+        parse_variants(model or options.usual_models(read)),
         concentration=tried,
         k=options.parse_lengths(k),
         **vars(sampling),

@@ -10,6 +10,7 @@ from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
+from plausibly.cli._groups import read_groups
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
 from plausibly.errors import ArgumentError
@@ -33,6 +34,7 @@ def sweep(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
+    group: options.Groups = None,
     model: ModelNames = None,
     *,
     given: options.SweepOptions,
@@ -63,6 +65,7 @@ def sweep(
         named,
         parse_variants(model or options.usual_models(read)),
         risks=None if risks is None else str(risks),
+        groups=read_groups(group, annotations),
         **given.arguments(),
     )
     if metric not in plan.metrics:

@@ -69,7 +69,7 @@ class Coverage:
         fit = None
         if differences:
             values = np.stack(list(differences.values()))
-            lower, upper = interval(resampled_means(values, np.ones(n_cases), None, replicates, seed).T, ci_prob)
+            lower, upper = interval(resampled_means(values, replicates, seed).T, ci_prob)
             fit = pd.DataFrame(list(differences), columns=["alpha", "classifier", "target"])
             fit = fit.assign(difference=values.mean(axis=1), lower=lower, upper=upper)
         columns = [*_KEYS, "split", "n", "n_tested", *measures, "size"]

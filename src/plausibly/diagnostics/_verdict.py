@@ -1,6 +1,6 @@
 """Reading a table of convergence: the verdict in a sentence, the worst by name, what each of them failed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ STATISTICS = {
 }
 """What is known of chains, in words."""
 
+_LONG = 1000  # draws, or of the warm-up, that help if the usual ones do not
 _USUAL = 250  # draws of each chain that aggregate takes by default
 GREATER_IS_WORSE = ("r_hat", "n_diverging", "at_max_depth")
 
@@ -36,7 +37,8 @@ def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
     --------
     >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
     >>> verdict({"plackett-luce@3": found})
-    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'."
+    "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'. Results that depend on them should not be \
+trusted: take more draws (draws=1000)."
     """
     sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
     if not sampled:
@@ -53,11 +55,20 @@ def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
     sentence = f"Chains did not converge in {len(named):,} of {of} {what} ({counts}): {shown}{more}."
     short = min((int(found.attrs["draws"]) for found in sampled.values() if "draws" in found.attrs), default=_USUAL)
     if short < ESS_PER_CHAIN:
-        sentence += (
-            f" Chains of {short} draws are too short to converge, since {ESS_PER_CHAIN} effective draws are asked of "
-            f"each: take {_USUAL}."
+        return (
+            f"{sentence} Chains of {short} draws are too short to converge, since {ESS_PER_CHAIN} effective draws are "
+            f"asked of each: take {_USUAL}."
         )
-    return sentence
+    return f"{sentence} Results that depend on them should not be trusted: {_next_step(list(sampled.values()))}."
+
+
+def _next_step(convergence: Sequence[xr.Dataset]) -> str:
+    """Say what helps against what failed most often."""
+    failed = [text for found in convergence for text in failures(found) if text]
+    trajectories = sum("divergences" in text or "E-BFMI" in text for text in failed)
+    if 2 * trajectories >= len(failed):
+        return f"take a longer warm-up (warmup={_LONG}), or a lower reliability if that does not help"
+    return f"take more draws (draws={_LONG})"
 
 
 def kind(found: xr.Dataset) -> str:

@@ -1,9 +1,10 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
+import jax
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
@@ -14,19 +15,23 @@ from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
+from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._ambiguity import AMBIGUITY, UNNAMED
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
+from plausibly.evaluation._program import NOISES
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._rows import all_rows, metric_sums
-from plausibly.evaluation._weights import check_weights
+from plausibly.evaluation._weights import check_groups, check_weights
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
-from plausibly.posterior import annotations_of, opened, reading
+from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
+from plausibly.random_streams import Stream, case_keys, fold_in
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 
@@ -40,12 +45,23 @@ def evaluate(
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
+    groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    replicates: int = REPLICATES,
     break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
     progress: bool = True,
     scheduler: Any = None,
 ) -> xr.Dataset:
-    """Measure classifiers, and the annotations themselves, against draws of the plausibilities.
+    r"""Measure classifiers, and the annotations themselves, against draws of the plausibilities.
+
+    Every metric comes with three kinds of draws, from which intervals follow (:func:`plausibly.summary`). With
+    :math:`g_i(\lambda)` the metric of case i and :math:`\bar g_i` its mean over draws,
+
+    * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
+    * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, what other cases would change;
+    * *total*: :math:`\sum_i w_i^{(m)} g_i(\lambda_i^{(m)})`, the value on cases like these, given these annotations,
+
+    where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
 
     Draws are read in ranges of cases and never held dense: a posterior that does not fit into memory is given by the
     name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
@@ -76,6 +92,12 @@ def evaluate(
         are the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup;
         see :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a
         draw in which none has weight; at the point estimate a case weighs what it does on average.
+    groups
+        Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
+        Series or an xarray DataArray goes by name, as for ``weights``. By default each case is its own group.
+    replicates
+        Number of bootstrap replicates, at least; there are as many for each draw. 0 for no sampling and total
+        intervals.
     break_ties
         Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
@@ -93,26 +115,37 @@ def evaluate(
         For each k, with X one of ``accuracy``, ``set_accuracy``, ``overlap``, ``average_overlap``, ``coverage``,
         ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
         ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), at the model's
-        point estimate. The attribute ``better`` of the first says which way is better. Your own metrics likewise.
+        point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), with the noise of
+        sampling cases, NaN if there is a single group. The attribute ``better`` of the first says which way is
+        better. Your own metrics likewise.
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
-        :func:`plausibly.annotators.annotator_agreement`. With ``risks``: ``risk_certainty`` (case), the share of draws
-        that agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the
-        greatest plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``,
-        ``_min`` and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of
-        the probabilities up to the threshold and above, averaged over the posterior. With ``weights``: ``case_weight``
-        (case), the mean over draws.
+        :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
+        annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce, both in
+        natural logarithms (see :func:`plausibly.metrics.expected_entropy`; the split of the remainder is averaged, not
+        drawn); ``top_plausibility`` (case), the greatest of the mean plausibilities, ``top_class`` (case), whose it is
+        ("(remainder)" where it is none that an annotator named), and ``top_plausibility_point`` (case), the greatest at
+        the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the risk of the
+        most plausible class; ``risk_level_certainty`` (case), on the level of the greatest plausibility;
+        ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max``
+        over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
+        the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
+        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
+        ``weights``: ``case_weight`` (case), the mean over draws.
 
-        Draws are those of all chains, one after the other; ``chain`` says which they are of. Coverage splits the
+        Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
+        the same order. Total intervals are conservative where annotations leave much open: their noise enters through
+        the draws and through the weights, as in Rubin's rules. Where classifiers know more of the truth than the
+        annotations do, accuracy is too low on average, which no interval makes up for. Coverage splits the
         remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
         other random numbers, of the same law.
 
     Raises
     ------
     ArgumentError
-        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes`` or ``break_ties`` is
-        out of range, weights do not fit or are negative, or a metric is no function of two vectors to a number or has
-        the name of another.
+        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes``, ``replicates`` or
+        ``break_ties`` is out of range, weights or groups do not fit, weights are negative, or a
+        metric is no function of two vectors to a number or has the name of another.
     PredictionError
         If predictions do not fit the cases or classes, or are not finite.
     FileError
@@ -124,7 +157,8 @@ def evaluate(
 
     References
     ----------
-    Stutz et al. (2025), sections 2.4, 2.5 and 3.3, arXiv 2307.02191.
+    Stutz et al. (2025), sections 2.4, 2.5 and 3.3, arXiv 2307.02191. Rubin (1981), The Bayesian bootstrap, Annals of
+    Statistics 9; Rubin (1987), Multiple imputation for nonresponse in surveys, chapter 3.
 
     Examples
     --------
@@ -138,12 +172,27 @@ def evaluate(
     ([[0.0, 1.0]], [1.0])
     """
     options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
+    options |= {"groups": groups, "replicates": replicates}
     options |= {"break_ties": break_ties, "seed": seed, "progress": progress, "scheduler": scheduler}
     return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
 
 
 def evaluate_by_level(
-    posterior, predictions, *, k, sizes, risks, metrics, weights, break_ties, seed, progress, scheduler, by_level
+    posterior,
+    predictions,
+    *,
+    k,
+    sizes,
+    risks,
+    metrics,
+    weights,
+    groups,
+    replicates,
+    break_ties,
+    seed,
+    progress,
+    scheduler,
+    by_level,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate, and in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -158,6 +207,7 @@ def evaluate_by_level(
         annotations = annotations_of(source)
         n_classes = annotations.n_classes
         check_break_ties(break_ties)
+        check_replicates(replicates, least=0)
         asked = Measures(
             check_lengths("k", k, n_classes),
             check_lengths("sizes", sizes, n_classes),
@@ -165,9 +215,13 @@ def evaluate_by_level(
             break_ties,
             None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
             by_level,
+            int(replicates),
         )
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
+        group = check_groups(groups, annotations.cases)
+        keys = None if groups is None else fold_in(case_keys(seed, group), np.full(len(group), Stream.BOOTSTRAP))
+        group_words = None if keys is None else np.asarray(jax.random.key_data(keys))
         lined_up = [line_up(given, annotations) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
@@ -176,7 +230,9 @@ def evaluate_by_level(
                 if number:
                     release_memory()
                 own = [np.array(values[cases.cases]) for values in lined_up]
-                yield cases, own, None if checked is None else checked[:, cases.cases]
+                weighed = None if checked is None else checked[:, cases.cases]
+                words = cases.words[Stream.BOOTSTRAP] if group_words is None else group_words[cases.cases]
+                yield cases, own, weighed, words
 
         here = (measure(part, asked) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
@@ -184,9 +240,20 @@ def evaluate_by_level(
         by_case: dict[str, Any] = {name: ("case", found.by_case[name]) for name in found.by_case if name != "metrics"}
         if asked.risks is not None:
             by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
+        top = found.by_case["top_class"].astype(int)
+        by_case["top_class"] = "case", np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
+        if "assumes" in source.attrs:  # a single class is true, so that labels could settle everything
+            ambiguous, uncertain = AMBIGUITY[:2]
+            by_case[uncertain] = "case", found.by_case[uncertain] + found.by_case[ambiguous]
+            by_case[ambiguous] = "case", np.zeros_like(found.by_case[ambiguous])
         constants = source["constant_data"]
         if "score_certainty" in constants:
             by_case["score_certainty"] = "case", constants["score_certainty"].values
+        shares = np.full(ranges.n_cases, np.nan, np.float32)
+        if "prior_share" in constants:
+            by_slot = constants["prior_share"].values
+            shares = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
+        by_case["prior_share"] = "case", shares
         by_case["annotator_agreement"] = "case", _agreement(annotations)
         empty = xr.Dataset(
             coords={
@@ -197,8 +264,10 @@ def evaluate_by_level(
             }
             | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
             attrs={name: source.attrs[name] for name in ("model", "reliability", "assumes") if name in source.attrs}
-            | {"break_ties": break_ties, "seed": seed},
+            | {"break_ties": break_ties, "seed": seed, "groups": _resampled(group, checked)},
         )
+        if empty.attrs["groups"] < 2:  # a single one says nothing about others
+            found.noisy[:] = np.nan
         results = empty.assign(_by_draw(asked, found, 0) | by_case)
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:, -1], 1)
@@ -208,6 +277,7 @@ def evaluate_by_level(
 def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True) -> dict[str, Any]:
     """Divide the sums of all cases, or of a subgroup; with the means by case."""
     rows, variables = all_rows(asked.ks, asked.own), {}
+    noises = NOISES if asked.replicates else ()
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
             better = (METRICS[metric] if k else asked.own[name]).better
@@ -216,7 +286,15 @@ def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True)
             if by_case:
                 variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
             variables[f"{name}_point"] = ("classifier",), values[:, -1]
+            for at, noise in enumerate(noises):
+                values = metric_sums(found.noisy[at, group], rows, metric, k) / found.noisy_weight[at, group]
+                variables[f"{name}_{noise}"] = ("classifier", "replicate"), values
     return variables
+
+
+def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None) -> int:
+    """Count the groups of which a case has weight."""
+    return len(np.unique(group if weights is None else group[weights.any(axis=0)]))
 
 
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:

@@ -7,11 +7,12 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt32
 
 from plausibly.errors import ArgumentError
+from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._metrics import metric_names
-from plausibly.evaluation._program import Plan, measure_block
+from plausibly.evaluation._program import NOISES, Plan, measure_block
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import risk_arrays
 from plausibly.evaluation._rows import all_rows, count_rows, metric_sums
@@ -22,8 +23,14 @@ from plausibly.posterior._blocks import run
 from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key
 
-#: Draws of some cases, predictions of each classifier for them, and their weights, in every draw or the same in all.
-Part = tuple[Range, Sequence[Float[np.ndarray, "case class"]], Float[np.ndarray, "draw case"] | None]
+#: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
+#: all, and the random keys of the groups that they are resampled with.
+Part = tuple[
+    Range,
+    Sequence[Float[np.ndarray, "case class"]],
+    Float[np.ndarray, "draw case"] | None,
+    UInt32[np.ndarray, "case 2"],
+]
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class Measures:
         As for :func:`plausibly.evaluate`, checked; ``own`` are its ``metrics``.
     by_level
         Whether to sum within the subgroup of each risk level, too.
+    replicates
+        Least number of bootstrap replicates, a multiple of the number of draws; 0 for none.
     """
 
     ks: Sequence[int]
@@ -44,6 +53,7 @@ class Measures:
     break_ties: str
     risks: Int[np.ndarray, " class"] | None = None
     by_level: bool = False
+    replicates: int = 0
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
@@ -62,26 +72,30 @@ class Found:
         estimate is last along the draws.
     weight
         What to divide them by.
+    noisy, noisy_weight
+        The same with bootstrap weights, for each kind of noise (see :data:`NOISES`).
     by_case
         What is known by case, in single precision; cases are last.
     """
 
     sums: Float[np.ndarray, "group classifier row draw+1"]
     weight: Float[np.ndarray, "group draw+1"]
+    noisy: Float[np.ndarray, "noise group classifier row replicate"]
+    noisy_weight: Float[np.ndarray, "noise group replicate"]
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 
 def measure(part: Part, asked: Measures) -> Found:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
-    cases, predictions, weights = part
+    cases, predictions, weights, group_words = part
     plan, rows = _plan(asked, cases, len(predictions), weights is not None)
-    given = _Given(asked, cases, predictions, weights)
+    given = _Given(asked, cases, predictions, weights, group_words)
     uneven = np.ndim(cases.concentration) > 0
     dense = cases.n_classes if uneven or (asked.own and predictions) else 0
-    blocks = cases.blocks(room=max(8, plan.depth, 2 * dense))
+    blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds))
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = (len(predictions), len(rows), cases.n_draws)
-    by_draw, at_point, weight, by_case = 0.0, 0.0, 0.0, {}
+    by_draw, at_point, weight, noisy, noisy_weight, by_case = 0.0, 0.0, 0.0, 0.0, 0.0, {}
     for block, found in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
     ):
@@ -90,6 +104,10 @@ def measure(part: Part, asked: Measures) -> Found:
             at_point += np.concatenate([found["counts_point"], found["amounts_point"]], axis=2, dtype=float)
             sums = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
             found["rows"] = np.concatenate(sums, axis=1)
+            if plan.rounds:
+                noisy += np.concatenate([_replicates(found, kind) for kind in ("counts", "amounts")], axis=3)
+        if plan.rounds:
+            noisy_weight += _replicates(found, "weight")
         weight += np.append(found["weight"], found["weight_point"][:, None], axis=1).astype(float)
         for key, values in _by_case(asked, found, cases.n_draws).items():
             own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
@@ -101,7 +119,9 @@ def measure(part: Part, asked: Measures) -> Found:
     over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, n_draws)
     sums = np.append(by_draw, at_point[..., None], axis=-1).transpose(1, 0, 2, 3)
-    return Found(sums, weight, {key: values.astype(np.float32) for key, values in by_case.items()})
+    none = np.empty((len(NOISES), n_groups, 0, len(rows), cases.n_draws * plan.rounds))
+    noisy = np.moveaxis(noisy, 2, 1) if plan.rounds and predictions else none
+    return Found(sums, weight, noisy, noisy_weight, {key: values.astype(np.float32) for key, values in by_case.items()})
 
 
 def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
@@ -120,31 +140,49 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
         weighted=weighted,
         by_level=asked.by_level and asked.risks is not None,
         parts=1 + cases.n_draws * most // 2**31,
+        rounds=-(-asked.replicates // cases.n_draws),
     )
     return plan, rows
+
+
+def _replicates(found: Mapping[str, np.ndarray], kind: str) -> Float[np.ndarray, "noise ... replicate"]:
+    """Sums with bootstrap weights; replicate r belongs to the draw r modulo the number of draws."""
+    values = np.stack([found[f"{kind}_{noise}"] for noise in NOISES]).astype(float)
+    return values.reshape(*values.shape[:-2], -1)
 
 
 class _Given:
     """What the compiled program is given besides the draws, block by block."""
 
-    def __init__(self, asked: Measures, cases: Range, predictions: Sequence[np.ndarray], weights: np.ndarray | None):
-        self._asked, self._cases = asked, cases
+    def __init__(
+        self,
+        asked: Measures,
+        cases: Range,
+        predictions: Sequence[np.ndarray],
+        weights: np.ndarray | None,
+        group_words: UInt32[np.ndarray, "case 2"],
+    ):
+        self._asked, self._cases, self._group_words = asked, cases, group_words
         self._weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
         words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
         lists = [_predicted_lists(values, max(asked.ks), words).T for values in predictions]
         self._predicted = np.stack(lists) if lists else None
+        self._shares = share_entropies(cases)
         self._scores = np.stack(predictions).astype(np.float32) if lists and asked.own else None
 
     def of(self, block: Block) -> dict[str, np.ndarray]:
         """Arrays of a block's cases, see :func:`measure_block`."""
         at, cases = block.full, self._cases
         given: dict[str, np.ndarray] = {"real": (np.arange(block.size) < len(block.at)).astype(np.int32)}
+        given["shares"] = self._shares[:, at]
         if self._predicted is not None:
             given["predicted"] = self._predicted[..., at]
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
             even = not np.ndim(cases.concentration)
             others = cases.concentration * np.maximum(cases.n_classes - listed, 0) if even else np.zeros(1)
             given["cover"] = coefficients(others)
+        if self._asked.replicates:
+            given["group"] = self._group_words[at]
         if self._scores is not None:
             given["scores"] = self._scores[:, at]
         if self._weights is not None:
@@ -162,7 +200,7 @@ def _by_case(asked: Measures, found: Mapping[str, np.ndarray], n_draws: int) -> 
         named["risk_level_certainty"] = found["of_greatest"].max(axis=0) / n_draws
         risk = ("risk_plausibility", "expected_risk_mean", "expected_risk_min", "expected_risk_max")
         named |= {name: found[name] for name in risk}
-    return named | {name: found[name] for name in ("case_weight", "rows") if name in found}
+    return named | {name: found[name] for name in (*AMBIGUITY, "case_weight", "rows") if name in found}
 
 
 def _metrics_by_case(asked, names, sums, n_draws) -> Float[np.ndarray, "metric classifier case"]:
@@ -199,9 +237,10 @@ def _uniform(words, n_classes):
 
 def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -> Found:
     """Add up what ranges gave, in their order, and put their cases one after the other."""
-    sums, weight, by_case, at = 0, 0, {}, 0
+    sums, weight, noisy, noisy_weight, by_case, at = 0, 0, 0, 0, {}, 0
     for part in parts:
         sums, weight = sums + part.sums, weight + part.weight
+        noisy, noisy_weight = noisy + part.noisy, noisy_weight + part.noisy_weight
         size = part.by_case["metrics"].shape[-1]
         for name, values in part.by_case.items():
             if name not in by_case:
@@ -209,4 +248,4 @@ def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -
             by_case[name][..., at : at + size] = values
         advance(size)
         at += size
-    return Found(sums, weight, by_case)
+    return Found(sums, weight, noisy, noisy_weight, by_case)

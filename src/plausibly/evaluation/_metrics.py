@@ -7,7 +7,7 @@ from plausibly.errors import ArgumentError
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._user import Function, as_metric, check_function
 
-_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level")
+_COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate")
 
 
 def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[str, int]]:
@@ -34,9 +34,22 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
         if name in found:
             raise ArgumentError(f"two metrics have the name {name!r}: give each a name of its own.")
         taken = name.startswith(
-            ("top", "annotation_certainty", "annotator_agreement", "risk_", "expected_risk", "score_certainty")
+            (
+                "top",
+                "annotation_certainty",
+                "annotator_agreement",
+                "risk_",
+                "expected_",
+                "mutual_",
+                "score_certainty",
+                "prior_",
+            )
         )
-        if taken or name in ("case_weight", *_COORDINATES) or name.endswith(("_by_case", "_point")):
+        if (
+            taken
+            or name in ("case_weight", *_COORDINATES)
+            or name.endswith(("_by_case", "_point", "_total", "_sampling"))
+        ):
             raise ArgumentError(
                 f"a metric must have a name of its own, but {name!r} looks like one of the package's: rename it."
             )

@@ -12,13 +12,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
+from plausibly.evaluation._ambiguity import ambiguity
 from plausibly.metrics import METRICS
 from plausibly.metrics._certainty import most_frequent
 from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._blocks import Block
 from plausibly.posterior._ranked_lists import rank_block
 from plausibly.posterior._split_remainder import split_among_all, split_among_some
-from plausibly.random_streams import Stream
+from plausibly.random_streams import Stream, random_bits
+
+NOISES = "total", "sampling"  #: what bootstrap weights are put on: values by draw, or their means over draws
 
 
 class Plan(NamedTuple):
@@ -44,6 +47,8 @@ class Plan(NamedTuple):
         Whether to sum within the subgroup of each risk level, too.
     parts
         In how many parts to sum over the draws, so that no whole number overflows.
+    rounds
+        Number of bootstrap weights of a case in each draw, 0 for none.
     """
 
     n_classes: int
@@ -56,6 +61,7 @@ class Plan(NamedTuple):
     weighted: bool
     by_level: bool
     parts: int
+    rounds: int = 0
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -66,11 +72,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     block
         All draws, and the point estimate as one more.
     given
-        ``real`` (case,), 0 for those that only fill the block; with classifiers, ``predicted`` (classifier, place,
-        case) and ``cover`` (tail, coefficient, classes), polynomials for all but so many classes together;
-        with metrics of the user's own, ``scores`` (classifier, case, class); with weights, ``weights`` (case, draw);
-        with risks, ``risks`` (class,) and ``risk`` (tail, coefficient, level, named), polynomials for the classes of a
-        level of which so many are named.
+        ``real`` (case,), 0 for those that only fill the block; ``shares`` (3, case) of :func:`share_entropies`; with
+        classifiers, ``predicted`` (classifier, place, case) and ``cover`` (tail, coefficient, classes), polynomials for
+        all but so many classes together; with metrics of the user's own, ``scores`` (classifier, case, class); with
+        weights, ``weights`` (case, draw); with rounds, ``group`` (case, 2), the random key of the group that each case
+        is resampled with; with risks, ``risks`` (class,) and ``risk`` (tail, coefficient, level, named), polynomials
+        for the classes of a level of which so many are named.
     plan
         What to compute.
 
@@ -79,15 +86,18 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     dict
         Sums over cases ``counts`` (classifier, group, row, draw) and ``amounts`` of coverage and the user's own metrics
         likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row); those
-        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; ``weight`` (group, draw)
-        and ``weight_point`` (group,); and by case ``certain`` (size, case), ``case_weight``, and what
-        :func:`_risk_by_case` finds.
+        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those with bootstrap
+        weights, ``counts_total`` (classifier, group, row, round, draw), the same of means over draws
+        ``counts_sampling``, and ``amounts_total``, ``amounts_sampling``; ``weight`` (group, draw), ``weight_point``
+        (group,), ``weight_total`` and ``weight_sampling`` (group, round, draw); and by case ``certain`` (size, case),
+        ``case_weight``, and what :func:`ambiguity` and :func:`_risk_by_case` find.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
     found: dict[str, Array] = {}
     if plan.sizes:
         found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
+    found |= ambiguity(block, given["shares"])
     real = given["real"][:, None]
     groups = [given["weights"] * real if plan.weighted else jnp.broadcast_to(real, draws.shape[1:])]
     if plan.weighted:
@@ -100,6 +110,9 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     weights = jnp.stack(groups)
     at_point = jnp.mean(weights.astype(jnp.float32), axis=2)
     found |= {"weight": jnp.sum(weights, axis=1), "weight_point": jnp.sum(at_point, axis=1)}
+    resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
+    if plan.rounds:
+        found["weight_total"], found["weight_sampling"] = _resampled(weights, jnp.sum(weights, axis=2), resampled)
     if "predicted" not in given:
         return found
 
@@ -108,7 +121,13 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
         by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
         point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
-        return {name: jnp.stack(by_draw), f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
+        sums = {name: jnp.stack(by_draw), f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
+        if plan.rounds:
+            own = [of_draws * group for group in weights]
+            noisy = [_resampled(of_group, jnp.sum(of_group, axis=-1), resampled) for of_group in own]
+            for kind, by_group in zip(NOISES, zip(*noisy, strict=True), strict=True):
+                sums[f"{name}_{kind}"] = jnp.stack(by_group)
+        return sums
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
@@ -182,6 +201,30 @@ def values_by_draw(
         return jnp.broadcast_to(values, lists.shape[1:])
 
     return lax.map(counted, given["predicted"])
+
+
+def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
+    """Standard exponential variables, which are Dirichlet(1) once divided by their sum, the same for a whole group."""
+
+    def of_round(number):
+        bits, _ = random_bits(given["group"][:, None], draw, number)
+        return -jnp.log(((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24)
+
+    return lax.map(of_round, jnp.arange(rounds))
+
+
+def _resampled(
+    values: Float[Array, "*shape case draw"],
+    over_draws: Float[Array, "*shape case"],
+    resampled: Float[Array, "round case draw"],
+) -> tuple[Float[Array, "*shape round draw"], Float[Array, "*shape round draw"]]:
+    """Sums over cases with bootstrap weights, of values by draw and of their means over draws."""
+    sampling = jnp.einsum("...c,rcd->...rd", over_draws / values.shape[-1], resampled)
+    if values.shape[-1] == 1:
+        return sampling, sampling
+    if len(resampled) == 1:  # fused with what makes the values
+        return jnp.sum(values * resampled[0], axis=-2)[..., None, :], sampling
+    return jnp.moveaxis(lax.map(lambda weights: jnp.sum(values * weights, axis=-2), resampled), 0, -2), sampling
 
 
 def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:

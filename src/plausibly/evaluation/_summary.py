@@ -1,8 +1,11 @@
 """Results as a table."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 import xarray as xr
+from jaxtyping import Float
 
 from plausibly.bootstrap import CI_PROB, interval
 
@@ -21,8 +24,11 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per classifier and metric: ``mean``, ``sd``, interval (``lower``, ``upper``), greatest and least value
-        (``best``, ``worst``; the other way round if less is better) over the draws, and ``point``, the value at the
-        model's point estimate. Draws in which a subgroup has no case are left out.
+        (``best``, ``worst``; the other way round if less is better) over the draws, which say what the annotations
+        leave open on these cases (annotation interval); ``point``, the value at the model's point estimate;
+        ``total_lower`` and ``total_upper``, the interval for cases like these (total interval); and ``sampling_sd``,
+        the standard deviation of what other cases would change. The last three are NaN without replicates, or with a
+        single group. Draws in which a subgroup has no case are left out.
 
     Raises
     ------
@@ -41,14 +47,26 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         for metric, variable in results.data_vars.items():
             if variable.dims != ("classifier", "draw"):
                 continue
-            values = variable.values[position]
-            values = values[~np.isnan(values)]
+            values = _known(variable.values[position])
             worst, best = values.min(), values.max()
             if variable.attrs.get("better") == "smaller":
                 worst, best = best, worst
             spread = values.std(ddof=1) if len(values) > 1 else 0.0
             point = float(results[f"{metric}_point"].values[position])
             ends = interval(values, ci_prob)
-            rows.append((str(classifier), metric, values.mean(), spread, *ends, best, worst, point))
+            total, sampling = (_replicates(results, metric, noise, position) for noise in ("total", "sampling"))
+            total_ends = interval(total, ci_prob) if len(total) else (np.nan, np.nan)
+            sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
+            own = (values.mean(), spread, *ends, best, worst, point, *total_ends, sampling_sd)
+            rows.append((str(classifier), metric, *own))
     columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])
+
+
+def _replicates(results: xr.Dataset, metric: Hashable, noise: str, position: int) -> Float[np.ndarray, " replicate"]:
+    name = f"{metric}_{noise}"
+    return _known(results[name].values[position]) if name in results else np.empty(0)
+
+
+def _known(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " known"]:
+    return values[~np.isnan(values)]

@@ -1,5 +1,6 @@
-"""How much cases count, in every draw."""
+"""How much cases count in every draw, and which of them are resampled together."""
 
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,36 +15,64 @@ from plausibly.errors import ArgumentError
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
 
 
-def _by_name(weights: Any, cases: np.ndarray) -> Any:
-    """Put weights that know their cases, a pandas Series or an xarray DataArray, into the order of the cases.
+def _by_name(given: Any, cases: np.ndarray, what: str) -> Any:
+    """Put what knows its cases, a pandas Series, an xarray DataArray or a mapping, into the order of the cases.
 
     A Series whose index counts 0, 1, … is in their order already.
     """
-    if isinstance(weights, xr.DataArray):
-        if "case" not in weights.dims or "case" not in weights.coords:
-            return weights
-        known, axis = pd.Index(weights["case"].values), weights.dims.index("case")
-    elif isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
-        known, axis = weights.index, 0
+    if isinstance(given, Mapping):
+        given = pd.Series(list(given.values()), index=pd.Index(list(map(str, given)), dtype=object), dtype=object)
+    if isinstance(given, xr.DataArray):
+        if "case" not in given.dims or "case" not in given.coords:
+            return given
+        known, axis = pd.Index(given["case"].values), given.dims.index("case")
+    elif isinstance(given, pd.Series) and not given.index.equals(pd.RangeIndex(len(given))):
+        known, axis = given.index, 0
     else:
-        return weights
+        return given
     known = known.astype(str)
     if not known.is_unique:
         name = known[known.duplicated()][0]
-        raise ArgumentError(f"weights name the case {name!r} several times: give each case one.")
-    place = known.get_indexer(pd.Index(cases.astype(object)))
+        raise ArgumentError(f"{what}s name the case {name!r} several times: give each case one.")
+    wanted = pd.Index(cases.astype(object))
+    place = known.get_indexer(wanted)
     if (place < 0).any():
-        raise ArgumentError(f"there is no weight for case {some(cases[place < 0])}: weigh every case, by its name.")
+        raise ArgumentError(f"there is no {what} for case {some(cases[place < 0])}: give every case one, by its name.")
     if len(known) > len(cases):
-        extra = known.difference(pd.Index(cases.astype(object)))
-        raise ArgumentError(f"there is a weight for case {some(extra)}, which nobody annotated: remove it.")
-    return np.take(np.asarray(weights), place, axis=axis)
+        extra = known.difference(wanted)
+        raise ArgumentError(f"there is a {what} for case {some(extra)}, which has no annotations: remove it.")
+    return np.take(np.asarray(given), place, axis=axis)
+
+
+def check_groups(groups: Any, cases: np.ndarray) -> np.ndarray:
+    """Refuse groups that do not fit; return the name of the group of each case, which is its own name without groups.
+
+    Examples
+    --------
+    >>> check_groups({"q": 1, "p": 2}, np.array(["p", "q"])).tolist(), check_groups(None, np.array(["p", "q"])).tolist()
+    (['2', '1'], ['p', 'q'])
+    """
+    if groups is None:
+        return cases
+    groups = _by_name(groups, cases, "group")
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise ArgumentError(f"groups must be one value per case, but {_show(groups)} was given: give a list of them.")
+    values = list(groups)
+    if len(values) != len(cases):
+        raise ArgumentError(
+            f"groups must have one value for each of the {len(cases)} cases, but {len(values)} were given: give as "
+            "many as there are cases."
+        )
+    for case, value in zip(cases, values, strict=True):
+        if not isinstance(value, Hashable) or value is None or value != value:
+            raise ArgumentError(f"case {str(case)!r} must belong to a group, but {value!r} was given: name its group.")
+    return np.array([str(value) for value in values])
 
 
 def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[np.ndarray, "draw case"]:
     """Refuse weights that do not fit; those that are the same in all draws get a single row."""
     n_cases = len(cases)
-    weights = _by_name(weights, cases)
+    weights = _by_name(weights, cases, "weight")
     try:
         values = np.asarray(weights)
     except ValueError as error:

@@ -3,33 +3,34 @@
 Three kinds of noise affect a difference, and they should not be confused:
 
 * **annotation noise**: the truth of these cases is known only as well as the annotations allow. It is the spread of a
-  metric over draws, which :func:`probability_better`, :func:`differences` and :func:`rankings` describe. More or
-  better annotators reduce it.
+  metric over draws. More or better annotators reduce it.
 * **Monte Carlo error**: the number of draws is finite. It is the standard error of the reported mean. More draws
   reduce it.
 * **sampling noise**: other cases would give other numbers. It is the spread of a metric over samples of cases, here by
-  the bootstrap. More cases reduce it.
+  the Bayesian bootstrap of :func:`plausibly.evaluate`. More cases reduce it.
 
-:func:`variance_split` reports all three.
+:func:`variance_split` reports all three. By default, what the other functions say holds *on these cases* and allows for
+annotation noise alone; with ``noise="total"`` it holds *on cases like these* and allows for sampling noise too.
 """
 
-from collections.abc import Hashable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.bootstrap import CI_PROB, check_replicates, interval, resampled_means
+from plausibly.bootstrap import CI_PROB, interval
 from plausibly.diagnostics import ess_of_mean
 from plausibly.errors import ArgumentError
-from plausibly.seed import check_seed
+
+Noise = Literal["annotation", "sampling", "total"]
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
 
 
-def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> float:
-    """Posterior probability that classifier ``a`` is better than ``b`` on these cases, ties counting half.
+def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation") -> float:
+    """Probability that classifier ``a`` is better than ``b``, ties counting half.
 
     It is the share of draws in which ``a`` is better. Both classifiers are measured against the same draws, so what is
     equally hard for both cancels out. For a distance, the smaller value is better.
@@ -42,16 +43,20 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> floa
         Name of a metric by draw, such as ``"top3_accuracy"``.
     a, b
         Names of two classifiers.
+    noise
+        What to allow for: the annotations (``"annotation"``: better on these cases), sampled cases too (``"total"``:
+        better on cases like these), or the latter alone (``"sampling"``).
 
     Returns
     -------
     float
-        Probability between 0 and 1; 1/2 for a classifier against itself.
+        Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown, as sampling
+        noise is where there is a single group of cases.
 
     Raises
     ------
     ArgumentError
-        If the results have no such metric or classifier.
+        If the results have no such metric, classifier or noise.
 
     References
     ----------
@@ -64,14 +69,14 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str) -> floa
     >>> probability_better(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", "A", "B")
     0.625
     """
-    values, names, _ = _goodness(results, metric)
+    values, names, _ = _goodness(results, metric, noise)
     for name in (a, b):
         if name not in names:
             raise ArgumentError(f"there is no classifier {name!r} in these results: choose from {', '.join(names)}.")
     return float(_share_greater(values[names.index(a)], values[names.index(b)]))
 
 
-def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
+def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> xr.DataArray:
     """Compute :func:`probability_better` for every pair of classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -88,7 +93,7 @@ def probabilities_better(results: xr.Dataset, metric: str) -> xr.DataArray:
     >>> probabilities_better(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy").values.tolist()
     [[0.5, 0.625], [0.375, 0.5]]
     """
-    values, names, _ = _goodness(results, metric)
+    values, names, _ = _goodness(results, metric, noise)
     matrix = np.array([[_share_greater(a, b) for b in values] for a in values]).reshape(len(values), len(values))
     coords = {"classifier": names, "versus": names}
     return xr.DataArray(matrix, coords, dims=tuple(coords), name=metric)
@@ -109,7 +114,9 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     pandas.DataFrame
         One row per pair: ``classifier``, ``versus``, then ``mean``, ``sd`` and interval (``lower``, ``upper``) of their
         difference over draws, ``point`` (the difference at the point estimate; NaN if the results have none) and
-        ``probability_better`` of the first. The interval covers annotation noise only.
+        ``probability_better`` of the first: all these are of annotation noise only, on these cases. Then, with the
+        noise of sampling cases, ``total_lower``, ``total_upper``, ``sampling_sd``, and
+        ``total_probability_better``, on cases like these; NaN if there are no replicates.
 
     Raises
     ------
@@ -125,20 +132,22 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     ([['A', 'B', 0.625]], -0.025)
     """
     values, names, sign = _goodness(results, metric)
+    total, sampling = (_replicates(results, metric, noise) for noise in ("total", "sampling"))
     point = f"{metric}_point"
     points = results[point].values if point in results else np.full(len(names), np.nan)
     rows = []
     for i, j in _pairs(names):
-        difference = sign * (values[i] - values[j])
-        spread = difference.std(ddof=1) if len(difference) > 1 else 0.0
-        better = _share_greater(values[i], values[j])
-        ends = interval(difference, ci_prob)
-        rows.append((names[i], names[j], difference.mean(), spread, *ends, points[i] - points[j], better))
+        difference, of_total, of_sampling = (sign * (of[i] - of[j]) for of in (values, total, sampling))
+        ends, total_ends = interval(difference, ci_prob), interval(of_total, ci_prob)
+        better = [float(_share_greater(of[i], of[j])) for of in (values, total)]
+        on_these = (difference.mean(), _sd(difference, 0.0), *ends, points[i] - points[j], better[0])
+        rows.append((names[i], names[j], *on_these, *total_ends, _sd(of_sampling), better[1]))
     columns = ["classifier", "versus", "mean", "sd", "lower", "upper", "point", "probability_better"]
+    columns += ["total_lower", "total_upper", "sampling_sd", "total_probability_better"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
+def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> pd.DataFrame:
     """Tabulate the posterior over rankings of the classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -156,7 +165,7 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     >>> rankings(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy").values.tolist()
     [['A > B', 0.75], ['A = B', 0.25]]
     """
-    values, names, _ = _goodness(results, metric)
+    values, names, _ = _goodness(results, metric, noise)
     if not len(names):
         return pd.DataFrame({"ranking": [], "probability": []})
     # Values that differ by rounding are equal, and equal classifiers keep their order.
@@ -176,7 +185,7 @@ def rankings(results: xr.Dataset, metric: str) -> pd.DataFrame:
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
-def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
+def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> xr.DataArray:
     """Compute the probability of each place for each classifier.
 
     Arguments and errors are those of :func:`probability_better`.
@@ -194,7 +203,7 @@ def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
     >>> rank_probabilities(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy").values.tolist()
     [[0.875, 0.125], [0.125, 0.875]]
     """
-    values, names, _ = _goodness(results, metric)
+    values, names, _ = _goodness(results, metric, noise)
     n = len(names)
     shares = np.zeros((n, n))
     for i in range(n):
@@ -206,27 +215,14 @@ def rank_probabilities(results: xr.Dataset, metric: str) -> xr.DataArray:
     return xr.DataArray(shares, coords, dims=tuple(coords), name=metric)
 
 
-def variance_split(
-    results: xr.Dataset,
-    metric: str,
-    *,
-    groups: Sequence[Hashable] | None = None,
-    replicates: int = 2000,
-    seed: int = 0,
-) -> pd.DataFrame:
+def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
     """Split the uncertainty of a metric, and of differences in it, into annotation, Monte Carlo and sampling noise.
 
     Parameters
     ----------
     results, metric
-        As for :func:`probability_better`.
-    groups
-        Group of each case, such as the patient; cases of a group are resampled together. By default each case is a
-        group.
-    replicates
-        Number of bootstrap replicates.
-    seed
-        Random seed.
+        As for :func:`probability_better`; ``groups`` and ``replicates`` of :func:`plausibly.evaluate` say what is
+        resampled and how often.
 
     Returns
     -------
@@ -235,12 +231,13 @@ def variance_split(
         the standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, given the number of
         ``effective_draws``; ``sampling_sd``, the standard deviation over samples of as many cases; and ``total_sd``,
         annotation and sampling noise together, which is what a claim about other cases has to allow for. Annotation
-        noise of a point estimate is unknown and therefore NaN, as is the sampling noise of a single case or group.
+        noise of a point estimate is unknown and therefore NaN, and so is the total; sampling noise is unknown without
+        replicates and where there is a single case or group.
 
     Raises
     ------
     ArgumentError
-        If the results lack the metric by draw or by case, ``groups`` do not fit, or ``replicates`` is below 2.
+        If the results lack the metric.
 
     Examples
     --------
@@ -254,33 +251,34 @@ def variance_split(
     """
     variable = metric_by_draw(results, metric)
     values, names = variable.values, [str(name) for name in variable["classifier"].values]
-    by_case = f"{metric}_by_case"
-    if by_case not in results:
-        raise ArgumentError(f"there is no {by_case!r} in these results: give results of plausibly.evaluate.")
-    check_replicates(replicates, least=2)
-    cases = results[by_case].transpose("classifier", "case").values.astype(float)
-    if groups is not None:
-        groups = list(groups)
-        for value in groups:
-            if not isinstance(value, Hashable) or value is None or value != value:
-                raise ArgumentError(f"groups must give a group for every case, but {value!r} is none: name it.")
-    weight = results["case_weight"].values.astype(float) if "case_weight" in results else np.ones(cases.shape[1])
-    sampled = resampled_means(np.where(weight > 0, cases, 0), weight, groups, replicates, check_seed(seed))
-    # A single case or group tells nothing about others.
-    varies = len({case if groups is None else groups[case] for case in np.flatnonzero(weight > 0)}) > 1
+    total, sampling = (_replicates(results, metric, noise) for noise in ("total", "sampling"))
     chains = results["chain"].values if "chain" in results.coords else np.zeros(values.shape[1], int)
     rows = []
     for i, j in [*((i, None) for i in range(len(names))), *_pairs(names)]:
-        draws, means = (of[i] if j is None else of[i] - of[j] for of in (values, sampled))
+        draws, of_sampling, of_total = (of[i] if j is None else of[i] - of[j] for of in (values, sampling, total))
         kept = ~np.isnan(draws)  # A subgroup may have no case in a draw.
         draws = draws[kept]
-        annotation = draws.std(ddof=1) if len(draws) > 1 else np.nan
-        effective = _effective(draws, chains[kept])
-        sampling = np.nanstd(means, ddof=1) if varies else np.nan
-        noise = (annotation, annotation / np.sqrt(effective), sampling, np.hypot(annotation, sampling))
+        annotation, effective = _sd(draws), _effective(draws, chains[kept])
+        total_sd = _sd(of_total) if len(draws) > 1 else np.nan
+        noise = (annotation, annotation / np.sqrt(effective), _sd(of_sampling), total_sd)
         rows.append((names[i], "" if j is None else names[j], draws.mean(), *noise, effective))
     columns = ["classifier", "versus", "mean", "annotation_sd", "monte_carlo_se", "sampling_sd", "total_sd"]
     return pd.DataFrame(rows, columns=[*columns, "effective_draws"])
+
+
+def _sd(values: Float[np.ndarray, " n"], single: float = np.nan) -> float:
+    """Standard deviation of what is known, ``single`` of a single value."""
+    known = values[~np.isnan(values)]
+    return float(known.std(ddof=1)) if len(known) > 1 else single
+
+
+def _replicates(results: xr.Dataset, metric: str, noise: str) -> Float[np.ndarray, "classifier replicate"]:
+    """Values with bootstrap noise; a single NaN for each classifier if they are unknown."""
+    name = f"{metric}_{noise}"
+    if name not in results or np.isnan(results[name].values).all():
+        return np.full((results.sizes["classifier"], 1), np.nan)
+    values = results[name].transpose("classifier", "replicate").values
+    return values[:, ~np.isnan(values).any(axis=0)]
 
 
 def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
@@ -314,13 +312,18 @@ def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
     return variable
 
 
-def _goodness(results: xr.Dataset, metric: str) -> tuple[Float[np.ndarray, "classifier draw"], list[str], int]:
+def _goodness(
+    results: xr.Dataset, metric: str, noise: str = "annotation"
+) -> tuple[Float[np.ndarray, "classifier n"], list[str], int]:
     """Values oriented so that more is better, names of the classifiers, and the sign that restores the metric."""
     variable = metric_by_draw(results, metric)
+    if noise not in get_args(Noise):
+        raise ArgumentError(f"noise must be one of {', '.join(get_args(Noise))}, but {noise!r} was given: choose one.")
     sign = -1 if variable.attrs.get("better") == "smaller" else 1
-    values = sign * variable.values
+    values = variable.values if noise == "annotation" else _replicates(results, metric, noise)
     names = [str(name) for name in variable["classifier"].values]
-    return values[:, ~np.isnan(values).any(axis=0)], names, sign
+    known = ~np.isnan(values).any(axis=0)
+    return sign * (values[:, known] if known.any() else values[:, :1]), names, sign
 
 
 def _pairs(names):
@@ -329,4 +332,5 @@ def _pairs(names):
 
 def _share_greater(a, b):
     difference = a - b
-    return np.mean(np.where(np.abs(difference) <= _ROUNDING, 0.5, difference > 0))
+    better = np.where(np.abs(difference) <= _ROUNDING, 0.5, difference > 0)
+    return np.where(np.isnan(difference), np.nan, better).mean()

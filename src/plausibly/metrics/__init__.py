@@ -12,8 +12,9 @@ that a classifier scores highest. Then, per draw and case,
 
 Averaged over cases they are a data set's metric, one number per draw; averaged over draws too, the uncertainty-adjusted
 metric. Of the annotations alone, per case: ``certainty``, the share of draws in which given classes are Y_k(λ), and
-``annotation_certainty``, that of the most frequent set; ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``
-for classes that have risk levels. ``mean_average_overlap`` compares partial rankings without draws.
+``annotation_certainty``, that of the most frequent set; ``expected_entropy`` and ``mutual_information``, what more
+annotations cannot and can settle; ``risk_certainty``, ``risk_plausibility`` and ``expected_risk`` for classes that have
+risk levels. ``mean_average_overlap`` compares partial rankings without draws.
 
 **Ties.** Equal scores, and equal plausibilities, go in class order (``break_ties="order"``), the lower index first; or
 at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for every draw and
@@ -42,6 +43,8 @@ from plausibly.metrics._kendall_tau import kendall_tau as kendall_tau
 from plausibly.metrics._spearman_footrule import spearman_footrule as spearman_footrule
 
 # isort: on
+from plausibly.metrics._ambiguity import expected_entropy as expected_entropy
+from plausibly.metrics._ambiguity import mutual_information as mutual_information
 from plausibly.metrics._certainty import annotation_certainty as annotation_certainty
 from plausibly.metrics._certainty import certainty as certainty
 from plausibly.metrics._list_metric import METRICS as METRICS

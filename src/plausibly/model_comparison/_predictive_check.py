@@ -85,7 +85,7 @@ class PredictiveCheck:
             f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
             for _, row in failed.iterrows()
         )
-        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said})."
+        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {_advise(failed)}"
 
 
 def predictive_check(
@@ -221,6 +221,20 @@ def predictive_check(
             coords={"statistic": names, "case": annotations.cases},
         ),
     )
+
+
+def _advise(failed: pd.DataFrame) -> str:
+    """Say what to try where statistics are not reproduced."""
+    rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
+    others = "compare other models by plausibly.compare"
+    if len(rows) and (rows["observed"] > rows["upper"]).all():
+        return (
+            "Annotators agree more than the model expects: raise the reliability or lower the concentration, or "
+            f"{others}."
+        )
+    if len(rows) and (rows["observed"] < rows["lower"]).all():
+        return f"Annotators agree less than the model expects: lower the reliability, or {others}."
+    return f"No single reliability will mend that: {others}, and look at the cases in by_case that deviate most."
 
 
 def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> float:

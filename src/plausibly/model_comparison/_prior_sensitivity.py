@@ -130,7 +130,7 @@ def prior_sensitivity(
 
         def planned(variant=variant, own=own, **choice: Any) -> Plan:
             changed = replace(variant, arguments={**variant.arguments, **choice})
-            return Plan.of(annotations, predictions, [changed], k=k, seed=seed, **own)
+            return Plan.of(annotations, predictions, [changed], k=k, seed=seed, replicates=0, **own)
 
         plans.append((BASELINE, "", planned()))
         baselines |= dict.fromkeys(plans[-1][2].labels, base)

@@ -50,7 +50,8 @@ class Comparison:
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
         dirichlet-categorical@1 predicts annotations that are left out best (elpd -8.1); no difference from \
-dirichlet-categorical@0.1 (by 2.1 ± 2.0).
+dirichlet-categorical@0.1 (by 2.1 ± 2.0). Where models do not differ, report results under each; more annotations \
+would tell them apart.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
@@ -78,8 +79,27 @@ dirichlet-categorical@0.1 (by 2.1 ± 2.0).
         if unknown := list(others.index[others["verdict"] == UNKNOWN]):
             parts.append(f"nothing can be said of {', '.join(unknown)}")
         said = "; ".join(parts) + "."
+        if same:
+            said += " Where models do not differ, report results under each; more annotations would tell them apart."
+        elif unknown:
+            said += " Differences are known from two cases on: give more cases."
         if borrowing := self.pointwise.attrs.get("left_out_cases"):
             said += f" Shared parameters of {borrowing} were estimated without the cases that they predict (5 folds)."
+        if table["weight"].iloc[0] == 0:
+            leading = str(table["weight"].idxmax())
+            said += (
+                f" It has no weight in the best mixture, to which {leading} contributes most: what it says is said as "
+                "well by others together. Choose it if you want one model, the weights if you average several."
+            )
+        if table["warning"].any():
+            names = ", ".join(table.index[table["warning"]])
+            said += f" Chains of {names} did not converge: take more draws before you rely on its place."
+        refitted = table["k_high"].sum()
+        if refitted:
+            said += (
+                f" Importance sampling failed (k-hat above {K_HAT:g}) for {refitted:,} left-out annotations; they were "
+                "refitted instead, so their scores can be trusted."
+            )
         return said
 
 

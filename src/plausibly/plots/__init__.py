@@ -14,6 +14,7 @@ safe for colour-blind readers, and lines and rows are labelled directly.
 ================================  ==============================================================
 :func:`certainty_curve`           certainty of the annotations over sorted cases
 :func:`certainty_histogram`       number of cases by certainty
+:func:`ambiguity`                 ambiguity against uncertainty, a dot per case
 :func:`metric_by_reliability`     a metric against reliability, with intervals and its limit
 :func:`ranking_by_reliability`    ranking of classifiers against reliability
 :func:`metric_histogram`          a metric over draws, one row per classifier

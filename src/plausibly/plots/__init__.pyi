@@ -2,6 +2,7 @@ from ._agreement import agreement_heatmap as agreement_heatmap
 from ._agreement import agreement_histogram as agreement_histogram
 from ._agreement import agreement_histograms as agreement_histograms
 from ._agreement import annotator_heatmap as annotator_heatmap
+from ._ambiguity import ambiguity as ambiguity
 from ._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
 from ._by_draw import better_matrix as better_matrix
 from ._by_draw import metric_histogram as metric_histogram

@@ -6,7 +6,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from plausibly.evaluation.comparison import metric_by_draw, probabilities_better
+from plausibly.bootstrap import CI_PROB, interval
+from plausibly.evaluation.comparison import Noise, metric_by_draw, probabilities_better
 from plausibly.plots._style import colour, metric_name, name_rows, new_axes, plain, point_estimates
 
 _MOST = 500  # bins from the least to the greatest value
@@ -16,7 +17,8 @@ _MANY = 6
 def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Axes | None = None) -> Axes:
     """Draw how a metric is distributed over the draws, one row per classifier.
 
-    The height of a bar is its share of the draws, relative to the highest bar; a diamond marks the point estimate.
+    The height of a bar is its share of the draws, relative to the highest bar; a diamond marks the point estimate. A
+    line below the bars is the 94 % total interval, if the results have replicates.
 
     Parameters
     ----------
@@ -29,7 +31,9 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
         cases, so the width of a bin is a whole number of their steps: otherwise there would be spurious gaps.
     """
     values, points = metric_by_draw(results, metric).values, results[f"{metric}_point"].values
-    edges = _edges(values, bins)
+    edges, total = _edges(values, bins), None
+    if f"{metric}_total" in results and not np.isnan(results[f"{metric}_total"].values).any():
+        total = interval(results[f"{metric}_total"].values.T, CI_PROB)
     shares = np.array([np.histogram(row, edges)[0] / len(row) for row in values])
     heights = 0.8 * shares / shares.max()
     n = len(values)
@@ -39,12 +43,14 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
         bars = {"bottom": base, "align": "edge", "color": shade, "alpha": 0.6, "lw": 0}
         ax.bar(edges[:-1][seen], row[seen], np.diff(edges)[seen], **bars)
         ax.axhline(base, color=shade, lw=0.8)
+        if total is not None:
+            ax.hlines(base - 0.12, *(end[position] for end in total), color=shade, lw=2.5)
         point_estimates(ax, [points[position]], [base], shade)
     name_rows(ax, range(n), [plain(name, 24) for name in results["classifier"].values[::-1]])
     for tick, position in zip(ax.get_yticklabels(), reversed(range(n)), strict=True):
         tick.set(color=colour(position), fontweight="bold")
     ax.spines["left"].set_visible(False)
-    ax.set(xlabel=f"{metric_name(metric)} (◇ at the point estimate)", ylim=(-0.25, n))
+    ax.set(xlabel=f"{metric_name(metric)} (◇ at the point estimate)", ylim=(-0.3, n))
     return ax
 
 
@@ -63,7 +69,7 @@ def _edges(values: Float[np.ndarray, "classifier draw"], bins: int) -> Float[np.
     return found[0] - step / 2 + width * np.arange(n + 1)
 
 
-def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -> Axes:
+def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotation", ax: Axes | None = None) -> Axes:
     """Draw the probability that the classifier of a row is better than that of a column; ties count half.
 
     Parameters
@@ -72,8 +78,10 @@ def better_matrix(results: xr.Dataset, metric: str, *, ax: Axes | None = None) -
         Results of :func:`plausibly.evaluate`.
     metric
         Name of a metric by draw, such as ``"top3_accuracy"``.
+    noise
+        What to allow for, see :func:`plausibly.comparison.probability_better`.
     """
-    matrix = probabilities_better(results, metric)
+    matrix = probabilities_better(results, metric, noise=noise)
     n = matrix.sizes["classifier"]
     upright = n > _MANY  # long names often differ at their ends, of which upright ones show more
     names = [plain(name, 26 if upright else 16) for name in matrix["classifier"].values]

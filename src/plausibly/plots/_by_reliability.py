@@ -32,7 +32,8 @@ def metric_by_reliability(
 ) -> Axes:
     """Draw a metric of every classifier against the reliability of one model.
 
-    Lines are means over draws, bands 94 % intervals. At the right, where reliability would be infinite, is the value at
+    Lines are means over draws; light bands are 94 % total intervals, on cases like these, and dark ones those of the
+    annotations, on these cases. At the right, where reliability would be infinite, is the value at
     the point estimate.
 
     Parameters
@@ -55,16 +56,19 @@ def metric_by_reliability(
     step = {reliability: place for place, reliability in enumerate(reliabilities)}
     limit = len(reliabilities)
     # Many bands on top of each other would hide the lines.
-    alpha = 0.18 if rows["classifier"].nunique() <= len(COLOURS) else 0.05
+    alpha = 0.13 if rows["classifier"].nunique() <= len(COLOURS) else 0.05
     ends = []
     for position, (classifier, own) in enumerate(rows.groupby("classifier", sort=False)):
         style = {"color": colour(position), "marker": marker(position), "ms": 6}
         swept = own.dropna(subset="reliability")
         places = [step[reliability] for reliability in swept["reliability"]]
         ax.plot(places, swept["mean"], lw=2, label=plain(classifier), **style)
-        if len(places) == 1:  # too short for a band
-            ax.plot(places * 2, [*swept["lower"], *swept["upper"]], color=style["color"], alpha=0.3, lw=5)
-        ax.fill_between(places, swept["lower"], swept["upper"], color=style["color"], alpha=alpha, lw=0)
+        for low, high, width in (("total_lower", "total_upper", 3), ("lower", "upper", 6)):
+            if low not in swept:
+                continue
+            if len(places) == 1:  # too short for a band
+                ax.plot(places * 2, [*swept[low], *swept[high]], color=style["color"], alpha=0.3, lw=width)
+            ax.fill_between(places, swept[low], swept[high], color=style["color"], alpha=alpha, lw=0)
         last = own.iloc[-1]
         if places:
             ax.plot([places[-1], limit], [last["mean"], last["point"]], lw=1, ls=":", color=style["color"])

@@ -42,7 +42,7 @@ def panels(n: int, columns: int, width: float, height: float) -> tuple[Figure, l
     return figure, list(axes.flat[:n])
 
 
-def grid(ax: Axes, axis: Literal["x", "y"]) -> None:
+def grid(ax: Axes, axis: Literal["x", "y", "both"]) -> None:
     """Draw a faint grid behind everything else."""
     ax.grid(axis=axis, color="0.92")
     ax.set_axisbelow(True)

@@ -8,7 +8,8 @@ somebody asks for single classes: :func:`dense` splits it in full, :func:`top_cl
 :func:`case_draws` takes the draws of one case out, by the names of its classes.
 
 A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
-in ``constant_data`` the ``score_certainty`` of each case.
+in ``constant_data`` the ``score_certainty`` of each case. Where it is known, ``constant_data`` has the ``prior_share``
+of each slot in the posterior concentration of its case.
 
 The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
 and ``constant_data`` (the model's point estimate, the names of the classes).

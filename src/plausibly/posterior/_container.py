@@ -34,6 +34,7 @@ def build_posterior(
     by_case: Mapping[str, np.ndarray] | None = None,
     scores: Scores | None = None,
     certainty: Float[np.ndarray, " case"] | None = None,
+    prior_share: Float[np.ndarray, " slot"] | None = None,
     attrs: Mapping[str, Any] | None = None,
     named: bool = True,
 ) -> Posterior:
@@ -63,6 +64,8 @@ def build_posterior(
         What the annotations were made of by a threshold, if they were.
     certainty
         Of cases of scores: the greater of the posterior-averaged probabilities below and above the threshold.
+    prior_share
+        Share of the prior of each slot in the posterior concentration of its case, where it is known.
     attrs
         Of the whole: strings and numbers as they are, everything else as JSON.
     named
@@ -138,6 +141,9 @@ def build_posterior(
     if certainty is not None:
         _check_shape("certainty", certainty, (annotations.n_cases,))
         groups["constant_data"]["score_certainty"] = "scored_case", np.asarray(certainty, np.float32)
+    if prior_share is not None:
+        _check_shape("prior_share", prior_share, (len(slots.case),))
+        groups["constant_data"]["prior_share"] = "slot", np.asarray(prior_share, np.float32)
     described = {name: _attribute(value) for name, value in (attrs or {}).items()}
     return from_groups(
         groups, described | {"concentration": float(concentration), "n_classes": int(annotations.n_classes)}

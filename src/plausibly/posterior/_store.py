@@ -40,7 +40,7 @@ from plausibly.posterior._store_reading import (
 )
 
 _CHUNK = 2**19  # numbers in a chunk
-_WRITTEN = ("plausibility", "point_plausibility")  #: of the groups that have other variables, too
+_WRITTEN = ("plausibility", "point_plausibility", "prior_share")  #: of the groups that have other variables, too
 
 
 class Store:
@@ -216,6 +216,7 @@ class Store:
                 {name: ("case", values) for name, values in found.items()},
                 attrs=to_groups(posterior)["convergence"].attrs | {"quantities": len(self._slots)},
             ),
+            prior_share=whole.get(("constant_data", "prior_share")),
             attrs=attrs,
             named=False,
         )

@@ -99,6 +99,8 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
         what = "class" if size == 1 else f"set of the {size} most plausible classes"
+        if size == sizes_found[0]:
+            yield _ambiguity(swept)
         yield _Sketch(
             "certainty",
             panels,
@@ -106,9 +108,22 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             f"Top-{size} annotation certainty over sorted cases",
             f"Cases from the least to the most certain. The height is the share of draws that agree on the most "
             f"plausible {what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further right a "
-            "curve rises, the more cases have no single right answer. A higher reliability moves it to the left.",
+            "curve rises, the more cases the annotations leave unsettled. A higher reliability moves it to the left.",
             folded=size > 1,
         )
+
+
+def _ambiguity(swept: Sweep) -> _Sketch:
+    runs = [representative(found) for found in sampled(swept).values()]
+    return _Sketch(
+        "certainty",
+        [(run.label, partial(plots.ambiguity, run.results)) for run in runs],
+        3.6,
+        "Ambiguity and uncertainty of all cases",
+        "Every dot is a case. Upwards: what the annotations have not settled yet, so that more labels help. To the "
+        "right: what annotators disagree about however many are asked. The cases at the ends are named: those on top "
+        "need more labels, those far to the right and low are ambiguous for good.",
+    )
 
 
 def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
@@ -117,7 +132,8 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
     main = headline_metrics(swept.runs[0])
     for metric in distinct_metrics(sizes(swept.runs[0])):
         own = table[table["metric"] == metric]
-        low, high = own[["lower", "point"]].min(axis=None), own[["upper", "point"]].max(axis=None)
+        low = own[["lower", "point", "total_lower"]].min(axis=None)
+        high = own[["upper", "point", "total_upper"]].max(axis=None)
         margin = 0.08 * (high - low) or 0.01
         words = metric_name(metric).capitalize()
         yield _Sketch(
@@ -125,8 +141,9 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             [("", partial(plots.metric_by_reliability, own, metric, model)) for model in models],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
             f"{words} of each classifier against reliability",
-            f"{words} of each classifier: the mean over draws, with a band for the 94 % interval. Hollow markers at "
-            "the right show the value at the point estimate, which takes the annotations at face value; the distance "
+            f"{words} of each classifier: the mean over draws, with a light band for the 94 % total interval, on cases "
+            "like these, and a dark one for what the annotations leave open on these cases. Hollow markers at the "
+            "right show the value at the point estimate, which takes the annotations at face value; the distance "
             "to them is what a single reference label hides.",
             limits=(low - margin, high + margin),
             folded=metric not in main,
@@ -164,18 +181,24 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             1.2 + 1.1 * _row(swept) * n,
             f"Histogram over draws of the {words} of each classifier",
             f"Every draw is one version of the truth that agrees with the annotations, and gives each classifier one "
-            f"value of the {words}. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
+            f"value of the {words} on these cases (bars). The line below is the 94 % total interval, on cases like "
+            f"these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
         )
         if n < 2:
             continue
         yield _Sketch(
             "better",
-            [(f"{run.label}, {words}", partial(plots.better_matrix, run.results, metric)) for run in runs],
+            [
+                (f"{run.label}, {where}", partial(plots.better_matrix, run.results, metric, noise=noise))
+                for run in runs
+                for where, noise in (("on these cases", "annotation"), ("on cases like these", "total"))
+                if noise == "annotation" or run.results.attrs["groups"] > 1
+            ],
             1.4 + _row(swept) * n,
             f"Probability that one classifier has the greater {words} than another",
-            f"Probability that the classifier of the row has the greater {words} on these cases than that of the "
-            "column; ties count half. Near 1 or 0 the annotations settle which is better, near 0.5 they do not. It "
-            "says nothing about other cases.",
+            f"Probability that the classifier of the row has the greater {words} than that of the column; ties count "
+            "half. On these cases, the annotations settle which is better where it is near 1 or 0, and do not near "
+            "0.5. On cases like these, chance in the sampling of the cases counts, too.",
             wide=n > MANY,
         )
 

@@ -14,6 +14,15 @@ from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError, FileError
 from plausibly.plots._style import metric_name
+from plausibly.report._ambiguity import (
+    MOST,
+    OPEN,
+    SETTLED,
+    disagreements,
+    most_ambiguous,
+    need_labels,
+    stay_open,
+)
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
@@ -21,7 +30,7 @@ from plausibly.report._further_labels import further_labels
 from plausibly.report._references import references
 from plausibly.report._sets import sets_of_answers
 from plausibly.report._shared import what_cases_share
-from plausibly.report._summary import OPEN, SETTLED, sentences
+from plausibly.report._summary import sentences
 from plausibly.report._tables import (
     MOST_ROWS,
     certainty_table,
@@ -99,6 +108,13 @@ def render(
         certainty=_records(certainty_table(swept.runs)),
         metrics=_records(swept.metrics),
         figures=figures,
+        ambiguous=_records(most_ambiguous(lead(swept)).head(MOST)),
+        needed=_records(need_labels(lead(swept)).head(MOST)),
+        n_needed=len(need_labels(lead(swept))),
+        n_unclear=len(stay_open(lead(swept))),
+        disagreements=_records(disagreements(swept).head(MOST)),
+        n_disagreements=len(disagreements(swept)),
+        n_groups=int(lead(swept).results.attrs["groups"]),
         summary=list(sentences(swept)),
         lead=lead(swept),
         cases=list(undecided(swept, lead(swept))),

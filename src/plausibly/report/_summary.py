@@ -1,17 +1,18 @@
 """The result in a few sentences that need no statistics to be read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from plausibly.evaluation.comparison import probability_better
+from plausibly.evaluation import verdict
 from plausibly.plots._style import metric_name
+from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
 from plausibly.report._tables import headline, headline_metrics, lead
 from plausibly.sweeps import Run, Sweep
 
-SETTLED, OPEN = 0.95, 0.5  #: certainties from which on a case counts as settled, and below which as open
-_SURE = 0.95  # probability from which on one classifier counts as better than another
+_NAMED = 5  # cases in a sentence
+_OF_PRIOR = 0.02  # difference between labels given and labels expected from which on the prior is named
 
 
 def sentences(swept: Sweep) -> Iterator[str]:
@@ -32,9 +33,11 @@ plausible one with a probability of 1/2 or more.'
             f"{label} assumes {assumed} in every case: where annotators disagree, some of them err. Its plausibilities "
             "are probabilities of being that class, and leave no case ambiguous."
         )
-    known = "annotation_certainty_1" in run.results
-    if known:
+    if "annotation_certainty_1" in run.results:
         yield _certainty(run)
+    yield from _labels(run)
+    yield from prior_notes(swept)
+    yield from _disagreement(swept)
     if not swept.classifiers:
         return
     metric = headline_metrics(run)[0]
@@ -43,13 +46,8 @@ plausible one with a probability of 1/2 or more.'
     yield _accuracy(rows[0], metric, several=len(rows) > 1)
     if len(rows) > 1:
         yield _order(swept, run, metric, rows)
-    # A weighted mean over cases has another limit, and longer lists have a higher one.
-    if known and metric == "top1_accuracy" and "case_weight" not in run.results:
-        most = float(run.results["annotation_certainty_1"].mean())
-        yield (
-            f"Because the annotations leave the truth open, even the best possible classifier would be right in "
-            f"{_percent(most)} of cases on average."
-        )
+    if metric == "top1_accuracy":  # longer lists have a higher limit
+        yield from _attainable(run)
 
 
 def _assumptions(swept: Sweep) -> dict[str, str]:
@@ -75,34 +73,99 @@ def _cases(n: int) -> str:
     return f"{n:,} case{'' if n == 1 else 's'}"
 
 
+def _labels(run: Run) -> Iterator[str]:
+    """Say which cases need more labels, and which no label settles."""
+    if run.results.sizes["draw"] == 1:
+        return
+    needed, unclear = need_labels(run), stay_open(run)
+    if len(needed):
+        yield f"More labels would help most in {_listed(needed['case'].tolist())}."
+    if len(unclear):
+        yield (
+            f"{_cases(len(unclear))} {'are' if len(unclear) > 1 else 'is'} settled but ambiguous: the most plausible "
+            f"class is certain, and yet its share is below {CLEAR:g}, so annotators will go on disagreeing however "
+            f"many are asked ({_listed(unclear['case'].tolist())})."
+        )
+
+
+def _listed(names: Sequence[object], word: str = "case") -> str:
+    shown = ", ".join(map(str, names[:_NAMED]))
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{word}{'s' if len(names) > 1 else ''} {shown}{more}"
+
+
+def prior_notes(swept: Sweep) -> Iterator[str]:
+    """Say under which runs the prior outweighs the annotations."""
+    for run in swept.runs:
+        share = run.results["prior_share"].values
+        n = int((share > 0.5).sum())
+        if n:
+            yield (
+                f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (it makes up "
+                f"{100 * share.mean():.0f} % of what is known, on average). What these cases leave open is the "
+                "prior's doubt, not the annotators'. Raise the reliability, lower the concentration, or learn the "
+                'prior from all cases (class_prior "population").'
+            )
+
+
+def _disagreement(swept: Sweep) -> Iterator[str]:
+    found = disagreements(swept)
+    if len(found):
+        yield (
+            f"The models disagree about the most plausible class of {_listed(found['case'].tolist())}: ask further "
+            "annotators there before you rely on either answer."
+        )
+
+
+def _attainable(run: Run) -> Iterator[str]:
+    """State the best attainable values, and what each of them means."""
+    best = best_attainable(run)
+    if np.isnan(best["vote"]):  # a weighted mean over cases has another limit
+        return
+    told = (
+        "Given these annotations, the first choice of the best possible classifier would be the most plausible class "
+        f"in {_percent(best['vote'])} of cases on average"
+    )
+    if np.isnan(best["label"]):
+        yield f"{told}."
+        return
+    told += f", and could agree with a random annotator's label in at most {_percent(best['given'])}"
+    if best["given"] - best["label"] < _OF_PRIOR:
+        yield f"{told}."
+    else:
+        yield f"{told} (the model expects {_percent(best['label'])} of the next label, including its prior's doubt)."
+
+
 def _accuracy(best: dict, metric: str, several: bool) -> str:
     name, k = best["classifier"], int(metric[3:].split("_")[0])
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
+    total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     who = f"{name} is on average the best classifier: its" if several else f"{name}: its"
-    told = (
-        f"{who} {choice} the most plausible class in {_percent(mean)} of cases (94 % interval {_percent(lower)} to "
-        f"{_percent(upper)})."
-    )
+    told = f"{who} {choice} the most plausible class in {_percent(mean)} of cases"
+    if np.isnan(total).any():
+        told += f" (94 % interval on these cases {_range(lower, upper)})."
+    else:
+        told += (
+            f". On cases like these it would be {_range(*total)} (94 % total interval); on these cases alone, what the "
+            f"annotations leave open is {_range(lower, upper)}."
+        )
     if np.isnan(voted):
         return told
     points = abs(voted - mean) * 100
     more = "the same" if points < 0.05 else f"{points:.1f} points {'more' if voted > mean else 'less'}"
-    outside = "" if points < 0.05 or lower <= voted <= upper else " and outside the interval"
+    outside = "" if points < 0.05 or lower <= voted <= upper else " and outside what the annotations leave open"
     return f"{told} Measured against the majority vote alone it would be {_percent(voted)}, {more}{outside}."
 
 
+def _range(lower: float, upper: float) -> str:
+    return f"{100 * lower:.1f} to {_percent(upper)}"
+
+
 def _order(swept: Sweep, run: Run, metric: str, rows: list[dict]) -> str:
-    first, second = rows[0]["classifier"], rows[1]["classifier"]
-    share = probability_better(run.results, metric, first, second)
     told = []
-    if run.results.sizes["draw"] > 1 and share >= _SURE:
-        told.append(f"On these cases {first} is better than {second}, the next, with probability {_odds(share)}.")
-    elif run.results.sizes["draw"] > 1:
-        told.append(
-            f"The annotations do not settle whether {first} or {second} is better: {first} is, with probability "
-            f"{_odds(share)}."
-        )
+    if run.results.sizes["draw"] > 1:
+        told.append(verdict(run.results, metric, rows[0]["classifier"], rows[1]["classifier"]))
     if len(swept.runs) > 1:
         rankings = swept.rankings(metric)
         finite = rankings[~np.isinf(rankings["reliability"])]
@@ -118,8 +181,3 @@ def _order(swept: Sweep, run: Run, metric: str, rows: list[dict]) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _odds(share: float) -> str:
-    """Two digits; 1 only if it is 1."""
-    return "above 0.99" if 0.995 <= share < 1 else f"{share:.2f}"

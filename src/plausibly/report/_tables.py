@@ -15,6 +15,7 @@ from plausibly.metrics import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
+COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
 MOST_ROWS = 200  #: of cases that did not converge
 LEVELS = ("low", "medium", "high")  #: of risk
 
@@ -48,9 +49,11 @@ def headline(swept: Sweep) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
-        ``_mean``, ``_lower``, ``_upper``, ``_point`` and ``_voted`` (the value against the majority vote, NaN if
-        unknown), and ``beats_next``, the probability that the classifier is better than the next one by the first
-        metric (NaN for the last). Without classifiers, one row per run.
+        ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``, those
+        of annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value against the majority vote, NaN if
+        unknown). ``beats_next`` and ``total_beats_next`` are the probabilities that the classifier is better than the
+        next one by the first metric, on these cases and on cases like these (NaN for the last). Without classifiers,
+        one row per run.
 
     Examples
     --------
@@ -75,9 +78,13 @@ def headline(swept: Sweep) -> pd.DataFrame:
             row: dict[str, Any] = {"run": run.label, "certainty": certainty, "classifier": name}
             for metric in metrics:
                 found = table.loc[(name, metric)]
-                row |= {f"{metric}_{column}": float(found[column]) for column in ("mean", "lower", "upper", "point")}
+                row |= {f"{metric}_{column}": float(found[column]) for column in COLUMNS}
+                if run.results.sizes["draw"] == 1:  # a point estimate knows nothing of annotation noise
+                    row[f"{metric}_sd"] = np.nan
                 row[f"{metric}_voted"] = voted(swept, name, metric)
-            row["beats_next"] = probability_better(run.results, metrics[0], name, following) if following else np.nan
+            for column, noise in (("beats_next", "annotation"), ("total_beats_next", "total")):
+                pair = run.results, metrics[0], name, following
+                row[column] = probability_better(*pair, noise=noise) if following else np.nan
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -121,7 +128,7 @@ def subgroup_table(swept: Sweep) -> list[dict[str, Any]]:
         cases = run.subgroups.groupby("risk_level", sort=False)["cases"].first()
         keys = [(level, metric) for level in cases.index for metric in metrics]
         rows = [
-            {"classifier": name, "cells": found.loc[name].loc[keys, ["mean", "lower", "upper"]].to_dict("records")}
+            {"classifier": name, "cells": found.loc[name].loc[keys, list(COLUMNS)].to_dict("records")}
             for name in swept.classifiers
         ]
         levels = [{"name": LEVELS[level], "cases": float(n)} for level, n in cases.items()]

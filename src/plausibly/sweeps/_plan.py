@@ -14,8 +14,9 @@ from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
+from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.evaluation import check_lengths, check_metrics, evaluate_by_level, metric_names
+from plausibly.evaluation import check_groups, check_lengths, check_metrics, evaluate_by_level, metric_names
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
@@ -73,6 +74,8 @@ class Plan:
         risks: Any = None,
         metrics: Mapping[str, Metric | Function] | None = None,
         weights: ArrayLike | None = None,
+        groups: Any = None,
+        replicates: int = REPLICATES,
         break_ties: str = "order",
         seed: int = 0,
         **given: Any,
@@ -97,12 +100,15 @@ class Plan:
                 f"weights of a sweep must have the shape (case,), {(annotations.n_cases,)}, but the shape is "
                 f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
             )
+        check_replicates(replicates, least=0)
         evaluated = {
             "k": check_lengths("k", k, annotations.n_classes),
             "sizes": sizes,
             "risks": None if risks is None else read_risks(risks, annotations.classes),
             "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
             "weights": weights,
+            "groups": None if groups is None else check_groups(groups, annotations.cases),
+            "replicates": replicates,
             "break_ties": break_ties,
         }
         lined_up = {name: line_up(source, annotations) for name, source in named.items()}

@@ -151,6 +151,7 @@ class Sweep:
             last = max(runs, key=lambda run: -np.inf if np.isnan(run.reliability) else run.reliability)
             own = table[(table["model"] == model) & (table["reliability"].eq(last.reliability) | (len(runs) == 1))]
             at_point = {name: own["point"] for name in ("mean", "lower", "upper", "best", "worst")}
+            at_point |= dict.fromkeys(("total_lower", "total_upper", "sampling_sd"), np.nan)
             limits.append(own.assign(reliability=np.inf, sd=0.0, **at_point))
         table = pd.concat([table.dropna(subset="reliability"), *limits], ignore_index=True)
         names = ["model", "reliability", "classifier", "metric"]

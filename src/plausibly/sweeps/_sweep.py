@@ -1,6 +1,6 @@
 """``sweep``: the front door."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from plausibly._progress import tell
 from plausibly.aggregation import Variants
 from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
+from plausibly.bootstrap import REPLICATES
 from plausibly.errors import FileError, reason
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
@@ -29,6 +30,8 @@ def sweep(
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
+    groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    replicates: int = REPLICATES,
     break_ties: Literal["order", "random"] = "order",
     ties: Literal["split", "full"] | None = None,
     mode: Literal["power", "temper"] | None = None,
@@ -61,7 +64,7 @@ def sweep(
         usual ones, or for a model that has none. A model is a name, a :class:`plausibly.Model` or a NumPyro program. Or
         arguments of :func:`plausibly.aggregate` by any label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, weights, break_ties
+    k, sizes, risks, metrics, weights, groups, replicates, break_ties
         Arguments of :func:`plausibly.evaluate`; weights are of cases, (case,), since runs differ in their draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
@@ -115,6 +118,7 @@ def sweep(
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
+    asked |= {"groups": groups, "replicates": replicates}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

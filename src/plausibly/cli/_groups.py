@@ -1,0 +1,66 @@
+"""Groups of cases, such as patients, from a table of their own or from a column of the annotations."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from plausibly.annotations.io._columns import Columns
+from plausibly.annotations.io._files import naming
+from plausibly.annotations.io._long_table import COLUMNS
+from plausibly.annotations.io._table_files import header_of, read_columns
+from plausibly.errors import ArgumentError
+
+_TABLES = ".csv", ".tsv", ".parquet"
+
+
+def read_groups(given: str | None, annotations: Path | None = None, option: str = "--group") -> pd.Series | None:
+    """Read the group of each case.
+
+    Parameters
+    ----------
+    given
+        A file with the columns ``case`` and ``group``; or a column of the annotations, if they are a table.
+    annotations
+        File of the annotations, None where there is none.
+    option
+        Name of the option, for errors.
+
+    Raises
+    ------
+    ArgumentError
+        If there is neither such a file nor such a column, or a case has two groups.
+    """
+    if given is None:
+        return None
+    path = Path(given)
+    if path.is_file():
+        with naming(path):
+            return _one_by_case(read_columns(path), "group", path)
+    if annotations is not None and annotations.is_file() and annotations.suffix.lower() in _TABLES:
+        with naming(annotations):
+            if given in header_of(annotations):
+                return _one_by_case(read_columns(annotations), given, annotations)
+    where = "" if annotations is None else f", nor a column of {annotations}"
+    raise ArgumentError(
+        f"{option} must be a file with the columns case and group{' or a column of the annotations' if where else ''}, "
+        f"but {given!r} is no file{where}: check the name."
+    )
+
+
+def _one_by_case(columns: Columns, name: str, path: Path) -> pd.Series:
+    case = next((spelling for spelling in COLUMNS.get("case", ("case",)) if spelling in columns), None)
+    if case is None or name not in columns:
+        missing = "case" if case is None else name
+        raise ArgumentError(f"{path} must have the columns case and {name}, but has no {missing!r}: rename them.")
+    found = pd.Series(columns[name].to_pylist(), index=[str(value) for value in columns[case].to_pylist()])
+    for label in found.index[found.isna()][:1]:
+        raise ArgumentError(f"case {label!r} of {path} has no {name}: fill the cell.")
+    found = found.map(str)
+    distinct = found.reset_index().drop_duplicates()
+    for label in distinct["index"][distinct["index"].duplicated()][:1]:
+        values = distinct.loc[distinct["index"] == label, 0].tolist()
+        raise ArgumentError(
+            f"case {label!r} of {path} has two values of {name}, {values[0]!r} and {values[1]!r}: a case belongs to "
+            "one."
+        )
+    return found[~found.index.duplicated()]

@@ -1,0 +1,70 @@
+"""Ambiguity and uncertainty of a case: what more annotations cannot settle, and what they can."""
+
+import jax.numpy as jnp
+from jax.scipy.special import entr
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from plausibly.metrics._inputs import check_plausibilities
+
+
+def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
+    r"""Ambiguity: mean entropy of the plausibilities, :math:`E_m H(\lambda^{(m)})`.
+
+    It is how far the label of a random annotator would remain open if the plausibilities were known, so no number of
+    annotations removes it.
+
+    Parameters
+    ----------
+    plausibilities
+        Draws of the class distributions; finite, not negative.
+
+    Returns
+    -------
+    Natural logarithms, from 0 to that of the number of classes.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape is not (draw, case, class), or a value is not finite or negative.
+
+    References
+    ----------
+    Depeweg, Hernández-Lobato, Doshi-Velez & Udluft (2018), Decomposition of uncertainty in Bayesian deep learning,
+    section 3.
+
+    Examples
+    --------
+    >>> draws = [[[0.5, 0.5], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]]]
+    >>> expected_entropy(draws).round(3).tolist(), mutual_information(draws).round(3).tolist()
+    ([0.693, 0.0], [0.0, 0.693])
+    """
+    return jnp.mean(jnp.sum(entr(check_plausibilities(plausibilities)), axis=2), axis=0)
+
+
+def mutual_information(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
+    r"""Uncertainty: mutual information of the next label and the plausibilities, :math:`H(\bar\lambda) - E_m H`.
+
+    More annotations reduce it, to 0. With :func:`expected_entropy` it makes up the entropy of the next label.
+
+    Parameters
+    ----------
+    plausibilities
+        As for :func:`expected_entropy`, whose errors are those here.
+
+    Returns
+    -------
+    Natural logarithms, at least 0.
+
+    References
+    ----------
+    As for :func:`expected_entropy`.
+
+    Examples
+    --------
+    >>> mutual_information([[[0.9, 0.1]], [[0.1, 0.9]]]).round(3).tolist()
+    [0.368]
+    """
+    plausibilities = check_plausibilities(plausibilities)
+    whole = jnp.sum(entr(jnp.mean(plausibilities, axis=0)), axis=1)
+    return jnp.maximum(whole - expected_entropy(plausibilities), 0)
