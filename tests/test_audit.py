@@ -49,8 +49,8 @@ def test_every_check_is_a_row_and_the_serious_ones_are_among_them(cases):
     scores = {"A": np.eye(5)[TRUTH]}
     table = look(cases, scores)
     assert set(SERIOUS) <= set(table.index)
-    assert len(set(table.index)) == len(table) == 18
-    assert len(look(cases)) == 13
+    assert len(set(table.index)) == len(table) == 19
+    assert len(look(cases)) == 14
 
 
 def test_names_that_look_alike(cases):
@@ -273,3 +273,11 @@ def test_scores_are_audited(tmp_path):
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
     assert who.loc["fay", "flag"] == "copies bob"
     assert "Of 6 annotators, 1 needs a look: fay copies bob." in done.output
+
+
+def test_few_labels_are_outweighed_by_the_prior():
+    labels = pb.Annotations.from_labels([["a", "b", "c"], ["a"], ["b", "b"]])
+    found = pb.audit(labels).set_index("check").loc["fewer labels than classes"]
+    assert found[["count", "of", "examples"]].tolist() == [2, 3, "'1', '2'"]
+    rankings = pb.Annotations.from_rankings([[[["a"], ["b"]]]], classes="abc")
+    assert pb.audit(rankings).set_index("check").loc["fewer labels than classes", "of"] == 0

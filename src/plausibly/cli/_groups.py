@@ -35,11 +35,11 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     path = Path(given)
     if path.is_file():
         with naming(path):
-            return _one_by_case(read_columns(path), "group", path)
+            return _one_by_case(read_columns(path), "group")
     if annotations is not None and annotations.is_file() and annotations.suffix.lower() in _TABLES:
         with naming(annotations):
             if given in header_of(annotations):
-                return _one_by_case(read_columns(annotations), given, annotations)
+                return _one_by_case(read_columns(annotations), given)
     where = "" if annotations is None else f", nor a column of {annotations}"
     raise ArgumentError(
         f"{option} must be a file with the columns case and group{' or a column of the annotations' if where else ''}, "
@@ -47,20 +47,20 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     )
 
 
-def _one_by_case(columns: Columns, name: str, path: Path) -> pd.Series:
+def _one_by_case(columns: Columns, name: str) -> pd.Series:
     case = next((spelling for spelling in COLUMNS.get("case", ("case",)) if spelling in columns), None)
     if case is None or name not in columns:
         missing = "case" if case is None else name
-        raise ArgumentError(f"{path} must have the columns case and {name}, but has no {missing!r}: rename them.")
+        raise ArgumentError(f"the table must have the columns case and {name}, but has no {missing!r}: rename them.")
     found = pd.Series(columns[name].to_pylist(), index=[str(value) for value in columns[case].to_pylist()])
-    for label in found.index[found.isna()][:1]:
-        raise ArgumentError(f"case {label!r} of {path} has no {name}: fill the cell.")
+    empty = found.isna() | (found.map(str).str.strip() == "")
+    for label in found.index[empty][:1]:
+        raise ArgumentError(f"case {label!r} has no {name}: fill the cell.")
     found = found.map(str)
     distinct = found.reset_index().drop_duplicates()
     for label in distinct["index"][distinct["index"].duplicated()][:1]:
         values = distinct.loc[distinct["index"] == label, 0].tolist()
         raise ArgumentError(
-            f"case {label!r} of {path} has two values of {name}, {values[0]!r} and {values[1]!r}: a case belongs to "
-            "one."
+            f"case {label!r} has two values of {name}, {values[0]!r} and {values[1]!r}: a case belongs to one."
         )
     return found[~found.index.duplicated()]

@@ -1,0 +1,45 @@
+"""Groups of cases from a column of the annotations, or from a table of their own."""
+
+import pytest
+
+from plausibly.cli._groups import read_groups
+from plausibly.errors import ArgumentError, PlausiblyError
+
+TABLE = "case,annotator,class,patient\np,ann,a,1\np,bob,b,1\nq,ann,a,2\n"
+
+
+@pytest.fixture
+def annotations(tmp_path):
+    path = tmp_path / "annotations.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_a_column_and_a_table_say_the_same(annotations, tmp_path):
+    (tmp_path / "groups.csv").write_text("case,group\np,1\nq,2\n")
+    for given in ("patient", str(tmp_path / "groups.csv")):
+        assert read_groups(given, annotations).to_dict() == {"p": "1", "q": "2"}
+    assert read_groups(None, annotations) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("nobody", "--group must be a file .* or a column of the annotations, but 'nobody' is no file"),
+        ("class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
+    ],
+)
+def test_other_names_are_refused(annotations, given, message):
+    with pytest.raises(PlausiblyError, match=message):
+        read_groups(given, annotations)
+
+
+def test_a_posterior_has_no_columns(tmp_path):
+    with pytest.raises(ArgumentError, match="--group must be a file with the columns case and group, but 'patient'"):
+        read_groups("patient")
+    (tmp_path / "groups.csv").write_text("case,patient\np,1\n")
+    with pytest.raises(PlausiblyError, match="the table must have the columns case and group, but has no 'group'"):
+        read_groups(str(tmp_path / "groups.csv"))
+    (tmp_path / "groups.csv").write_text("case,group\np,\n")
+    with pytest.raises(PlausiblyError, match="case 'p' has no group"):
+        read_groups(str(tmp_path / "groups.csv"))
