@@ -49,10 +49,10 @@ def disagreements(swept: Sweep) -> pd.DataFrame:
 
     Examples
     --------
-    >>> annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["a"]], [["b"]]], [[["a"]]]])
-    >>> models = {"majority-vote": None, "mean-label-distribution": None}
-    >>> disagreements(pb.sweep(annotations, {}, models, progress=False)).empty
-    True
+    >>> annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["a"], ["b"]], [["b"]], [["b"]]], [[["a"]]]])
+    >>> swept = pb.sweep(annotations, {}, {"majority-vote": None, "irn": None}, progress=False)
+    >>> disagreements(swept).values.tolist()
+    [['0', 'a', 'b']]
     """
     runs = [representative(runs) for runs in swept.models.values()]
     table = pd.DataFrame(
