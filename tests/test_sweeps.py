@@ -141,8 +141,8 @@ def test_certainty_has_a_row_per_case_and_run(swept):
         "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
         "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
         "expected_risk_mean", "expected_risk_min", "expected_risk_max",
-        "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point", "top_class",
-        "prior_share", "annotator_agreement",
+        "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point",
+        "prior_share", "annotator_agreement", "top_class",
         "r_hat", "ess_bulk", "ess_tail", "n_diverging", "converged",
     ]  # fmt: skip
     np.testing.assert_allclose(table.filter(like="risk_plausibility").sum(axis=1), 1, rtol=1e-5)

@@ -123,15 +123,15 @@ def evaluate(
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
         annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce, both in
         natural logarithms (see :func:`plausibly.metrics.expected_entropy`; the split of the remainder is averaged, not
-        drawn); ``top_plausibility`` (case), the greatest of the mean plausibilities, ``top_class`` (case), whose it is
-        ("(remainder)" where it is none that an annotator named), and ``top_plausibility_point`` (case), the greatest at
-        the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the risk of the
-        most plausible class; ``risk_level_certainty`` (case), on the level of the greatest plausibility;
-        ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max``
-        over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
-        the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
-        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
-        ``weights``: ``case_weight`` (case), the mean over draws.
+        drawn); ``top_plausibility`` (case), the greatest of the mean plausibilities, the coordinate ``top_class``
+        (case), whose it is ("(remainder)" where it is none that an annotator named), and ``top_plausibility_point``
+        (case), the greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that
+        agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
+        plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
+        and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
+        probabilities up to the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of
+        the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
+        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
         the same order. Total intervals are conservative where annotations leave much open: their noise enters through
@@ -241,7 +241,8 @@ def evaluate_by_level(
         if asked.risks is not None:
             by_case["risk_plausibility"] = ("case", "risk_level"), found.by_case["risk_plausibility"].T
         top = found.by_case["top_class"].astype(int)
-        by_case["top_class"] = "case", np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
+        del by_case["top_class"]
+        top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
         if "assumes" in source.attrs:  # a single class is true, so that labels could settle everything
             ambiguous, uncertain = AMBIGUITY[:2]
             by_case[uncertain] = "case", found.by_case[uncertain] + found.by_case[ambiguous]
@@ -268,7 +269,7 @@ def evaluate_by_level(
         )
         if empty.attrs["groups"] < 2:  # a single one says nothing about others
             found.noisy[:] = np.nan
-        results = empty.assign(_by_draw(asked, found, 0) | by_case)
+        results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:, -1], 1)
         return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]

@@ -100,6 +100,7 @@ class Run:
                 columns[str(name)] = variable.values
             elif variable.dims == ("case", "risk_level"):
                 columns |= {f"{name}_{level}": values for level, values in enumerate(variable.values.T)}
+        columns["top_class"] = self.results["top_class"].values
         missing = np.full(len(columns["case"]), np.nan)
         for name in STATISTICS:
             values = self.convergence[name].values if name in self.convergence else missing
