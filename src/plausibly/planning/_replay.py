@@ -61,6 +61,8 @@ class Replay:
     def share_of_labels(self, strategy: str = "plan", than: str = "random") -> float:
         """Share of the labels with which a strategy reaches the width that another one reaches in the end.
 
+        NaN if it does not reach that width, or if the other strategy is no narrower in the end than at the beginning.
+
         Raises
         ------
         ArgumentError
@@ -72,7 +74,7 @@ class Replay:
         own, other = (self.table[self.table["strategy"] == name] for name in (strategy, than))
         goal = other["width"].iloc[-1]
         labels, width = own["labels"].to_numpy(float), np.minimum.accumulate(own["width"].to_numpy(float))
-        if width[-1] > goal:
+        if width[-1] > goal or goal >= other["width"].iloc[0]:
             return float("nan")
         return float(np.interp(-goal, -width, labels) / other["labels"].iloc[-1])
 
@@ -84,7 +86,10 @@ class Replay:
         text = f"Width of the interval after {labels:,} more labels: {', '.join(said)}."
         if {"plan", "random"} <= set(self.strategies):
             share = self.share_of_labels()
-            if np.isfinite(share):
+            random = self.table.loc[self.table["strategy"] == "random", "width"]
+            if random.iloc[-1] >= random.iloc[0]:
+                text += " Random choice narrowed nothing."
+            elif np.isfinite(share):
                 text += f" Planning reached the width of random choice with {100 * share:.0f} % of its labels."
             else:
                 text += " Planning did not reach the width of random choice."
