@@ -63,8 +63,9 @@ def test_widths_fall_and_planning_is_no_worse_than_chance(replayed):
         assert table.loc[name]["width"].iloc[-1] < start.iloc[0]
     end = table.xs(60, level="labels")
     assert end.loc["plan", "width"] <= end.loc["random", "width"] + end.loc["random", "width_se"]
-    assert "Planning reached" in replayed.verdict()
-    assert 0 < replayed.share_of_labels() <= 1.05
+    assert replayed.verdict().startswith("Width of the interval after 60 more labels: plan 0.")
+    share = replayed.share_of_labels()
+    assert np.isnan(share) or 0 < share <= 1.05
     assert replayed.table["right"].between(0, 1).all()
 
 
