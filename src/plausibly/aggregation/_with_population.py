@@ -17,6 +17,9 @@ from plausibly.random_streams import Stream, generator, stream_words
 
 SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
 
+#: sweeps by which shared parameters are sampled; heads and profiles hold each other, so that concentrations move slowly
+SWEEPS = {"draws": 1000, "warmup": 300}
+
 _LEAST = 1e-9
 
 
@@ -28,7 +31,8 @@ def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: b
         return settled
     sampled = settled.arguments["shared"] == "sampled"
     by_case = settled.arguments["difficulty"] == "by-case"
-    found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress)
+    sweeps = SWEEPS if sampled else {}
+    found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress, **sweeps)
     shifts = shifts_text(annotations, found)
     return replace(settled, population=found, class_shifts=shifts)  # what annotators share is learnt afterwards
 

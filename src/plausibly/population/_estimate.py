@@ -17,6 +17,7 @@ from plausibly.random_streams import check_seed
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
 ENOUGH = 100  #: effective draws, over all chains, for a posterior mean; its error is then a tenth of the posterior's sd
+PROFILES = 25  #: draws of each chain of which profiles are kept
 SAMPLES = 40  #: draws that are kept for full Bayesian inference
 
 _kept: OrderedDict[tuple, Population] = OrderedDict()  # of the last few data sets, since sweeps ask again and again
@@ -108,7 +109,7 @@ def estimate(
             for number in range(warmup + draws):
                 state = sweep(state, labels, random)
                 if number >= warmup:
-                    found.append(_thinned(state, number, samples))
+                    found.append(_thinned(state, (number - warmup) % max(draws // PROFILES, 1) == 0, samples))
                 advance(1)
             return found
 
@@ -157,16 +158,16 @@ def _alike(profiles: np.ndarray, which: np.ndarray) -> np.ndarray:
     return out
 
 
-def _thinned(state: State, number: int, samples: bool) -> State:
-    """Profiles in single precision, and drawn ones only if they are wanted."""
+def _thinned(state: State, kept: bool, samples: bool) -> State:
+    """Profiles of the draws that keep them, in single precision, and drawn ones only if they are wanted."""
     return State(
         state.concentration,
         state.strength,
         state.self_share,
         state.prevalence,
         state.expected,
-        state.profiles.astype(np.float32) if samples and number % 8 == 0 else np.empty((0, 0)),
-        state.mean_profiles.astype(np.float32) if number % 4 == 0 else np.empty((0, 0)),
+        state.profiles.astype(np.float32) if samples and kept else np.empty((0, 0)),
+        state.mean_profiles.astype(np.float32) if kept else np.empty((0, 0)),
         state.spread,
     )
 
