@@ -40,7 +40,7 @@ def compare(
     ] = None,
     ci_prob: options.IntervalWidth = 0.94,
     group: options.Groups = None,
-    replicates: options.Replicates = REPLICATES,
+    replicates: options.Replicates = None,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
@@ -67,7 +67,7 @@ def compare(
         if metric not in (known := metric_names(lengths)):
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
-        given |= {"groups": read_groups(group), "replicates": replicates}
+        given |= {"groups": read_groups(group), "replicates": REPLICATES if replicates is None else replicates}
         results = evaluate(draws, named, k=lengths, weights=weights, **given, progress=not quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from plausibly.bootstrap import REPLICATES
 from plausibly.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -65,7 +64,9 @@ Groups = Annotated[
         "the columns case and group. By default each case is its own group.",
     ),
 ]
-Replicates = Annotated[int, typer.Option(min=0, help="Number of bootstrap replicates over cases or groups.")]
+Replicates = Annotated[
+    int | None, typer.Option(min=0, help="Number of bootstrap replicates over cases or groups. By default 1000.")
+]
 Lengths = Annotated[
     str | None, typer.Option("--k", metavar="K1,K2", help="Lengths of the classifiers' lists. By default 1,2,3.")
 ]
@@ -135,12 +136,13 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
     k: Lengths = None
     break_ties: BreakTiesOption = "order"
-    replicates: Replicates = REPLICATES
+    replicates: Replicates = None
     seed: Seed = 0
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the plan."""
-        return vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+        given = vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+        return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
 
 
 @dataclass

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.bootstrap import resampled_means
 from plausibly.evaluation.comparison import variance_split
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Source, Values
@@ -19,11 +20,11 @@ def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.
     results = xr.Dataset(
         {
             "metric": (("classifier", "draw"), values.by_draw),
-            "metric_by_case": (("classifier", "case"), values.mean[:n]),
+            "metric_sampling": (("classifier", "replicate"), resampled_means(values.mean[:n], _REPLICATES, seed)),
         },
         coords={"classifier": list(source.names), "chain": ("draw", values.chain)},
     )
-    found = variance_split(results, "metric", replicates=_REPLICATES, seed=seed)
+    found = variance_split(results, "metric")
     wanted = {(a, b) if at[0] < at[1] else (b, a) for at in source.question.pairs for a, b in [source.labels[-1]]}
     keep = [
         not versus or (name, versus) in wanted
