@@ -50,8 +50,8 @@ def compare(
         :func:`plausibly.aggregate`, such as ``{"sparse": {"model": "plackett-luce", "concentration": 0.1}}``.
     observation
         What of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking given
-        the sizes of its blocks, for which some models have a probability: Plackett-Luce, and Dirichlet-categorical,
-        whose labels are whole rankings.
+        the sizes of its blocks, for which some models have a probability: Plackett-Luce, also the staged one, and
+        Dirichlet-categorical, whose labels are whole rankings.
     folds
         Number K ≥ 2 of folds to which the annotations of every case are dealt, and which are left out one at a time;
         None to leave out one annotation at a time. Each annotation is predicted from the other folds of its case. Of

@@ -130,8 +130,9 @@ def predictive_check(
 
     Notes
     -----
-    No model here says how many classes annotators name or tie: replicates take both from the annotations, ``tie_size``
-    and ``named_per_annotator`` are reproduced by construction and have the status ``"given"``. What can fail is which
+    But for staged Plackett-Luce, whose replicates draw lists of their own lengths and ties, no model here says how many
+    classes annotators name or tie: replicates take both from the annotations, ``tie_size`` and ``named_per_annotator``
+    are reproduced by construction and have the status ``"given"``. What can fail is which
     classes are named, and how they agree. Plackett-Luce speaks of whole rankings, and so, of labels, does
     Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
     replicated, and statistics of the rest are ``"not modelled"``.
