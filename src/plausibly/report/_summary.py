@@ -89,7 +89,7 @@ def _labels(run: Run) -> Iterator[str]:
 
 
 def _listed(names: Sequence[object], word: str = "case") -> str:
-    shown = ", ".join(map(str, names[:_NAMED]))
+    shown = ", ".join(str(name).removeprefix("case ") for name in names[:_NAMED])
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"{word}{'s' if len(names) > 1 else ''} {shown}{more}"
 
