@@ -8,6 +8,8 @@ says which of two classifiers is better.
 """
 
 from plausibly.evaluation import comparison as comparison
+from plausibly.evaluation._by_group import by_group as by_group
+from plausibly.evaluation._by_group import group_difference as group_difference
 from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate

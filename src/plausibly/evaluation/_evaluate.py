@@ -1,6 +1,6 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, UNNAMED
+from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._program import NOISES
@@ -47,6 +48,8 @@ def evaluate(
     weights: ArrayLike | None = None,
     groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
+    by: Any = None,
+    intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
     progress: bool = True,
@@ -98,6 +101,12 @@ def evaluate(
     replicates
         Number of bootstrap replicates, at least; there are as many for each draw. 0 for no sampling and total
         intervals.
+    by
+        Groups of cases for which to compute every metric, too, in the same pass: a table with a row per case (a data
+        frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
+        mapping from names to these. See :func:`plausibly.evaluation.by_group`.
+    intersections
+        Whether to add combinations of the columns of ``by``.
     break_ties
         Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
     seed
@@ -132,6 +141,10 @@ def evaluate(
         probabilities up to the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of
         the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
         annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
+
+        With ``by``: of every metric ``…_by_group`` (group, classifier, draw), ``…_point_by_group``, and with replicates
+        ``…_total_by_group`` and ``…_sampling_by_group``; the group's column, value and number of cases are coordinates
+        ``group_column``, ``group_value`` and ``group_n_cases``.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
         the same order. Total intervals are conservative where annotations leave much open: their noise enters through
@@ -172,7 +185,7 @@ def evaluate(
     ([[0.0, 1.0]], [1.0])
     """
     options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
-    options |= {"groups": groups, "replicates": replicates}
+    options |= {"groups": groups, "replicates": replicates, "by": by, "intersections": intersections}
     options |= {"break_ties": break_ties, "seed": seed, "progress": progress, "scheduler": scheduler}
     return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
 
@@ -193,6 +206,8 @@ def evaluate_by_level(
     progress,
     scheduler,
     by_level,
+    by=None,
+    intersections=False,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate, and in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -208,6 +223,7 @@ def evaluate_by_level(
         n_classes = annotations.n_classes
         check_break_ties(break_ties)
         check_replicates(replicates, least=0)
+        grouped = None if by is None else read_groups(by, annotations.cases, intersections=intersections)
         asked = Measures(
             check_lengths("k", k, n_classes),
             check_lengths("sizes", sizes, n_classes),
@@ -216,6 +232,7 @@ def evaluate_by_level(
             None if risks is None else np.asarray(read_risks(risks, annotations.classes)),
             by_level,
             int(replicates),
+            0 if grouped is None else len(grouped),
         )
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
@@ -232,7 +249,8 @@ def evaluate_by_level(
                 own = [np.array(values[cases.cases]) for values in lined_up]
                 weighed = None if checked is None else checked[:, cases.cases]
                 words = cases.words[Stream.BOOTSTRAP] if group_words is None else group_words[cases.cases]
-                yield cases, own, weighed, words
+                member = np.empty((0, len(own[0]) if own else 0)) if grouped is None else grouped.member[:, cases.cases]
+                yield cases, own, weighed, words, member
 
         here = (measure(part, asked) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), asked))
@@ -270,8 +288,13 @@ def evaluate_by_level(
         if empty.attrs["groups"] < 2:  # a single one says nothing about others
             found.noisy[:] = np.nan
         results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
+        n_levels = len(found.weight) - asked.n_by
+        if grouped is not None:
+            results = results.assign_coords(grouped.coords).assign(
+                _by_group(asked, found, range(n_levels, len(found.weight)))
+            )
         empty = empty.drop_dims("case")
-        weights = enumerate(found.weight[1:, -1], 1)
+        weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
 
 
@@ -291,6 +314,15 @@ def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True)
                 values = metric_sums(found.noisy[at, group], rows, metric, k) / found.noisy_weight[at, group]
                 variables[f"{name}_{noise}"] = ("classifier", "replicate"), values
     return variables
+
+
+def _by_group(asked: Measures, found: Found, groups: Iterable[int]) -> dict[str, Any]:
+    """Metrics of every group asked for, groups first."""
+    by = [_by_draw(asked, found, at, by_case=False) for at in groups]
+    return {
+        f"{name}{SUFFIX}": (("group", *variable[0]), np.stack([one[name][1] for one in by]), *variable[2:])
+        for name, variable in by[0].items()
+    }
 
 
 def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None) -> int:

@@ -24,12 +24,13 @@ from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
-#: all, and the random keys of the groups that they are resampled with.
+#: all, the random keys of the groups that they are resampled with, and whether they belong to each group asked for.
 Part = tuple[
     Range,
     Sequence[Float[np.ndarray, "case class"]],
     Float[np.ndarray, "draw case"] | None,
     UInt32[np.ndarray, "case 2"],
+    Float[np.ndarray, "group case"],
 ]
 
 
@@ -45,6 +46,8 @@ class Measures:
         Whether to sum within the subgroup of each risk level, too.
     replicates
         Least number of bootstrap replicates, a multiple of the number of draws; 0 for none.
+    n_by
+        Number of groups of cases to sum within, too.
     """
 
     ks: Sequence[int]
@@ -54,6 +57,7 @@ class Measures:
     risks: Int[np.ndarray, " class"] | None = None
     by_level: bool = False
     replicates: int = 0
+    n_by: int = 0
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
@@ -68,8 +72,8 @@ class Found:
     Attributes
     ----------
     sums
-        Sums over these cases of every row (see :func:`all_rows`), for all of them and for each subgroup; the point
-        estimate is last along the draws.
+        Sums over these cases of every row (see :func:`all_rows`), for all of them, for each subgroup by risk, and for
+        each group asked for; the point estimate is last along the draws.
     weight
         What to divide them by.
     noisy, noisy_weight
@@ -87,9 +91,9 @@ class Found:
 
 def measure(part: Part, asked: Measures) -> Found:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
-    cases, predictions, weights, group_words = part
+    cases, predictions, weights, group_words, member = part
     plan, rows = _plan(asked, cases, len(predictions), weights is not None)
-    given = _Given(asked, cases, predictions, weights, group_words)
+    given = _Given(asked, cases, predictions, weights, group_words, member)
     uneven = np.ndim(cases.concentration) > 0
     dense = cases.n_classes if uneven or (asked.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds))
@@ -141,6 +145,7 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
         by_level=asked.by_level and asked.risks is not None,
         parts=1 + cases.n_draws * most // 2**31,
         rounds=-(-asked.replicates // cases.n_draws),
+        n_by=asked.n_by,
     )
     return plan, rows
 
@@ -161,7 +166,9 @@ class _Given:
         predictions: Sequence[np.ndarray],
         weights: np.ndarray | None,
         group_words: UInt32[np.ndarray, "case 2"],
+        member: Float[np.ndarray, "group case"],
     ):
+        self._member = member
         self._asked, self._cases, self._group_words = asked, cases, group_words
         self._weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
         words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
@@ -183,6 +190,8 @@ class _Given:
             given["cover"] = coefficients(others)
         if self._asked.replicates:
             given["group"] = self._group_words[at]
+        if self._asked.n_by:
+            given["member"] = self._member[:, at]
         if self._scores is not None:
             given["scores"] = self._scores[:, at]
         if self._weights is not None:

@@ -49,6 +49,8 @@ class Plan(NamedTuple):
         In how many parts to sum over the draws, so that no whole number overflows.
     rounds
         Number of bootstrap weights of a case in each draw, 0 for none.
+    n_by
+        Number of groups of cases to sum within, too.
     """
 
     n_classes: int
@@ -62,6 +64,7 @@ class Plan(NamedTuple):
     by_level: bool
     parts: int
     rounds: int = 0
+    n_by: int = 0
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -76,8 +79,8 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         classifiers, ``predicted`` (classifier, place, case) and ``cover`` (tail, coefficient, classes), polynomials for
         all but so many classes together; with metrics of the user's own, ``scores`` (classifier, case, class); with
         weights, ``weights`` (case, draw); with rounds, ``group`` (case, 2), the random key of the group that each case
-        is resampled with; with risks, ``risks`` (class,) and ``risk`` (tail, coefficient, level, named), polynomials
-        for the classes of a level of which so many are named.
+        is resampled with; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,) and
+        ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
     plan
         What to compute.
 
@@ -109,10 +112,26 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         groups += [groups[0] * (of_best == level) for level in range(N_LEVELS)]
     weights = jnp.stack(groups)
     at_point = jnp.mean(weights.astype(jnp.float32), axis=2)
-    found |= {"weight": jnp.sum(weights, axis=1), "weight_point": jnp.sum(at_point, axis=1)}
+    if plan.n_by:
+        at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])
+
+    def with_members(of_groups: Array, values: Array) -> Array:
+        """Append sums over the cases of each group, (group, ..., draw), of values (..., case, draw)."""
+        if not plan.n_by:
+            return of_groups
+        summed = jnp.einsum("gc,...cd->g...d", given["member"], values.astype(jnp.float32), precision="highest")
+        whole = jnp.issubdtype(of_groups.dtype, jnp.integer)
+        return jnp.concatenate([of_groups, (jnp.round(summed) if whole else summed).astype(of_groups.dtype)])
+
+    found |= {
+        "weight": with_members(jnp.sum(weights, axis=1), weights[0]),
+        "weight_point": jnp.sum(at_point, axis=1),
+    }
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
     if plan.rounds:
-        found["weight_total"], found["weight_sampling"] = _resampled(weights, jnp.sum(weights, axis=2), resampled)
+        of_levels = _resampled(weights, jnp.sum(weights, axis=2), resampled)
+        for kind, sums, values in zip(NOISES, of_levels, _noisy(weights[0], resampled), strict=True):
+            found[f"weight_{kind}"] = with_members(sums, values)
     if "predicted" not in given:
         return found
 
@@ -121,12 +140,14 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
         by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
         point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
-        sums = {name: jnp.stack(by_draw), f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
+        by_draw = with_members(jnp.stack(by_draw), of_draws * weights[0])
+        sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
         if plan.rounds:
             own = [of_draws * group for group in weights]
             noisy = [_resampled(of_group, jnp.sum(of_group, axis=-1), resampled) for of_group in own]
-            for kind, by_group in zip(NOISES, zip(*noisy, strict=True), strict=True):
-                sums[f"{name}_{kind}"] = jnp.stack(by_group)
+            own = _noisy(of_draws * weights[0], resampled) if plan.n_by else (None, None)
+            for kind, by_group, values in zip(NOISES, zip(*noisy, strict=True), own, strict=True):
+                sums[f"{name}_{kind}"] = with_members(jnp.stack(by_group), values)
         return sums
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
@@ -211,6 +232,14 @@ def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
         return -jnp.log(((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24)
 
     return lax.map(of_round, jnp.arange(rounds))
+
+
+def _noisy(
+    values: Float[Array, "*shape case draw"], resampled: Float[Array, "round case draw"]
+) -> tuple[Float[Array, "*shape round case draw"], Float[Array, "*shape round case draw"]]:
+    """Values by draw, and their means over draws, times bootstrap weights."""
+    mean = jnp.mean(values.astype(jnp.float32), axis=-1, keepdims=True)
+    return values[..., None, :, :] * resampled, mean[..., None, :, :] * resampled
 
 
 def _resampled(

@@ -6,6 +6,7 @@ from ._ambiguity import ambiguity as ambiguity
 from ._annotator_reliabilities import annotator_reliabilities as annotator_reliabilities
 from ._by_draw import better_matrix as better_matrix
 from ._by_draw import metric_histogram as metric_histogram
+from ._by_group import metric_by_group as metric_by_group
 from ._by_reliability import metric_by_reliability as metric_by_reliability
 from ._by_reliability import ranking_by_reliability as ranking_by_reliability
 from ._certainty import certainty_curve as certainty_curve

@@ -1,0 +1,106 @@
+"""Metrics by group of cases: those of the subset, differences by draw, the worst group, forms and refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausibly as pb
+from plausibly.errors import ArgumentError, PlausiblyError
+from plausibly.evaluation import by_group, group_difference
+
+N, CLASSES = 60, list("abcd")
+SITE, SEX = np.array(["north", "south", "west"])[np.arange(N) % 3], np.array(["f", "m"])[np.arange(N) // 40]
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    truth = random.dirichlet(np.full(4, 0.5), N)
+    cases = [f"p{i}" for i in range(N)]
+    labels = [[CLASSES[k] for k in random.choice(4, 3, p=p)] for p in truth]
+    annotations = pb.Annotations.from_labels(labels, classes=CLASSES, cases=cases)
+    predictions = {
+        name: random.dirichlet(np.ones(4), N) + quality * truth for name, quality in (("A", 1.0), ("B", 0.2))
+    }
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=40, chains=2, seed=0, progress=False)
+    table = pd.DataFrame({"case": cases, "site": SITE, "sex": SEX})
+    found = pb.evaluate(posterior, predictions, k=(1, 2), by=table, intersections=True, replicates=80, progress=False)
+    return annotations, posterior, predictions, table, found
+
+
+def test_groups_are_evaluate_on_the_subset(data):
+    annotations, posterior, predictions, _, found = data
+    inside = (SITE == "west") & (SEX == "f")
+    weighted = pb.evaluate(
+        posterior, predictions, k=(1, 2), weights=inside.astype(float), replicates=80, progress=False
+    )
+    for name, group in (("site × sex: west × f", inside), ("sex: m", SEX == "m")):
+        chosen = annotations.select(group)
+        own = pb.aggregate(chosen, "dirichlet-categorical", draws=40, chains=2, seed=0, progress=False)
+        alone = pb.evaluate(
+            own, {key: p[group] for key, p in predictions.items()}, k=(1, 2), replicates=80, progress=False
+        )
+        for metric in ("top1_accuracy", "top2_coverage", "top2_overlap"):
+            for kind in ("", "_point", "_total", "_sampling"):
+                values = found[f"{metric}{kind}_by_group"].sel(group=name).values
+                np.testing.assert_allclose(values, alone[f"{metric}{kind}"].values, rtol=2e-5, atol=2e-6)
+        assert int(found["group_n_cases"].sel(group=name)) == group.sum()
+    again = found["top1_accuracy_by_group"].sel(group="site × sex: west × f")
+    np.testing.assert_allclose(again, weighted["top1_accuracy"], rtol=1e-6)
+
+
+def test_other_results_are_as_without_groups(data):
+    _, posterior, predictions, _, found = data
+    plain = pb.evaluate(posterior, predictions, k=(1, 2), replicates=80, progress=False)
+    for name, values in plain.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+def test_the_table_says_what_the_draws_say(data):
+    *_, found = data
+    table = by_group(found, "top1_accuracy", 0.9).set_index(["column", "group", "classifier"]).sort_index()
+    drawn = found["top1_accuracy_total_by_group"]
+    difference = group_difference(found, "top1_accuracy", "site: north", "site: west")
+    expected = drawn.sel(group="site: north").values - drawn.sel(group="site: west").values
+    np.testing.assert_array_equal(difference.values, expected)
+    row = table.loc[("site", "north", "A")]
+    own = drawn.sel(group="site: north", classifier="A").values
+    assert (row["lower"], row["upper"]) == pytest.approx(tuple(np.quantile(own, [0.05, 0.95])))
+    own = own - found["top1_accuracy_total"].sel(classifier="A").values
+    assert row["difference_lower"] == pytest.approx(np.quantile(own, 0.05))
+    assert table.loc["site"].groupby("classifier")["p_worst"].sum().to_dict() == pytest.approx({"A": 1.0, "B": 1.0})
+    three = [drawn.sel(group=f"site: {site}", classifier="A").values for site in ("north", "south", "west")]
+    worst = np.stack(three) == np.min(three, axis=0)
+    assert table.loc[("site", "north", "A"), "p_worst"] == pytest.approx((worst[0] / worst.sum(axis=0)).mean())
+    assert table.loc["sex"]["few"].to_dict() == {(sex, name): sex == "m" for sex in "fm" for name in "AB"}
+
+
+@pytest.mark.parametrize("form", ["index", "mapping", "series", "nested", "path"])
+def test_forms_of_groups(data, form, tmp_path):
+    *_, table, _ = data
+    by_case = table.set_index("case")["site"]
+    table[["case", "site"]].to_csv(tmp_path / "groups.csv", index=False)
+    given = {"index": table.set_index("case")[["site"]], "mapping": by_case.to_dict(), "series": by_case,
+             "nested": {"site": by_case.to_dict()}, "path": tmp_path / "groups.csv"}[form]  # fmt: skip
+    from plausibly.evaluation._by_group import read_groups
+
+    found = read_groups(given, table["case"].to_numpy(str))
+    assert found.value.tolist() == ["north", "south", "west"]
+    np.testing.assert_array_equal(found.member[1], SITE == "south")
+
+
+def test_refuses_what_does_not_fit(data):
+    _, posterior, predictions, table, found = data
+    for wrong, sentence in (
+        ("site", "no file 'site'"),
+        (3, "by must be a table"),
+        ({"site": ["x"]}, "groups must have one value for each"),
+        (table.iloc[1:], "there is no group for case 'p0'"),
+        (table[["case"]], "has no columns"),
+    ):
+        with pytest.raises(PlausiblyError, match=sentence):
+            pb.evaluate(posterior, predictions, by=wrong, progress=False)
+    with pytest.raises(ArgumentError, match="no metric 'top9' by group: choose from top1_accuracy"):
+        by_group(found, "top9")
+    with pytest.raises(ArgumentError, match="no group 'site: x'"):
+        group_difference(found, "top1_accuracy", "site: x", "site: west")
