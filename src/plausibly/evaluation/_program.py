@@ -115,22 +115,27 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if plan.n_by:
         at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])
 
-    def with_members(of_groups: Array, values: Array) -> Array:
-        """Append sums over the cases of each group, (group, ..., draw), of values (..., case, draw)."""
+    def with_members(of_groups: Array, of_members: Array) -> Array:
+        """Append the sums over the cases of each group asked for; whole numbers stay whole."""
         if not plan.n_by:
             return of_groups
-        summed = jnp.einsum("gc,...cd->g...d", given["member"], values.astype(jnp.float32), precision="highest")
         whole = jnp.issubdtype(of_groups.dtype, jnp.integer)
-        return jnp.concatenate([of_groups, (jnp.round(summed) if whole else summed).astype(of_groups.dtype)])
+        return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
+
+    def over_members(values: Array) -> Array | None:
+        return _over_members(given["member"], values) if plan.n_by else None
+
+    def noisy_over_members(values: Array) -> tuple[Any, Any]:
+        return _noisy_over_members(given["member"], values, resampled) if plan.n_by else (None, None)
 
     found |= {
-        "weight": with_members(jnp.sum(weights, axis=1), weights[0]),
+        "weight": with_members(jnp.sum(weights, axis=1), over_members(weights[0])),
         "weight_point": jnp.sum(at_point, axis=1),
     }
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
     if plan.rounds:
         of_levels = _resampled(weights, jnp.sum(weights, axis=2), resampled)
-        for kind, sums, values in zip(NOISES, of_levels, _noisy(weights[0], resampled), strict=True):
+        for kind, sums, values in zip(NOISES, of_levels, noisy_over_members(weights[0]), strict=True):
             found[f"weight_{kind}"] = with_members(sums, values)
     if "predicted" not in given:
         return found
@@ -140,12 +145,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
         by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
         point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
-        by_draw = with_members(jnp.stack(by_draw), of_draws * weights[0])
+        by_draw = with_members(jnp.stack(by_draw), over_members(of_draws * weights[0]))
         sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
         if plan.rounds:
             own = [of_draws * group for group in weights]
             noisy = [_resampled(of_group, jnp.sum(of_group, axis=-1), resampled) for of_group in own]
-            own = _noisy(of_draws * weights[0], resampled) if plan.n_by else (None, None)
+            own = noisy_over_members(of_draws * weights[0])
             for kind, by_group, values in zip(NOISES, zip(*noisy, strict=True), own, strict=True):
                 sums[f"{name}_{kind}"] = with_members(jnp.stack(by_group), values)
         return sums
@@ -234,12 +239,33 @@ def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
     return lax.map(of_round, jnp.arange(rounds))
 
 
-def _noisy(
-    values: Float[Array, "*shape case draw"], resampled: Float[Array, "round case draw"]
-) -> tuple[Float[Array, "*shape round case draw"], Float[Array, "*shape round case draw"]]:
-    """Values by draw, and their means over draws, times bootstrap weights."""
-    mean = jnp.mean(values.astype(jnp.float32), axis=-1, keepdims=True)
-    return values[..., None, :, :] * resampled, mean[..., None, :, :] * resampled
+def _over_members(
+    member: Float[Array, "group case"], values: Float[Array, "*shape case draw"]
+) -> Float[Array, "group *shape draw"]:
+    """Sums over the cases of each group, matrix by matrix, as arrays of all of them would have to be turned around."""
+    each = values.reshape(-1, *values.shape[-2:])
+    summed = lax.map(lambda one: jnp.matmul(member, one.astype(jnp.float32), precision="highest"), each)
+    return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
+
+
+def _noisy_over_members(
+    member: Float[Array, "group case"],
+    values: Float[Array, "*shape case draw"],
+    resampled: Float[Array, "round case draw"],
+) -> tuple[Float[Array, "group *shape round draw"], Float[Array, "group *shape round draw"]]:
+    """As :func:`_resampled`, over the cases of each group."""
+    each = values.reshape(-1, *values.shape[-2:])
+
+    def total(one: Float[Array, "case draw"]) -> Float[Array, "round group draw"]:
+        return lax.map(lambda weights: jnp.matmul(member, one * weights, precision="highest"), resampled)
+
+    mean = jnp.mean(each.astype(jnp.float32), axis=-1)
+    of_means = (member[:, None] * mean).reshape(-1, member.shape[1])
+    sampling = lax.map(lambda weights: jnp.matmul(of_means, weights, precision="highest"), resampled)
+    shape, n = values.shape[:-2], (len(resampled), len(member))
+    totals = lax.map(total, each).reshape(*shape, *n, -1)
+    samplings = sampling.reshape(n[0], n[1], *shape, -1)
+    return jnp.moveaxis(totals, -2, 0), jnp.moveaxis(samplings, 0, -2)
 
 
 def _resampled(
