@@ -41,7 +41,7 @@ def test_groups_are_evaluate_on_the_subset(data):
             own, {key: p[group] for key, p in predictions.items()}, k=(1, 2), replicates=80, progress=False
         )
         for metric in ("top1_accuracy", "top2_coverage", "top2_overlap"):
-            for kind in ("", "_point", "_total", "_sampling"):
+            for kind in ("", "_point", "_total"):
                 values = found[f"{metric}{kind}_by_group"].sel(group=name).values
                 np.testing.assert_allclose(values, alone[f"{metric}{kind}"].values, rtol=2e-5, atol=2e-6)
         assert int(found["group_n_cases"].sel(group=name)) == group.sum()

@@ -143,7 +143,7 @@ def evaluate(
         annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``: of every metric ``…_by_group`` (group, classifier, draw), ``…_point_by_group``, and with replicates
-        ``…_total_by_group`` and ``…_sampling_by_group``; the group's column, value and number of cases are coordinates
+        ``…_total_by_group``; the group's column, value and number of cases are coordinates
         ``group_column``, ``group_value`` and ``group_n_cases``.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
@@ -298,10 +298,12 @@ def evaluate_by_level(
         return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
 
 
-def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True) -> dict[str, Any]:
+def _by_draw(
+    asked: Measures, found: Found, group: int, *, by_case: bool = True, noises: Sequence[str] = NOISES
+) -> dict[str, Any]:
     """Divide the sums of all cases, or of a subgroup; with the means by case."""
     rows, variables = all_rows(asked.ks, asked.own), {}
-    noises = NOISES if asked.replicates else ()
+    noises = noises if asked.replicates else ()
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
             better = (METRICS[metric] if k else asked.own[name]).better
@@ -318,7 +320,7 @@ def _by_draw(asked: Measures, found: Found, group: int, *, by_case: bool = True)
 
 def _by_group(asked: Measures, found: Found, groups: Iterable[int]) -> dict[str, Any]:
     """Metrics of every group asked for, groups first."""
-    by = [_by_draw(asked, found, at, by_case=False) for at in groups]
+    by = [_by_draw(asked, found, at, by_case=False, noises=NOISES[:1]) for at in groups]
     return {
         f"{name}{SUFFIX}": (("group", *variable[0]), np.stack([one[name][1] for one in by]), *variable[2:])
         for name, variable in by[0].items()

@@ -126,7 +126,11 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         return _over_members(given["member"], values) if plan.n_by else None
 
     def noisy_over_members(values: Array) -> tuple[Any, Any]:
-        return _noisy_over_members(given["member"], values, resampled) if plan.n_by else (None, None)
+        """Total noise within groups; sampling noise alone is not asked for there."""
+        if not plan.n_by:
+            return None, None
+        total = _total_over_members(given["member"], values, resampled)
+        return total, jnp.zeros_like(total)
 
     found |= {
         "weight": with_members(jnp.sum(weights, axis=1), over_members(weights[0])),
@@ -248,24 +252,18 @@ def _over_members(
     return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
 
 
-def _noisy_over_members(
+def _total_over_members(
     member: Float[Array, "group case"],
     values: Float[Array, "*shape case draw"],
     resampled: Float[Array, "round case draw"],
-) -> tuple[Float[Array, "group *shape round draw"], Float[Array, "group *shape round draw"]]:
-    """As :func:`_resampled`, over the cases of each group."""
-    each = values.reshape(-1, *values.shape[-2:])
+) -> Float[Array, "group *shape round draw"]:
+    """Sums with bootstrap weights over the cases of each group."""
 
     def total(one: Float[Array, "case draw"]) -> Float[Array, "round group draw"]:
         return lax.map(lambda weights: jnp.matmul(member, one * weights, precision="highest"), resampled)
 
-    mean = jnp.mean(each.astype(jnp.float32), axis=-1)
-    of_means = (member[:, None] * mean).reshape(-1, member.shape[1])
-    sampling = lax.map(lambda weights: jnp.matmul(of_means, weights, precision="highest"), resampled)
-    shape, n = values.shape[:-2], (len(resampled), len(member))
-    totals = lax.map(total, each).reshape(*shape, *n, -1)
-    samplings = sampling.reshape(n[0], n[1], *shape, -1)
-    return jnp.moveaxis(totals, -2, 0), jnp.moveaxis(samplings, 0, -2)
+    totals = lax.map(total, values.reshape(-1, *values.shape[-2:]))
+    return jnp.moveaxis(totals.reshape(*values.shape[:-2], *totals.shape[1:]), -2, 0)
 
 
 def _resampled(
