@@ -1,4 +1,7 @@
-"""The Python blocks of the README and of docs/ run, those of a file one after the other, in an empty folder."""
+"""The Python blocks of the README and of docs/ run, those of a file one after the other, in an empty folder.
+
+A block of text right after one of Python is what that one prints.
+"""
 
 import re
 from pathlib import Path
@@ -9,7 +12,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def python_blocks(markdown):
-    return re.findall(r"^```python\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
+    """Each Python block, with what it is said to print, or None."""
+    found = re.findall(r"^```python\n(.*?)^```$(?:\s*^```text\n(.*?)^```$)?", markdown, flags=re.MULTILINE | re.DOTALL)
+    return [(code, printed or None) for code, printed in found]
 
 
 DOCUMENTS = {
@@ -20,19 +25,22 @@ DOCUMENTS = {
 
 
 def test_blocks_are_found():
-    markdown = "text\n```python\na = 1\n\nb = 2\n```\n```sh\nls\n```\n```python\nc = a + b\n```\n"
-    assert python_blocks(markdown) == ["a = 1\n\nb = 2\n", "c = a + b\n"]
+    markdown = "text\n```python\na = 1\n\nb = 2\n```\n\n```text\n3\n```\n```sh\nls\n```\n```python\nc = a + b\n```\n"
+    assert python_blocks(markdown) == [("a = 1\n\nb = 2\n", "3\n"), ("c = a + b\n", None)]
     assert {"README.md", "docs/architecture.md"} <= DOCUMENTS.keys()
+    assert all(printed for _, printed in DOCUMENTS["README.md"])
 
 
-QUICK = ("docs/architecture.md", "docs/start.md")
+QUICK = ("README.md", "docs/architecture.md", "docs/start.md")
 
 
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOCUMENTS]
 )
-def test_examples_run(name, tmp_path, monkeypatch):
+def test_examples_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "example"}
-    for number, block in enumerate(DOCUMENTS[name], start=1):
+    for number, (block, printed) in enumerate(DOCUMENTS[name], start=1):
         exec(compile(block, f"{name}, Python block {number}", "exec"), namespace)
+        if printed is not None:
+            assert capsys.readouterr().out == printed
