@@ -8,7 +8,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs site clean
+.PHONY: help demo test test-slow test-all lint validate bench fuzz notebooks docs picture site clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 docs: $(VENV)/.docs ## build the site into build/docs, notebooks executed
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Open build/docs/index.html"
+
+picture: demo ## draw the README's picture of the report (needs Chromium)
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,900 --screenshot=docs/_static/report.png \
+		file://$(CURDIR)/results/demo/report.html
 
 # The wheel, unpacked. Built from an sdist, since setuptools would copy leftovers in build/ into the wheel.
 site: $(VENV)/.dev
