@@ -59,7 +59,7 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     rows = noise[pair] if plan.goal == "better" and pair.any() else noise[~pair]
     annotation, sampling = (np.nanmean(np.square(rows[f"{name}_sd"])) for name in ("annotation", "sampling"))
     first, last = (
-        _goal_rows(plan, plan.forecast[plan.forecast["labels"] == n]) for n in (0, plan.forecast["labels"].max())
+        _goal_rows(plan, plan.forecast.loc[plan.forecast["labels"] == n]) for n in (0, plan.forecast["labels"].max())
     )
     widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
     left = annotation * widths[1] / widths[0] if widths[0] else annotation
@@ -91,7 +91,7 @@ def _what_it_brings(plan: Plan) -> list[str]:
             f"at random, to {b['width_at_random']:.3g}."
         )
     if plan.compare and plan.compare[0] in set(first["classifier"]):
-        row, now = (rows[rows["versus"] != ""].iloc[0] for rows in (last, first))
+        row, now = (rows.loc[rows["versus"] != ""].iloc[0] for rows in (last, first))
         if now["decided"]:
             said.append(f"Which of {row['classifier']} and {row['versus']} is better on these cases is known already.")
         else:
@@ -105,13 +105,13 @@ def _what_it_brings(plan: Plan) -> list[str]:
 def _when_to_stop(plan: Plan) -> list[str]:
     rows = _goal_rows(plan, plan.forecast)
     if plan.goal == "better":
-        decided = rows[rows["decided"] >= plan.level]
+        decided = rows.loc[rows["decided"] >= plan.level]
         if len(decided) and decided["labels"].iloc[0] == 0:
             return ["For this comparison no more labels are needed: stop."]
         if len(decided):
             return [f"Stop after {int(decided['labels'].iloc[0]):,} labels, which will very probably decide it."]
-    width = rows.groupby("labels")["width"].mean()
-    enough = width[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
+    width = pd.Series(rows.groupby("labels")["width"].mean())
+    enough = width.loc[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
     if enough.index[0] == 0:
         return [
             f"All of them together narrow the interval by less than {100 * _WORTH:g} % of its width: hardly worth it."
@@ -141,7 +141,7 @@ def _new_cases(plan: Plan) -> list[str]:
 
 def _trust(plan: Plan) -> list[str]:
     poor = plan.table["effective_draws"] < LEAST_DRAWS
-    of = plan.table[poor & (plan.table["labels"] > 0)]
+    of = plan.table.loc[poor & (plan.table["labels"] > 0)]
     if not len(of):
         return []
     return [
@@ -152,7 +152,7 @@ def _trust(plan: Plan) -> list[str]:
 
 def _ends(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
     labels = plan.forecast["labels"]
-    return plan.forecast[labels == 0], plan.forecast[labels == labels.max()]
+    return plan.forecast.loc[labels == 0], plan.forecast.loc[labels == labels.max()]
 
 
 def _goal_rows(plan: Plan, rows: pd.DataFrame) -> pd.DataFrame:

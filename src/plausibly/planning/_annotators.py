@@ -151,7 +151,7 @@ def _annotator_table(posterior: Posterior, annotators: Any) -> pd.DataFrame:
                 'plausibly.infer_reliability(annotations, per="annotator").'
             )
         each = posterior["posterior"]["annotator_reliability"]
-        names = each["annotator"].values.astype(str)
+        names = np.asarray(each["annotator"]).astype(str)
         return pd.DataFrame({"annotator": names, "reliability": each.mean(("chain", "draw")).values})
     if isinstance(annotators, pd.Series | Mapping):
         items = dict(annotators)

@@ -38,8 +38,9 @@ class Dirichlets:
         attrs = posterior.attrs
         model = MODELS.get(str(attrs.get("model")))
         arguments = json.loads(str(attrs.get("arguments", "{}")))
-        exact = attrs.get("engine") == "exact" and model is not None and model.exact is not None
-        if not exact or model.of_scores or arguments.get("class_prior", "uniform") != "uniform":
+        if attrs.get("engine") != "exact" or model is None or model.exact is None:
+            return None
+        if model.of_scores or arguments.get("class_prior", "uniform") != "uniform":
             return None
         power, count = how_annotators_answer(posterior)
         if power != 1 or count == 0:

@@ -71,7 +71,7 @@ class Replay:
         for name in (strategy, than):
             if name not in self.strategies:
                 raise ArgumentError(f"{name!r} was not replayed: choose from {', '.join(self.strategies)}.")
-        own, other = (self.table[self.table["strategy"] == name] for name in (strategy, than))
+        own, other = (self.table.loc[self.table["strategy"] == name] for name in (strategy, than))
         goal = other["width"].iloc[-1]
         labels, width = own["labels"].to_numpy(float), np.minimum.accumulate(own["width"].to_numpy(float))
         if width[-1] > goal or goal >= other["width"].iloc[0]:
@@ -224,7 +224,7 @@ def replay(
             rows += _run(world, name, function, budget, step, right, ci_prob, seed, advance)
     by_repetition = pd.DataFrame(rows, columns=["strategy", "repetition", "labels", "width", "right"])
     grouped = by_repetition.groupby(["strategy", "labels"], sort=False)[["width", "right"]]
-    table = grouped.mean().join(grouped.sem().add_suffix("_se")).reset_index()
+    table = pd.DataFrame(grouped.mean()).join(grouped.sem().add_suffix("_se")).reset_index()
     return Replay(table, by_repetition, goal, metric, ci_prob)
 
 

@@ -69,7 +69,9 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
     whole = result.table.loc[model, measure]
     ax.axvline(whole, **_LINE)
     name_rows(
-        ax, range(len(rows)), [plain(f"{row.by}: {row.group} ({row.n_cases:,})", 40) for row in rows.itertuples()]
+        ax,
+        range(len(rows)),
+        [plain(f"{row['by']}: {row['group']} ({row['n_cases']:,})", 40) for row in rows.to_dict("records")],
     )
     what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
     ax.set(xlabel=f"{what} (dotted: all cases)", ylim=(len(rows) - 0.4, -0.6))

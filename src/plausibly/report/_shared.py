@@ -43,7 +43,7 @@ def _of_run(run: Run) -> list[Any]:
 
 def _confusion(table: pd.DataFrame, label: str) -> dict[str, pd.DataFrame]:
     """Arrange the confusion that annotators have in common as a matrix, or its greatest parts as a list."""
-    common = table[table["annotator"] == COMMON].drop(columns="annotator")
+    common = table.loc[table["annotator"] == COMMON].drop(columns="annotator")
     if not len(common):
         return {}
     classes = common["true_class"].drop_duplicates()
@@ -51,6 +51,6 @@ def _confusion(table: pd.DataFrame, label: str) -> dict[str, pd.DataFrame]:
         matrix = common.pivot(index="true_class", columns="named_class", values="probability")
         matrix = matrix.loc[classes, classes].rename_axis(columns=None).rename_axis("true class").reset_index()
         return {f"How a typical annotator names each true class, {label}": matrix}
-    wrong = common[common["true_class"] != common["named_class"]]
+    wrong = common.loc[common["true_class"] != common["named_class"]]
     wrong = wrong.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
     return {f"What a typical annotator confuses most, {label}": wrong.head(MOST_CONFUSIONS)}

@@ -78,13 +78,13 @@ def annotators_in_words(table: pd.DataFrame) -> str:
     >>> annotators_in_words(table[1:2])
     'Of 1 annotators, none is flagged; b agrees least with the others (0.60; median 0.60).'
     """
-    flagged = table[~table["flag"].isin(["", TOO_FEW])]
+    flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
     few = int((table["flag"] == TOO_FEW).sum())
     start = f"Of {len(table):,} annotators, "
     if len(flagged):
         shown = [
-            f"{row.annotator} {row.flag if row.flag != NO_BETTER else 'agrees with the others no better than chance'}"
-            for row in flagged.head(3).itertuples()
+            f"{name} {flag if flag != NO_BETTER else 'agrees with the others no better than chance'}"
+            for name, flag in zip(flagged["annotator"].head(3), flagged["flag"].head(3), strict=True)
         ]
         more = f" and {len(flagged) - 3:,} more" if len(flagged) > 3 else ""
         start += f"{len(flagged):,} need{'s' * (len(flagged) == 1)} a look: {', '.join(shown)}{more}."

@@ -258,11 +258,11 @@ class AlternativeAnnotatorTest:
 
     @cached_property
     def _rates(self) -> np.ndarray:
-        return self.table.groupby("model", sort=False)["rejected"].mean().to_numpy(float)
+        return _by_model(self.table, "rejected")
 
     @cached_property
     def _advantages(self) -> np.ndarray:
-        return self.table.groupby("model", sort=False)["advantage"].mean().to_numpy(float)
+        return _by_model(self.table, "advantage")
 
     def _counts(self, model: str) -> Float[csr_array, "case statistic"]:
         """For every case that counts and annotator, which of three differences there is."""
@@ -302,3 +302,8 @@ class AlternativeAnnotatorTest:
 
     def _shaped(self, values: np.ndarray) -> Any:
         return float(values[0]) if self.comparison.single else pd.Series(values, self._index)
+
+
+def _by_model(table: pd.DataFrame, column: str) -> np.ndarray:
+    """Means over annotators."""
+    return np.asarray(table.groupby("model", sort=False)[[column]].mean(), dtype=float)[:, 0]

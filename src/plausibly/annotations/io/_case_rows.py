@@ -145,7 +145,7 @@ def write_case_rows(annotations: "Annotations", path: Path) -> None:
             record: dict[str, Any] = {"case": case}
             if not annotations.anonymous:
                 record["annotators"] = list(said)
-            record["annotations"] = list(said if annotations.anonymous else said.values())
+            record["annotations"] = list(said.values() if isinstance(said, dict) else said)
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
