@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, find_model
+from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, call_declared, find_model
 from plausibly.aggregation._shared_draws import SharedDraws
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.annotations._names import _show
@@ -94,9 +94,8 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
         return 1.0
     two = Annotations.from_labels([["a"], ["a", "a"]], classes=["a", "b"])
     slots = Slots.of(two)
-    shapes = model.exact(
-        Entries.of(two, slots), np.ones(len(slots)), **model.numeric(arguments), **model.static(arguments)
-    )
+    given = model.numeric(arguments) | model.static(arguments)
+    shapes = call_declared(model, "exact", Entries.of(two, slots), np.ones(len(slots)), **given)
     once, twice = np.add.reduceat(shapes, slots.start[:-1])
     return round(float(twice - once), 9)
 

@@ -9,11 +9,10 @@ from jaxtyping import Array, Float, Key
 
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._registry import SETTINGS, is_built_in
+from plausibly.aggregation._registry import SETTINGS, call_declared
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.annotations import Annotations, Scores, Slots
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
-from plausibly.errors import ArgumentError, PlausiblyError, raised
 from plausibly.inference import (
     Shape,
     gibbs_shapes,
@@ -24,19 +23,6 @@ from plausibly.inference import (
 )
 from plausibly.model import Model
 from plausibly.random_streams import case_keys
-
-
-def _call(model: Model, name: str, *given: Any, **arguments: Any) -> Any:
-    """Call a function that a model declares; one of a user's that fails is named in a sentence."""
-    function = getattr(model, name)
-    try:
-        return function(*given, **arguments)
-    except (PlausiblyError, MemoryError):
-        raise
-    except Exception as error:
-        if is_built_in(model):
-            raise
-        raise ArgumentError(f"{name}= of the model {model.name} {raised(function, error)}") from error
 
 
 def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
@@ -74,7 +60,7 @@ def exact_posterior(
     """Parameters of the exact posterior of every case, see :class:`plausibly.Model`."""
     assert model.exact is not None
     view = ScoreSums.of(observed) if isinstance(observed, Scores) else Entries.of(observed, slots)
-    return _call(model, "exact", view, prior, **model.numeric(arguments), **model.static(arguments))
+    return call_declared(model, "exact", view, prior, **model.numeric(arguments), **model.static(arguments))
 
 
 def prior_share(
@@ -87,7 +73,7 @@ def prior_share(
     """Share of the prior of each slot in the posterior concentration of its case; None where that is unknown."""
     known = model.numeric(arguments) | model.static(arguments)
     if model.evidence is not None:
-        evidence = _call(model, "evidence", Entries.of(observed, slots), **known)
+        evidence = call_declared(model, "evidence", Entries.of(observed, slots), **known)
     elif model.exact is not None:
         evidence = exact_posterior(model, observed, slots, np.zeros(len(slots)), arguments)
     else:
@@ -136,9 +122,11 @@ def point_estimate(
 ) -> Float[np.ndarray, " slot"] | None:
     """Point estimate of a model, None if it declares none."""
     if isinstance(observed, Scores):
-        return model.point_estimate and _call(model, "point_estimate", ScoreSums.of(observed), arguments["threshold"])
+        return model.point_estimate and call_declared(
+            model, "point_estimate", ScoreSums.of(observed), arguments["threshold"]
+        )
     if model.point_estimate is not None:
-        return _call(model, "point_estimate", Entries.of(observed, slots), **model.static(arguments))
+        return call_declared(model, "point_estimate", Entries.of(observed, slots), **model.static(arguments))
     if model.update is None:
         return None
     named = Slots.of(observed, remainder=False)

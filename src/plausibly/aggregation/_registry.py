@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyError, raised
 from plausibly.model import Model
 from plausibly.models import MODELS
 
@@ -86,3 +86,16 @@ def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     alone = ("draws", "chains")
     settings = {"point": (), "ml": (), "exact": alone, "independence": alone}.get(engine, tuple(SETTINGS))
     return model.arguments | {key: SETTINGS[key] for key in settings}
+
+
+def call_declared(model: Model, name: str, *given: Any, **arguments: Any) -> Any:
+    """Call a function that a model declares; one of a user's that fails is named in a sentence."""
+    function = getattr(model, name)
+    try:
+        return function(*given, **arguments)
+    except (PlausiblyError, MemoryError):
+        raise
+    except Exception as error:
+        if is_built_in(model):
+            raise
+        raise ArgumentError(f"{name}= of the model {model.name} {raised(function, error)}") from error

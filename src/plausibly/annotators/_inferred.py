@@ -83,7 +83,8 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
 
     Examples
     --------
-    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
+    >>> answers = [["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]] * 9
+    >>> labels = pb.Annotations.from_labels(answers, annotators=["ann", "bob", "cy"])
     >>> posterior = pb.aggregate(labels, "one-coin", draws=50, chains=2, warmup=20, progress=False)
     >>> annotator_accuracies(posterior)["annotator"].iloc[-1]
     'cy'
@@ -141,7 +142,7 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
 
     Examples
     --------
-    >>> labels = Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
+    >>> labels = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "b"]] * 9, annotators=["ann", "bob", "cy"])
     >>> posterior = pb.aggregate(labels, "dawid-skene", draws=50, chains=2, warmup=20, progress=False)
     >>> table = annotator_confusions(posterior).set_index(["annotator", "true_class", "named_class"])["probability"]
     >>> bool(table["cy", "a", "b"] > 0.5 > table["ann", "a", "b"])

@@ -76,7 +76,7 @@ def audit(
     >>> found = audit(Annotations.from_rankings({"cases": rankings}, classes="abc"))
     >>> found.loc[found["count"] > 0, ["check", "count", "of", "examples"]].values.tolist()
     [['one-annotator cases', 1, 2, "'p'"], ['annotators of few cases', 1, 2, "'bob'"], \
-['classes never named', 1, 3, "'c'"]]
+['classes never named', 1, 3, "'c'"], ['fewer labels than classes', 2, 2, "'p', 'q'"]]
     """
     repeats = None
     scores = None

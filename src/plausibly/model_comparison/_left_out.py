@@ -134,7 +134,8 @@ def leave_out_cases(
         population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
         if run.settled.model.staged is not None:
             population = learn_stages(replace(run.settled, population=population), others, seed).population
-            assert population is not None and population.stages is not None
+            assert population is not None
+            assert population.stages is not None
             population = replace(population, stages=replace(population.stages, own=False))
         part = annotations.select(np.flatnonzero(inside))
         arguments = {name: value for name, value in run.arguments.items() if name not in ("shared", "difficulty")}

@@ -57,7 +57,7 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
     >>> shifts(annotations, population)[["class_name", "shift"]].round(2).values.tolist()
     [['b', -0.45], ['a', -0.05]]
     """
-    k = annotations.n_classes
+    k = len(population.classes)
     flat = Population.of(population.classes, np.full(k, 1 / k), concentration=_NEXT_TO_NONE)
     count, lost, sums = np.zeros(k), np.zeros(k), np.zeros((2, k))
     parts = zip(expected_labels(population, annotations), expected_labels(flat, annotations), strict=True)

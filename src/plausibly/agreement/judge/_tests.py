@@ -35,7 +35,7 @@ def p_values(
     Examples
     --------
     >>> p_values(np.array([[30, 40, 30], [3, 4, 3], [0, 50, 0], [1, 0, 0]]), 0.2).round(4).tolist()
-    [0.0057, 0.1966, 0.0, nan]
+    [0.0058, 0.1865, 0.0, nan]
     """
     counts = np.asarray(counts, float)
     n = counts.sum(-1)
