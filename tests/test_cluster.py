@@ -30,6 +30,11 @@ N, K = 32, 12
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "shard": 4, "progress": False}
 
 
+@pytest.fixture(autouse=True)
+def optimise_what_is_slow():
+    """Workers are shared by slow and quick tests, so all compile as quick ones do: results are equal to the bit."""
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes, of two threads each: more than may work at a time."""

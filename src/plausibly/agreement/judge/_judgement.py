@@ -141,6 +141,9 @@ class Judgement:
             return f"{model} should not stand in for an annotator: all {_count(len(known))} sides say so."
         if len(open_) == len(known):
             return f"These data do not decide whether {model} may stand in for an annotator: every side is open."
+        if not no and len(yes) < len(open_):
+            sides = f"{_list(yes, 'yes')}, {_list(open_, 'open')}"
+            return f"These data hardly decide whether {model} may stand in for an annotator: {sides}."
         if not no:
             return f"{model} may well stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
         if not yes:
