@@ -73,7 +73,8 @@ def test_further_labels_are_those_of_brute_force(source, two):
         np.testing.assert_allclose(bank.variance[:, n - 1, :, 0].mean(axis=1), expected, atol=0.012)
     means = bank.mean[..., 0].mean(axis=2)  # a martingale
     np.testing.assert_allclose(means, np.repeat(means[:, :1], 3, axis=1), atol=0.06)
-    np.testing.assert_allclose(bank.information[:, 0], dirichlet_information(COUNTS[bank.cases] + 1.0), atol=0.02)
+    # Means of 400 logarithms, whose standard deviation is about a half.
+    np.testing.assert_allclose(bank.information[:, 0], dirichlet_information(COUNTS[bank.cases] + 1.0), atol=0.1)
     assert (np.diff(bank.information, axis=1) > 0).all()
 
 
@@ -157,7 +158,7 @@ def test_a_ranking_of_one_class_is_a_label_and_a_longer_one_tells_more(two):
     ]
     assert (brings[0] < brings[1]).all()
     assert (brings[1] < brings[2]).all()
-    np.testing.assert_allclose(one.information[:, 0], dirichlet_information(COUNTS[:8] + 1.0), atol=0.02)
+    np.testing.assert_allclose(one.information[:, 0], dirichlet_information(COUNTS[:8] + 1.0), atol=0.1)
 
 
 @pytest.mark.slow

@@ -258,8 +258,9 @@ class _Given:
             listed = np.arange(
                 max(block.rung, cases.n_classes if self._apart else 0) + self._predicted[..., 0].size + 1
             )
-            others = cases.concentration * np.maximum(cases.n_classes - listed, 0)
-            given["cover"] = coefficients(np.zeros(1) if np.ndim(cases.concentration) else others)
+            by_class = np.ndim(cases.concentration) > 0  # a population prior, whose plausibilities are all known
+            others = np.zeros(1) if by_class else cases.concentration * np.maximum(cases.n_classes - listed, 0)
+            given["cover"] = coefficients(others)
         if self._scores is not None:
             given["scores"] = self._scores[:, at]
         if self._settings is not None:
