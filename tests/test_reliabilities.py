@@ -248,7 +248,7 @@ def test_likelihoods_are_by_annotator(panel):
     said = case.rankings(int(case.annotation_case[r]))[str(case.annotators[case.annotation_annotator[r]])]
     expected = literal(said, dict(zip(names, gamma * np.log(p), strict=True)))
     np.testing.assert_allclose(panel["log_likelihood"]["ranking"].values[2, 9, r], expected, rtol=2e-3, atol=1e-4)
-    with pytest.raises(ArgumentError, match="ci_prob must be between 0 and 1, but 2"):
+    with pytest.raises(ArgumentError, match="ci_prob must lie between 0 and 1, but 2"):
         pb.annotators.annotator_reliabilities(panel, ci_prob=2)
 
 
