@@ -12,7 +12,7 @@ _LEAST, _MOST = 0.01, 0.99
 class OneCoin:
     """Each case has one true label, which an annotator gives with a probability of her own (Dawid & Skene 1979).
 
-    Wrong labels are given with fixed probabilities. A label that nobody gave a case may be true, too.
+    The probabilities of wrong labels are fixed. The true label of a case may be one that no annotator gave it.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _LEAST = 1e-12
 
 
 def share_entropies(cases: Range) -> Float[np.ndarray, "3 case"]:
-    r"""Of the shares of the unnamed classes in the remainder: expected entropy, entropy of their means, greatest mean.
+    r"""Expected entropy, entropy of the means, and greatest mean of the unnamed classes' shares in the remainder.
 
     Under Dirichlet(a) with the sum A the first is :math:`\psi(A + 1) - \sum_k a_k \psi(a_k + 1) / A`. Zeros where no
     class is unnamed.

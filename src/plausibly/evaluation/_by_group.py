@@ -19,7 +19,7 @@ from plausibly.errors import ArgumentError
 from plausibly.evaluation._weights import check_groups
 
 FEW = 30  #: cases below which a group is flagged
-_TIMES = " × "  # between the parts of an intersection
+TIMES = " × "  #: between the parts of an intersection
 SUFFIX = "_by_group"
 
 
@@ -87,9 +87,9 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     if intersections:
         for size in range(2, len(columns) + 1):
             for chosen in combinations(list(columns)[: len(columns)], size):
-                if not any(_TIMES in name for name in chosen):
-                    columns[_TIMES.join(chosen)] = np.array(
-                        [_TIMES.join(parts) for parts in zip(*(columns[name] for name in chosen), strict=True)]
+                if not any(TIMES in name for name in chosen):
+                    columns[TIMES.join(chosen)] = np.array(
+                        [TIMES.join(parts) for parts in zip(*(columns[name] for name in chosen), strict=True)]
                     )
     pairs = [(name, value) for name, values in columns.items() for value in np.unique(values)]
     member = np.array([columns[name] == value for name, value in pairs], np.float32)

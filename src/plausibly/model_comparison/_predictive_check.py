@@ -235,7 +235,7 @@ def _advise(failed: pd.DataFrame) -> str:
         )
     if len(rows) and (rows["observed"] < rows["lower"]).all():
         return f"Annotators agree less than the model expects: lower the reliability, or {others}."
-    return f"No single reliability will mend that: {others}, and look at the cases in by_case that deviate most."
+    return f"No single reliability will fix that: {others}, and look at the cases in by_case that deviate most."
 
 
 def _exceeding(values: Float[np.ndarray, " replicate"], observed: float) -> float:

@@ -24,7 +24,7 @@ class Now:
     Attributes
     ----------
     variance
-        Of the metric of each row, and of the differences, over draws.
+        Variance over draws of the metric of each row, and of the differences.
     shared
         Part of it that cases share, which labels of single cases leave as it is.
     mean

@@ -77,7 +77,7 @@ def plan(
         What all labels may cost together; without ``cost`` their number.
     cost
         Cost of a label: a number, one for each case (an array, or a mapping or pandas Series by name), or one for each
-        of the ``annotators`` by name. By default 1.
+        of the ``annotators`` by name. The default is 1.
     annotators
         Reliability of each annotator by name, or a data frame with the columns ``annotator``, ``reliability`` and,
         optionally, ``cost``; or ``"inferred"``, the mean reliabilities in a posterior of
@@ -143,10 +143,9 @@ def plan(
     differ are more ambiguous than the posterior says, and forecasts are too hopeful: plan again after some labels.
 
     Reweighting cannot be trusted where few draws carry all weight after an answer. ``effective_draws`` in the table is
-    their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up
-    to 16 classes, all are told apart; of more, an answer that nobody gave yet counts as one answer, whichever class it
-    is. Under a prior that changes when a class is first named (``unranked="lumped"``), refits differ after such an
-    answer.
+    their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to
+    16 classes are told apart; with more, all classes that no annotator of the case has named count as one answer.
+    Under a prior that changes when a class is first named (``unranked="lumped"``), refits differ after such an answer.
 
     References
     ----------

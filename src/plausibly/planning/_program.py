@@ -230,7 +230,7 @@ def _annotation(
 ) -> Float[Array, "replicate draw"]:
     """Draw a ranking from the plausibilities of a draw each, and return its log probability in every draw.
 
-    Classes are drawn without replacement; the ranking ends with the first class that nobody has named yet.
+    Classes are drawn without replacement; the ranking ends with the first unnamed class.
     """
     n_answers = len(chance)
     open_ = jnp.ones((n_answers, len(truth)), bool)

@@ -28,8 +28,8 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     r"""Test whether a model may take the place of an annotator, who costs more.
 
-    Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the mean distance
-    of the model's label to the labels of the others is compared with that of hers. With :math:`W^f_{ij}` whether the
+    Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the model's mean
+    distance to the labels of the others is compared with her own. With :math:`W^f_{ij}` whether the
     model is at least as close as she is, and :math:`W^h_{ij}` whether she is at least as close as the model, the
     advantages are :math:`\rho^f_j = \mathrm{mean}_i W^f_{ij}` and :math:`\rho^h_j = \mathrm{mean}_i W^h_{ij}`. A paired
     one-sided test asks for each annotator whether

@@ -14,11 +14,9 @@ from plausibly.agreement.judge._judgement import Judgement
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import interval, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.evaluation._by_group import FEW, TIMES
 from plausibly.labels._case_columns import by_case
 from plausibly.labels._container import Labels
-
-FEW = 30  #: cases below which a group is flagged
-_TIMES = " × "  # between the parts of an intersection
 
 By = str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 
@@ -68,7 +66,7 @@ def by_group(result: Judgement, by: By, fitted: Int[np.ndarray, " case"] | None,
     if intersections:
         for size in range(2, len(of_cases) + 1):
             for chosen in combinations(list(of_cases), size):
-                of_cases[_TIMES.join(chosen)] = _crossed([of_cases[name] for name in chosen])
+                of_cases[TIMES.join(chosen)] = _crossed([of_cases[name] for name in chosen])
     frames = [_by_cases(result, name, *found, fitted) for name, found in of_cases.items()] + frames
     return replace(result, by=pd.concat(frames, ignore_index=True))
 
@@ -103,7 +101,7 @@ def _crossed(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np
         for names, _ in reversed(parts):
             one, place = divmod(one, len(names))
             values.append(str(names[place]))
-        texts.append(_TIMES.join(reversed(values)))
+        texts.append(TIMES.join(reversed(values)))
     return np.array(texts), code
 
 

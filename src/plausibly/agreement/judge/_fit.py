@@ -190,14 +190,8 @@ def _sampled(annotations: Annotations, model: str, sampling: dict[str, Any]) -> 
 def _abilities(posterior: Posterior) -> Float[np.ndarray, "draw annotator"]:
     """Reliability of every annotator; or accuracy, over cases of which classes are as common as in the posterior."""
     group = posterior["posterior"]
-    if "annotator_reliability" in group:
-        values = group["annotator_reliability"].to_numpy()
-        return values.reshape(-1, values.shape[-1])
-    if "confusion" not in group:
-        values = group["accuracy"].to_numpy()
-        return values.reshape(-1, values.shape[-1])
-    right = np.diagonal(group["confusion"].to_numpy(), axis1=-2, axis2=-1)
-    values = np.einsum("cdrk,cdk->cdr", right, group["prevalence"].to_numpy())
+    ability = "annotator_reliability" if "annotator_reliability" in group else "accuracy"
+    values = group[ability].transpose("chain", "draw", "annotator").to_numpy()
     return values.reshape(-1, values.shape[-1])
 
 

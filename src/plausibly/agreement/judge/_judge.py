@@ -64,7 +64,7 @@ def judge(
     distance, tolerance
         Distance of two labels for sides 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
-        Of the alternative annotator test.
+        Cost advantage of the model, and false discovery rate, in the alternative annotator test.
     margin
         How much Δ may exceed 1 on side 1.
     accuracy_margin
@@ -86,7 +86,7 @@ def judge(
     ci_prob, replicates
         Probability of all intervals; bootstrap replicates.
     draws, chains, warmup
-        Of the model of annotators.
+        Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators.
     seed
         Random seed.
     progress

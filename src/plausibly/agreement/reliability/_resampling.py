@@ -1,4 +1,4 @@
-"""Cases weighted at random, with accuracies estimated anew: intervals that contain what the estimates leave open."""
+"""Bootstrap over cases that estimates accuracies again in every replicate, so that intervals include their error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
