@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-
-import click
+from typing import Any, Literal, get_args, get_origin
 
 #: Modules with a page, in the order of the data's way.
 MODULES = (
@@ -81,28 +80,36 @@ def write_commands(folder: Path) -> None:
     (folder / "index.md").write_text(f"# Commands\n\n```{{toctree}}\n{listed}\n```\n", encoding="utf-8")
 
 
-def _command(name: str, command: click.Command) -> str:
+def _command(name: str, command: Any) -> str:
     text, _, example = (command.help or "").partition("\b\nExample:\n")
     lines = [f"# plausibly {name}", "", text.strip(), ""]
     if example:
         lines += ["```sh", textwrap.dedent(example).strip(), "```", ""]
-    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    # By the kind that parameters name, since Typer may bring its own copy of Click.
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
     lines += ["## Arguments", ""] if arguments else []
     for one in arguments:
-        lines += [f"`{one.make_metavar(click.Context(command))}`", f": {_text(one)}", ""]
+        lines += [f"`{_metavar(one)}`", f": {_text(one)}", ""]
     lines += ["## Options", ""]
     for one in command.params:
-        if isinstance(one, click.Option) and not one.hidden:
+        if one.param_type_name == "option" and not one.hidden:
             said = ", ".join((*one.opts, *one.secondary_opts))
-            shown = "" if one.is_flag else f" {one.make_metavar(click.Context(command))}"
+            shown = "" if one.is_flag else f" {_metavar(one)}"
             lines += [f"`{said}{shown}`", f": {_text(one)}", ""]
     return "\n".join(lines)
 
 
-def _text(parameter: click.Parameter) -> str:
+def _text(parameter: Any) -> str:
     """The help of a parameter, with its default."""
     text = " ".join(re.sub(r"\[/?[a-z ]+\]", "", getattr(parameter, "help", None) or "").split()).replace("*", r"\*")
     default = parameter.default
     if default is None or isinstance(default, bool) or callable(default) or default in ((), [], ""):
         return text
     return f"{text} Default: `{', '.join(map(str, default)) if isinstance(default, list | tuple) else default}`."
+
+
+def _metavar(parameter: Any) -> str:
+    """What stands for the value of a parameter."""
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return parameter.metavar or "|".join(map(str, choices)) or "VALUE"

@@ -49,6 +49,7 @@ autodoc_typehints = "none"  # signatures stay readable; shapes and types stand u
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 default_role = "code"
+smartquotes = False  # --out is an option
 
 html_theme = "pydata_sphinx_theme"
 html_title = "plausibly"
