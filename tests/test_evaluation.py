@@ -14,7 +14,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import _measure, _ranges, comparison, evaluate, summary
 from plausibly.evaluation._evaluate import check_lengths
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
 

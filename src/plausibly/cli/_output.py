@@ -158,7 +158,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]
 
 def main_table(swept: Sweep, width: int) -> Table:
     """Lay out the main result for a terminal of a width."""
-    from plausibly.plots._style import metric_name
+    from plausibly.plots._words import metric_name
     from plausibly.report import headline
     from plausibly.report._tables import headline_metrics
 

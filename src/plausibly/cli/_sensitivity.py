@@ -13,7 +13,7 @@ from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_svg, write_table
 from plausibly.model_comparison import prior_sensitivity
 from plausibly.plots import prior_sensitivities
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 
 TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 

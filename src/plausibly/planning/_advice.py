@@ -8,6 +8,7 @@ from plausibly.bootstrap import resampled_means
 from plausibly.evaluation.comparison import variance_split
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Source, Values
+from plausibly.plots._words import metric_name
 
 LEAST_DRAWS = 50  #: effective draws below which a value should not be trusted
 _REPLICATES = 1000  # of the bootstrap over cases
@@ -77,8 +78,6 @@ def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
-    from plausibly.plots._style import metric_name  # which imports Matplotlib
-
     first, last = _ends(plan)
     words = metric_name(plan.metric)
     said = []

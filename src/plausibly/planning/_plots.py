@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from plausibly.plots._style import GREY, colour, grid, marker, metric_name, new_figure, plain
+from plausibly.plots._style import GREY, colour, grid, marker, new_figure, plain
+from plausibly.plots._words import metric_name
 
 if TYPE_CHECKING:
     from plausibly.planning._replay import Replay

@@ -8,7 +8,8 @@ from matplotlib.patches import Rectangle
 
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation.comparison import Noise, metric_by_draw, probabilities_better
-from plausibly.plots._style import colour, metric_name, name_rows, new_axes, plain, point_estimates
+from plausibly.plots._style import colour, name_rows, new_axes, plain, point_estimates
+from plausibly.plots._words import metric_name
 
 _MOST = 500  # bins from the least to the greatest value
 _MANY = 6

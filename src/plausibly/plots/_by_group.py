@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 from plausibly.bootstrap import CI_PROB
 from plausibly.evaluation import by_group
-from plausibly.plots._style import colour, grid, marker, metric_name, name_rows, new_axes, plain
+from plausibly.plots._style import colour, grid, marker, name_rows, new_axes, plain
+from plausibly.plots._words import metric_name
 
 
 def metric_by_group(

@@ -7,7 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from plausibly.errors import ArgumentError
-from plausibly.plots._style import COLOURS, grid, metric_name, new_axes, plain, shades
+from plausibly.plots._style import COLOURS, grid, new_axes, plain, shades
+from plausibly.plots._words import metric_name
 
 
 def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 1, *, ax: Axes | None = None) -> Axes:

@@ -9,7 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from plausibly.model_comparison import Sensitivity
 from plausibly.model_comparison._prior_sensitivity import BASELINE
-from plausibly.plots._style import GREY, colour, grid, marker, metric_name, name_rows, new_axes, only, plain
+from plausibly.plots._style import GREY, colour, grid, marker, name_rows, new_axes, only, plain
+from plausibly.plots._words import metric_name
 
 
 def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:

@@ -135,25 +135,6 @@ def plain(text: object, most: int = 40) -> str:
     return name.replace("$", r"\$")
 
 
-def metric_name(metric: str) -> str:
-    """Put the name of a metric into words.
-
-    Examples
-    --------
-    >>> metric_name("top3_average_overlap"), metric_name("top2_kendall_tau"), metric_name("annotation_certainty_1")
-    ('top-3 average overlap', "top-2 Kendall's tau", 'top-1 annotation certainty')
-    """
-    words = metric.split("_")
-    if words[-1].isdigit():
-        words = [f"top-{words[-1]}", *words[:-1]]
-    elif words[0].startswith("top") and words[0][3:].isdigit():
-        from plausibly.metrics import METRICS  # which needs JAX, unlike most figures
-
-        declared = METRICS.get("_".join(words[1:]))
-        words = [f"top-{words[0][3:]}", *([declared.words] if declared and declared.words else words[1:])]
-    return " ".join(words)
-
-
 def spread(values: Sequence[float], gap: float) -> list[float]:
     """Move labels apart as little as possible: same order, neighbours at least ``gap`` apart.
 

@@ -15,7 +15,7 @@ from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 from plausibly.report._svg import SVG, to_uri
 
 _SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.plots._convergence import shown_statistics
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 from plausibly.posterior import case_names
 from plausibly.report._svg import PANEL, fill, to_uri
 from plausibly.report._tables import distinct_metrics, headline_metrics, representative, sampled, sizes

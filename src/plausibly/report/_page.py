@@ -13,7 +13,7 @@ import pandas as pd
 from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError, FileError
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import (
     MOST,
     OPEN,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.evaluation import verdict
-from plausibly.plots._style import metric_name
+from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
 from plausibly.report._tables import headline, headline_metrics, lead
 from plausibly.sweeps import Run, Sweep
