@@ -20,6 +20,7 @@ os.environ.setdefault(
 os.environ["XLA_FLAGS"] = f"{os.environ['OPTIMISED_XLA_FLAGS']} --xla_backend_optimization_level=0"
 
 import jax
+import jax.numpy as jnp
 import pytest
 from hypothesis import settings
 from jax._src.lru_cache import LRUCache
@@ -47,6 +48,8 @@ def put_at_once(cache: LRUCache, key: str, value: bytes) -> None:
 
 
 LRUCache.put = put_at_once
+# XLA reads its flags when it first compiles: here, not in a slow test, whose flags would then hold for all that follow.
+jax.jit(jnp.negative)(0)
 # XLA warns of every cached program that its own preferences are not features of this machine.
 jax.config.update("jax_logging_level", "CRITICAL")
 
@@ -55,20 +58,31 @@ settings.register_profile("plausibly", deadline=None)
 settings.load_profile("plausibly")
 
 
+def forget_programs() -> None:
+    """Forget what this process has compiled."""
+    from plausibly._memory import release_memory
+    from plausibly.inference import _scheduling
+    from plausibly.posterior import _blocks
+
+    _scheduling._compiled.clear()
+    _blocks._compiled.clear()
+    jax.clear_caches()
+    release_memory()
+
+
+@pytest.fixture(scope="module")
+def no_programs():
+    """Nothing that this process has compiled: slow tests of other modules compile the same programs with other options."""
+    forget_programs()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def little_memory():
     """Forget compiled programs when there are many: those of all tests take gigabytes."""
     yield
     status = Path("/proc/self/status")
     if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 3_500_000:
-        from plausibly._memory import release_memory
-        from plausibly.inference import _scheduling
-        from plausibly.posterior import _blocks
-
-        _scheduling._compiled.clear()
-        _blocks._compiled.clear()
-        jax.clear_caches()
-        release_memory()
+        forget_programs()
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ def annotations():
 
 
 @pytest.fixture(scope="module")
-def whole(annotations, tmp_path_factory):
+def whole(annotations, no_programs, tmp_path_factory):
     """What one process makes of them."""
     path = tmp_path_factory.mktemp("whole") / "p.zarr"
     pb.aggregate(annotations, out=path, **SETTINGS)
