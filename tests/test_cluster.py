@@ -34,6 +34,8 @@ SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "shard": 4, "progress": 
 def cluster():
     """Two worker processes, of two threads each: more than may work at a time."""
     kept = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir), "JAX_PLATFORMS": "cpu"}
+    # A worker that is started again, by a slow test, compiles as all others do.
+    kept["XLA_FLAGS"] = os.environ["XLA_FLAGS"]
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=2, dashboard_address=":0", silence_logs="CRITICAL", env=kept
     ) as cluster:
