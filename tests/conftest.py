@@ -72,7 +72,7 @@ def forget_programs() -> None:
 
 @pytest.fixture(scope="module")
 def no_programs():
-    """Nothing that this process has compiled: slow tests of other modules compile the same programs with other options."""
+    """No program that this process has compiled: slow tests compile the same ones with other options."""
     forget_programs()
 
 
