@@ -3,9 +3,8 @@
 Cases have plausibilities from a Dirichlet, annotators draw labels by them, and two classifiers name the most frequent
 label with some probability, else any class: given the labels, they know nothing more of a case, as evaluation assumes.
 Posteriors are exact. The annotation interval has to cover a classifier's value on the cases of the data set, and the
-total interval, of accuracy and of differences, the value in the population. Total intervals count annotation noise
-twice, as Rubin's rules do with a prior that is known, so they are only held to be wide enough where labels are few.
-Where labels are many, hardly a case is open and annotation intervals have few values, so the same goes for them.
+total interval, of accuracy and of differences, the value in the population. Where labels are many, hardly a case is
+open and annotation intervals have few values, so these are only held to be wide enough.
 """
 
 from collections.abc import Iterator
@@ -98,7 +97,7 @@ def coverage(what, size, repetitions, seed, advance=lambda n: None) -> dict[tupl
 
 def _results(what: str, size: int, covered: dict[tuple[str, str], np.ndarray]) -> Iterator[Result]:
     for (kind, name), values in covered.items():
-        wide = (kind == "total") == (what == "few labels")
+        wide = kind == "annotation" and what == "many labels"
         test = stats.binomtest(int(values.sum()), len(values), CI_PROB, "less" if wide else "two-sided")
         words = f"{kind} interval of {name}, {what}"
         remark = f"covers {values.mean():.1%}{', at least ' if wide else ', '}{CI_PROB:.0%} asked"

@@ -3,8 +3,8 @@
 Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
 blocks of their cases, which turns draws into sums (``_rows``) and means by case; what ranges give is added up in their
 order, here or from a cluster's workers. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` say how much a
-case counts in each draw; ``_evaluate`` is the front door, ``_summary`` tabulates, and ``_verdict``
-says which of two classifiers is better.
+case counts in each draw; ``_evaluate`` is the front door, ``_total`` adds
+annotation to sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better.
 """
 
 from plausibly.evaluation import comparison as comparison
@@ -19,6 +19,7 @@ from plausibly.evaluation._metrics import metric_names as metric_names
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary
+from plausibly.evaluation._total import total_noise as total_noise
 from plausibly.evaluation._verdict import odds as odds
 from plausibly.evaluation._verdict import verdict as verdict
 from plausibly.evaluation._weights import check_groups as check_groups

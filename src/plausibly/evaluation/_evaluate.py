@@ -22,9 +22,9 @@ from plausibly.evaluation._ambiguity import AMBIGUITY, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
-from plausibly.evaluation._program import NOISES
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._rows import all_rows, metric_sums
+from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._weights import check_groups, check_weights
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import check_break_ties, check_size
@@ -62,9 +62,13 @@ def evaluate(
 
     * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
     * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, what other cases would change;
-    * *total*: :math:`\sum_i w_i^{(m)} g_i(\lambda_i^{(m)})`, the value on cases like these, given these annotations,
+    * *total*: sampling, and what annotation noise adds to it, the value on cases like these,
 
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
+    Other cases come with other annotations, so annotation noise that cases have each for themselves is already part of
+    the spread between cases. Only noise that cases share, as where a reliability is inferred, is added; and so is as
+    much as it takes for no total interval, of a metric or a difference, to be narrower than the annotation interval
+    (:func:`plausibly.evaluation.total_noise` has the formula).
 
     Draws are read in ranges of cases and never held dense: a posterior that does not fit into memory is given by the
     name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
@@ -147,8 +151,8 @@ def evaluate(
         ``group_column``, ``group_value`` and ``group_n_cases``.
 
         Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
-        the same order. Total intervals are conservative where annotations leave much open: their noise enters through
-        the draws and through the weights, as in Rubin's rules. Where classifiers know more of the truth than the
+        the same order. Total intervals cover the value on all cases of the kind as often as they say if the model is
+        right. Where classifiers know more of the truth than the
         annotations do, accuracy is too low on average, which no interval makes up for. Coverage splits the
         remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
         other random numbers, of the same law.
@@ -171,7 +175,7 @@ def evaluate(
     References
     ----------
     Stutz et al. (2025), sections 2.4, 2.5 and 3.3, arXiv 2307.02191. Rubin (1981), The Bayesian bootstrap, Annals of
-    Statistics 9; Rubin (1987), Multiple imputation for nonresponse in surveys, chapter 3.
+    Statistics 9.
 
     Examples
     --------
@@ -286,7 +290,7 @@ def evaluate_by_level(
             | {"break_ties": break_ties, "seed": seed, "groups": _resampled(group, checked)},
         )
         if empty.attrs["groups"] < 2:  # a single one says nothing about others
-            found.noisy[:] = np.nan
+            found.sampling[:] = np.nan
         results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
@@ -299,11 +303,10 @@ def evaluate_by_level(
 
 
 def _by_draw(
-    asked: Measures, found: Found, group: int, *, by_case: bool = True, noises: Sequence[str] = NOISES
+    asked: Measures, found: Found, group: int, *, by_case: bool = True, sampling: bool = True
 ) -> dict[str, Any]:
     """Divide the sums of all cases, or of a subgroup; with the means by case."""
     rows, variables = all_rows(asked.ks, asked.own), {}
-    noises = noises if asked.replicates else ()
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
             better = (METRICS[metric] if k else asked.own[name]).better
@@ -312,15 +315,19 @@ def _by_draw(
             if by_case:
                 variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
             variables[f"{name}_point"] = ("classifier",), values[:, -1]
-            for at, noise in enumerate(noises):
-                values = metric_sums(found.noisy[at, group], rows, metric, k) / found.noisy_weight[at, group]
-                variables[f"{name}_{noise}"] = ("classifier", "replicate"), values
+            if asked.replicates:
+                means = metric_sums(found.sampling[group], rows, metric, k) / found.sampling_weight[group]
+                signed = metric_sums(found.signed[group], rows, metric, k)
+                total = total_noise(values[:, :-1], means, (signed, found.signed_weight[group], found.weight[group]))
+                variables[f"{name}_total"] = ("classifier", "replicate"), total.clip(0, 1) if k else total
+                if sampling:
+                    variables[f"{name}_sampling"] = ("classifier", "replicate"), means
     return variables
 
 
 def _by_group(asked: Measures, found: Found, groups: Iterable[int]) -> dict[str, Any]:
     """Metrics of every group asked for, groups first."""
-    by = [_by_draw(asked, found, at, by_case=False, noises=NOISES[:1]) for at in groups]
+    by = [_by_draw(asked, found, at, by_case=False, sampling=False) for at in groups]
     return {
         f"{name}{SUFFIX}": (("group", *variable[0]), np.stack([one[name][1] for one in by]), *variable[2:])
         for name, variable in by[0].items()

@@ -1,7 +1,7 @@
 """What a range of cases gives: sums over its cases, to be added to those of others, and means by case."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Float, Int, UInt32
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation._metrics import metric_names
-from plausibly.evaluation._program import NOISES, Plan, measure_block
+from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import risk_arrays
 from plausibly.evaluation._rows import all_rows, count_rows, metric_sums
@@ -76,16 +76,20 @@ class Found:
         each group asked for; the point estimate is last along the draws.
     weight
         What to divide them by.
-    noisy, noisy_weight
-        The same with bootstrap weights, for each kind of noise (see :data:`NOISES`).
+    sampling, sampling_weight
+        The same of means over draws, with bootstrap weights.
+    signed, signed_weight
+        The same by draw, with a sign for each case, which is that of its group.
     by_case
         What is known by case, in single precision; cases are last.
     """
 
     sums: Float[np.ndarray, "group classifier row draw+1"]
     weight: Float[np.ndarray, "group draw+1"]
-    noisy: Float[np.ndarray, "noise group classifier row replicate"]
-    noisy_weight: Float[np.ndarray, "noise group replicate"]
+    sampling: Float[np.ndarray, "group classifier row replicate"]
+    sampling_weight: Float[np.ndarray, "group replicate"]
+    signed: Float[np.ndarray, "group classifier row draw"]
+    signed_weight: Float[np.ndarray, "group draw"]
     by_case: dict[str, Float[np.ndarray, "... case"]]
 
 
@@ -99,7 +103,7 @@ def measure(part: Part, asked: Measures) -> Found:
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds))
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = (len(predictions), len(rows), cases.n_draws)
-    by_draw, at_point, weight, noisy, noisy_weight, by_case = 0.0, 0.0, 0.0, 0.0, 0.0, {}
+    by_draw, at_point, weight, noisy, by_case = 0.0, 0.0, 0.0, {}, {}
     for block, found in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
     ):
@@ -108,10 +112,9 @@ def measure(part: Part, asked: Measures) -> Found:
             at_point += np.concatenate([found["counts_point"], found["amounts_point"]], axis=2, dtype=float)
             sums = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
             found["rows"] = np.concatenate(sums, axis=1)
-            if plan.rounds:
-                noisy += np.concatenate([_replicates(found, kind) for kind in ("counts", "amounts")], axis=3)
         if plan.rounds:
-            noisy_weight += _replicates(found, "weight")
+            for key, values in _noisy(found, with_metrics=bool(predictions)).items():
+                noisy[key] = noisy.get(key, 0) + values
         weight += np.append(found["weight"], found["weight_point"][:, None], axis=1).astype(float)
         for key, values in _by_case(asked, found, cases.n_draws).items():
             own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
@@ -123,9 +126,11 @@ def measure(part: Part, asked: Measures) -> Found:
     over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, n_draws)
     sums = np.append(by_draw, at_point[..., None], axis=-1).transpose(1, 0, 2, 3)
-    none = np.empty((len(NOISES), n_groups, 0, len(rows), cases.n_draws * plan.rounds))
-    noisy = np.moveaxis(noisy, 2, 1) if plan.rounds and predictions else none
-    return Found(sums, weight, noisy, noisy_weight, {key: values.astype(np.float32) for key, values in by_case.items()})
+    n_replicates = cases.n_draws * plan.rounds
+    none = {"sampling": np.empty((n_groups, 0, len(rows), n_replicates)), "sampling_weight": np.empty((n_groups, 0))}
+    none |= {"signed": np.empty((n_groups, 0, len(rows), cases.n_draws)), "signed_weight": np.empty((n_groups, 0))}
+    by_case = {key: values.astype(np.float32) for key, values in by_case.items()}
+    return Found(sums, weight, by_case=by_case, **(none | noisy))
 
 
 def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
@@ -150,10 +155,16 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
     return plan, rows
 
 
-def _replicates(found: Mapping[str, np.ndarray], kind: str) -> Float[np.ndarray, "noise ... replicate"]:
-    """Sums with bootstrap weights; replicate r belongs to the draw r modulo the number of draws."""
-    values = np.stack([found[f"{kind}_{noise}"] for noise in NOISES]).astype(float)
-    return values.reshape(*values.shape[:-2], -1)
+def _noisy(found: Mapping[str, np.ndarray], *, with_metrics: bool) -> dict[str, np.ndarray]:
+    """Sums with bootstrap weights and with signs; replicate r belongs to the draw r modulo the number of draws."""
+    flat = {name: found[f"{name}_sampling"] for name in ("weight", "counts", "amounts") if f"{name}_sampling" in found}
+    flat = {name: values.reshape(*values.shape[:-2], -1) for name, values in flat.items()}
+    sums = {"sampling_weight": flat["weight"].astype(float), "signed_weight": found["weight_signed"].astype(float)}
+    if with_metrics:
+        sampling = np.concatenate([flat["counts"], flat["amounts"]], axis=2, dtype=float)
+        signed = np.concatenate([found["counts_signed"], found["amounts_signed"]], axis=2, dtype=float)
+        sums |= {"sampling": np.moveaxis(sampling, 1, 0), "signed": np.moveaxis(signed, 1, 0)}
+    return sums
 
 
 class _Given:
@@ -246,10 +257,10 @@ def _uniform(words, n_classes):
 
 def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -> Found:
     """Add up what ranges gave, in their order, and put their cases one after the other."""
-    sums, weight, noisy, noisy_weight, by_case, at = 0, 0, 0, 0, {}, 0
+    names = [field.name for field in fields(Found) if field.name != "by_case"]
+    sums, by_case, at = dict.fromkeys(names, 0), {}, 0
     for part in parts:
-        sums, weight = sums + part.sums, weight + part.weight
-        noisy, noisy_weight = noisy + part.noisy, noisy_weight + part.noisy_weight
+        sums = {name: sums[name] + getattr(part, name) for name in names}
         size = part.by_case["metrics"].shape[-1]
         for name, values in part.by_case.items():
             if name not in by_case:
@@ -257,4 +268,4 @@ def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -
             by_case[name][..., at : at + size] = values
         advance(size)
         at += size
-    return Found(sums, weight, noisy, noisy_weight, by_case)
+    return Found(**sums, by_case=by_case)

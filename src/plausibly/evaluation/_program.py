@@ -21,8 +21,6 @@ from plausibly.posterior._ranked_lists import rank_block
 from plausibly.posterior._split_remainder import split_among_all, split_among_some
 from plausibly.random_streams import Stream, random_bits
 
-NOISES = "total", "sampling"  #: what bootstrap weights are put on: values by draw, or their means over draws
-
 
 class Plan(NamedTuple):
     """What a program computes.
@@ -89,11 +87,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     dict
         Sums over cases ``counts`` (classifier, group, row, draw) and ``amounts`` of coverage and the user's own metrics
         likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row); those
-        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those with bootstrap
-        weights, ``counts_total`` (classifier, group, row, round, draw), the same of means over draws
-        ``counts_sampling``, and ``amounts_total``, ``amounts_sampling``; ``weight`` (group, draw), ``weight_point``
-        (group,), ``weight_total`` and ``weight_sampling`` (group, round, draw); and by case ``certain`` (size, case),
-        ``case_weight``, and what :func:`ambiguity` and :func:`_risk_by_case` find.
+        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those of means over draws
+        with bootstrap weights, ``counts_sampling`` (classifier, group, row, round, draw) and ``amounts_sampling``;
+        those with a sign for each case, ``counts_signed`` (classifier, group, row, draw) and ``amounts_signed``;
+        ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round, draw) and
+        ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
+        :func:`ambiguity` and :func:`_risk_by_case` find.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
@@ -125,22 +124,26 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     def over_members(values: Array) -> Array | None:
         return _over_members(given["member"], values) if plan.n_by else None
 
-    def noisy_over_members(values: Array) -> tuple[Any, Any]:
-        """Total noise within groups; sampling noise alone is not asked for there."""
-        if not plan.n_by:
-            return None, None
-        total = _total_over_members(given["member"], values, resampled)
-        return total, jnp.zeros_like(total)
+    resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
+    sign = 1 - 2 * (given["group"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
+
+    def noisy(name: str, of_groups: list[Array], of_members: Array) -> dict[str, Array]:
+        """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
+        if not plan.rounds:
+            return {}
+        sampling = jnp.stack([_resampled(jnp.mean(own, axis=-1), resampled) for own in of_groups])
+        signed = jnp.stack([jnp.sum(own * sign[:, None], axis=-2) for own in of_groups])
+        if plan.n_by:
+            means = jnp.mean(of_members, axis=-1)
+            sampling = jnp.concatenate([sampling, _resampled_over_members(given["member"], means, resampled)])
+            signed = with_members(signed, _over_members(given["member"] * sign, of_members))
+        return {f"{name}_sampling": sampling, f"{name}_signed": signed}
 
     found |= {
         "weight": with_members(jnp.sum(weights, axis=1), over_members(weights[0])),
         "weight_point": jnp.sum(at_point, axis=1),
     }
-    resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
-    if plan.rounds:
-        of_levels = _resampled(weights, jnp.sum(weights, axis=2), resampled)
-        for kind, sums, values in zip(NOISES, of_levels, noisy_over_members(weights[0]), strict=True):
-            found[f"weight_{kind}"] = with_members(sums, values)
+    found |= noisy("weight", groups, weights[0])
     if "predicted" not in given:
         return found
 
@@ -151,13 +154,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
         by_draw = with_members(jnp.stack(by_draw), over_members(of_draws * weights[0]))
         sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
-        if plan.rounds:
-            own = [of_draws * group for group in weights]
-            noisy = [_resampled(of_group, jnp.sum(of_group, axis=-1), resampled) for of_group in own]
-            own = noisy_over_members(of_draws * weights[0])
-            for kind, by_group, values in zip(NOISES, zip(*noisy, strict=True), own, strict=True):
-                sums[f"{name}_{kind}"] = with_members(jnp.stack(by_group), values)
-        return sums
+        return sums | noisy(name, [of_draws * group for group in weights], of_draws * weights[0])
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
@@ -252,32 +249,25 @@ def _over_members(
     return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
 
 
-def _total_over_members(
+def _resampled_over_members(
     member: Float[Array, "group case"],
-    values: Float[Array, "*shape case draw"],
+    means: Float[Array, "*shape case"],
     resampled: Float[Array, "round case draw"],
 ) -> Float[Array, "group *shape round draw"]:
     """Sums with bootstrap weights over the cases of each group."""
 
-    def total(one: Float[Array, "case draw"]) -> Float[Array, "round group draw"]:
-        return lax.map(lambda weights: jnp.matmul(member, one * weights, precision="highest"), resampled)
+    def sampling(one: Float[Array, " case"]) -> Float[Array, "round group draw"]:
+        return lax.map(lambda weights: jnp.matmul(member * one, weights, precision="highest"), resampled)
 
-    totals = lax.map(total, values.reshape(-1, *values.shape[-2:]))
-    return jnp.moveaxis(totals.reshape(*values.shape[:-2], *totals.shape[1:]), -2, 0)
+    sums = lax.map(sampling, means.reshape(-1, means.shape[-1]))
+    return jnp.moveaxis(sums.reshape(*means.shape[:-1], *sums.shape[1:]), -2, 0)
 
 
 def _resampled(
-    values: Float[Array, "*shape case draw"],
-    over_draws: Float[Array, "*shape case"],
-    resampled: Float[Array, "round case draw"],
-) -> tuple[Float[Array, "*shape round draw"], Float[Array, "*shape round draw"]]:
-    """Sums over cases with bootstrap weights, of values by draw and of their means over draws."""
-    sampling = jnp.einsum("...c,rcd->...rd", over_draws / values.shape[-1], resampled)
-    if values.shape[-1] == 1:
-        return sampling, sampling
-    if len(resampled) == 1:  # fused with what makes the values
-        return jnp.sum(values * resampled[0], axis=-2)[..., None, :], sampling
-    return jnp.moveaxis(lax.map(lambda weights: jnp.sum(values * weights, axis=-2), resampled), 0, -2), sampling
+    means: Float[Array, "*shape case"], resampled: Float[Array, "round case draw"]
+) -> Float[Array, "*shape round draw"]:
+    """Sums over cases with bootstrap weights."""
+    return jnp.einsum("...c,rcd->...rd", means, resampled, precision="highest")
 
 
 def _of_listed(block, predicted, cover) -> Float[Array, "slot case draw"]:
