@@ -6,6 +6,7 @@ N cases. For every model: the mean log probability of a left-out first choice (s
 how many statistics of the posterior predictive check lie inside their 94 % intervals, the mean certainty of the most
 plausible class, how many cases it settles, the accuracy of simulated classifiers, and their order. Classifiers are
 simulated from the shares of first choices, the same for all models. What a model refuses is said in its row.
+``--elpd-only`` predicts left-out annotations and does nothing else.
 """
 
 import argparse
@@ -57,6 +58,16 @@ def first_choices(annotations):
     return shares / shares.sum(1, keepdims=True)
 
 
+def predict(annotations, models: dict[str, dict], draws: int):
+    """Tabulate by how much models predict left-out first choices, in nats per annotation, best first."""
+    import plausibly as pb
+
+    compared = pb.compare(annotations, models, draws=draws, chains=2, progress=False)
+    print(compared.verdict())
+    table = compared.table[["elpd", "elpd_diff", "dse"]] / annotations.n_annotations
+    return table.rename(columns={"elpd_diff": "behind", "dse": "se"})
+
+
 def measure(annotations, models: dict[str, dict], *, draws: int, replicates: int, compare: bool = True):
     """Tabulate the models.
 
@@ -101,13 +112,7 @@ def measure(annotations, models: dict[str, dict], *, draws: int, replicates: int
     table = pd.DataFrame(rows).set_index("model")
     if compare:
         able = {label: models[label] for label in table.index if "remark" not in row_of(table, label)}
-        compared = pb.compare(annotations, able, **settings)
-        n = annotations.n_annotations
-        table.insert(0, "elpd", compared.table["elpd"] / n)
-        table.insert(1, "behind", compared.table["elpd_diff"] / n)
-        table.insert(2, "se", compared.table["dse"] / n)
-        print(compared.verdict())
-        table = table.sort_values("elpd", ascending=False)
+        table = predict(annotations, able, draws).join(table).sort_values("elpd", ascending=False)
     return table
 
 
@@ -120,15 +125,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder with rankings and class names")
     parser.add_argument("--cases", type=int, help="how many cases, the first ones")
-    parser.add_argument("--only", default="", help="only models whose label contains this")
+    parser.add_argument("--only", default="", metavar="A,B", help="only models whose label contains one of these")
     parser.add_argument("--draws", type=int, default=250, help="kept draws of each of two chains")
     parser.add_argument("--replicates", type=int, default=200, help="replicates of the posterior predictive check")
     parser.add_argument("--no-elpd", action="store_true", help="do not predict left-out annotations")
+    parser.add_argument("--elpd-only", action="store_true", help="predict left-out annotations alone")
     given = parser.parse_args()
     annotations, what = read(given.data, given.cases)
     print(f"{what}, {annotations.n_annotations:,} annotations, {annotations.n_classes} classes", flush=True)
-    models = {label: options for label, options in variants().items() if given.only in label}
-    table = measure(annotations, models, draws=given.draws, replicates=given.replicates, compare=not given.no_elpd)
+    wanted = given.only.split(",")
+    models = {label: options for label, options in variants().items() if any(text in label for text in wanted)}
+    if given.elpd_only:
+        table = predict(annotations, models, given.draws)
+    else:
+        table = measure(annotations, models, draws=given.draws, replicates=given.replicates, compare=not given.no_elpd)
     print(table.to_string(float_format="{:.3f}".format, na_rep=""))
 
 

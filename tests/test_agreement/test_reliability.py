@@ -185,11 +185,13 @@ BAD = {
     ),
     "accuracy": (TABLE, {"competence": {"ann": 90}}, AnnotationError, "the accuracy of 'ann' is 90; give a"),
     "no accuracy": (TABLE, {"competence": {"ann": 0.9}}, AnnotationError, "no accuracy for this annotator; give one"),
-    "competence": (TABLE, {"competence": ["ann"]}, ArgumentError, "competence must be one of rasch, leave"),
+    "competence": (TABLE, {"competence": ["ann"]}, ArgumentError, "competence must be one of one-coin, rasch"),
     "no judge": (
         {"p": {"a": 1, "b": 1}, "q": {"a": None}}, {"truth": {"q": 1}}, AnnotationError, "no label can be judged"
     ),
-    "draws": ({"p": {"a": 1, "b": 1}}, {"draws": 0}, ArgumentError, "draws must be a whole number of at least 4"),
+    "draws": (
+        {"p": {"a": 1, "b": 1}}, {"competence": "rasch", "draws": 0}, ArgumentError, "draws must be a whole number"
+    ),
 }  # fmt: skip
 
 
@@ -266,7 +268,7 @@ def test_rasch_by_the_majority_of_others(fitted, answers):
 
     By these answers the third and the fourth are alike, whatever their true abilities.
     """
-    others = weighted_reliability(answers[0], draws=200, warmup=200, progress=False)
+    others = weighted_reliability(answers[0], competence="rasch", draws=200, warmup=200, progress=False)
     assert others.reliability < fitted.reliability + 0.01
     ability = others.annotators()["ability"].to_numpy()
     assert (np.diff(ability[[0, 1, 2, 4]]) > 0).all()

@@ -188,7 +188,7 @@ def test_reliability_by_a_rasch_model(data, tmp_path):
         (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
         (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),
         (["reliability", "labels.csv", "--competence", "0.9", "--draws", "9"], "--draws is for the Rasch model, but"),
-        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "rash"], "competence must be one of rasch, l"),
+        (["reliability", "labels.csv", "--scale", "1,5", "--competence", "rash"], "competence must be one of one-coin"),
         (["reliability", "labels.csv", "--competence", "known"], 'competence="known" needs the true labels'),
     ],
 )
@@ -287,3 +287,4 @@ def test_reliability_says_how_far_it_is_off(tmp_path):
     published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
     assert "Too small: the published form takes two who are wrong to agree always, but here are 3 labels" in published
     assert f"{found.published:.3f}" in published
+    assert plausibly(*words[:-1]).output == plausibly(*words, "one-coin").output

@@ -19,7 +19,7 @@ from plausibly.agreement import (
     ground_truth_accuracy,
     weighted_reliability,
 )
-from plausibly.agreement.reliability._competence import NAMES
+from plausibly.agreement.reliability._competence import NAMES, default_competence
 from plausibly.agreement.reliability._confidence import COLUMN
 from plausibly.annotations._names import some
 from plausibly.bootstrap import CI_PROB, REPLICATES
@@ -52,12 +52,15 @@ def reliability(
         ),
     ] = None,
     competence: Annotated[
-        str,
+        str | None,
         options.measure(
             metavar="NAME|NUMBER|FILE",
-            help=f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy).",
+            help=(
+                f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy). By "
+                f"default {default_competence(False)}, with --truth {default_competence(True)}."
+            ),
         ),
-    ] = "rasch",
+    ] = None,
     truth: Annotated[Path | None, options.data(metavar="FILE", help="True labels (case, label).")] = None,
     chance: Annotated[str, options.measure(help="Labels by chance: uniform or empirical.")] = "uniform",
     classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
@@ -90,6 +93,7 @@ def reliability(
     chance). With --out also writes reliability.csv, cases.csv, annotators.csv, figures, and for the Rasch model
     posterior-rasch.nc.
     """
+    competence = default_competence(truth is not None) if competence is None else competence
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
@@ -200,6 +204,10 @@ def _bias(result: WeightedReliability, true: bool, given: dict[str, Any]) -> lis
         found.append(
             "Too small: the majority of the others, by which annotators are judged, is wrong at times itself. "
             f"--competence one-coin, which is not, gives {other.reliability:.3f}."
+        )
+    if result.competence == "one-coin":
+        found.append(
+            "Too large where annotators make the same mistakes, as in hard cases: one-coin assumes they do not."
         )
     return found
 

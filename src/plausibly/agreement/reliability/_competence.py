@@ -16,7 +16,12 @@ from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
 from plausibly.labels._table import is_missing, naming_file, read_table
 
-NAMES = ("rasch", "leave-one-out", "one-coin", "known")
+NAMES = ("one-coin", "rasch", "leave-one-out", "known")
+
+
+def default_competence(truth: bool) -> str:
+    """Name of the source that covers the truth: judged by true labels if there are some, else by a latent one."""
+    return "rasch" if truth else "one-coin"
 
 
 def read_truth(

@@ -12,7 +12,13 @@ from plausibly._progress import Progress
 from plausibly.agreement._case_pairs import BLOCK, pairs_within
 from plausibly.agreement._checks import check_single_labels, check_two_annotators
 from plausibly.agreement._majority import agreement_with_others
-from plausibly.agreement.reliability._competence import NAMES, mean_by_annotator, read_accuracies, read_truth
+from plausibly.agreement.reliability._competence import (
+    NAMES,
+    default_competence,
+    mean_by_annotator,
+    read_accuracies,
+    read_truth,
+)
 from plausibly.agreement.reliability._confidence import COLUMN, beyond_chance, chance_of, read_confidence
 from plausibly.agreement.reliability._rasch import accuracy_draws, sample_rasch
 from plausibly.agreement.reliability._resampling import by_judgement, by_latent_truth, resampling
@@ -27,7 +33,7 @@ _SLOW = 10_000_000  # pairs, times draws, that take seconds
 def weighted_reliability(
     labels: Any,
     confidence: str | float | None = None,
-    competence: Any = "rasch",
+    competence: Any = None,
     chance: str | Mapping[Any, float] = "uniform",
     *,
     scale: Mapping[Any, float] | tuple[float, float] | None = None,
@@ -65,12 +71,12 @@ def weighted_reliability(
         Name of a column, or a number from 0 to 1 for all labels. By default the column ``confidence`` if there is one;
         else everyone is taken to be sure.
     competence
-        Source of :math:`a_i`: ``"rasch"``, a model of abilities and difficulties, which gives ϱ a posterior;
-        ``"leave-one-out"``, how often an annotator agrees with the majority of the others (of several largest groups,
-        each counts in part); ``"one-coin"``, how often they give the true label, which is not known but one for each
-        case, by maximum likelihood; ``"known"``, how often they give the label in ``truth``; a number, a mapping from
-        annotator to accuracy, or a table (a data frame or a path) with columns ``annotator``, ``accuracy`` and perhaps
-        ``case``, for what is known from elsewhere.
+        Source of :math:`a_i`: ``"one-coin"`` (the default without ``truth``), how often annotators give the true label,
+        which is not known but one for each case, by maximum likelihood; ``"rasch"`` (the default with ``truth``), a
+        model of abilities and difficulties, which gives ϱ a posterior; ``"leave-one-out"``, how often an annotator
+        agrees with the majority of the others (of several largest groups, each counts in part); ``"known"``, how often
+        they give the label in ``truth``; a number, a mapping from annotator to accuracy, or a table (a data frame or a
+        path) with columns ``annotator``, ``accuracy`` and perhaps ``case``, for what is known from elsewhere.
     chance
         Source of :math:`p_i`: ``"uniform"``, ``"empirical"`` (how frequent the label is in the table), or a
         mapping from label to probability.
@@ -112,7 +118,8 @@ def weighted_reliability(
     -----
     Under ``"rasch"`` a label is right if it is the true one or, without ``truth``, that of the majority of the others;
     labels that share the majority with another are left out. The majority of a few others errs itself: without
-    ``truth``, and under ``"leave-one-out"``, it makes annotators look less competent, and ϱ less, than they are.
+    ``truth``, and under ``"leave-one-out"``, it makes annotators look less competent, and ϱ less, than they are: in
+    simulations, 94 % intervals then hold the true share of agreement that is right in 62 to 82 % of data sets.
     ``"one-coin"`` has no such bias, if annotators err independently of each other and no cases are harder than others;
     where they err together, they look more competent than they are.
 
@@ -123,6 +130,8 @@ def weighted_reliability(
     >>> round(result.concordance, 3), round(result.reliability, 3)
     (0.667, 0.649)
     """
+    if competence is None:
+        competence = default_competence(truth is not None)
     name = competence if isinstance(competence, str) and competence in NAMES else "given"
     if truth is None and name == "known":
         raise ArgumentError('competence="known" needs the true labels: pass truth=.')
