@@ -47,6 +47,7 @@ notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 	$(BIN)/jupyter-execute --inplace results/notebooks/*.ipynb
 
 docs: $(VENV)/.docs ## build the site into build/docs, notebooks executed
+	$(BIN)/python docs/_notebooks.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Open build/docs/index.html"
 

@@ -33,7 +33,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["**.ipynb_checkpoints", "_pages.py"]
+exclude_patterns = ["**.ipynb_checkpoints", "_pages.py", "_notebooks.py"]
 templates_path: list[str] = []
 
 nb_execution_mode = os.environ.get("PLAUSIBLY_NOTEBOOKS", "cache")

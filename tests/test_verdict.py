@@ -80,7 +80,7 @@ def test_draws_without_chains_have_no_worst():
     assert worst(exact) == []
     assert len(checks(exact)) == 0
     assert table(exact)["failed"].tolist() == ["", ""]
-    assert verdict({"irn": exact}).startswith("No chains had to converge")
+    assert verdict({"irn": exact}).startswith("No convergence check is needed")
 
 
 def test_checks_name_the_worst_of_every_statistic():
@@ -103,6 +103,6 @@ def test_quantities_are_called_so():
 @pytest.mark.parametrize(("draws", "short"), [(99, True), (100, False)])
 def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
     failed = found(converged=[False] * 5).assign_attrs(draws=draws)
-    sentence = " Chains of 99 draws are too short to converge, since 100 effective draws are asked of each: take 250."
+    sentence = " Chains of 99 draws are too short, since each needs 100 effective draws: take 250."
     assert verdict({"m": failed}).endswith(sentence) == short
     assert "too short" not in verdict({"m": found().assign_attrs(draws=draws)})

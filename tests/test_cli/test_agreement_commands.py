@@ -50,12 +50,14 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     assert written["non_inferior"].tolist() == expected.non_inferiority(0.2, 0.05, 200, 3)["non_inferior"].tolist()
     row = frame.loc["A"]
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
-    assert result.stdout.splitlines()[-1] == "60 cases counted."
-    assert "Not inferior: Δ below 1.2 at the 5 % level. The margin allows a model to be 20 % farther" in result.stdout
+    assert result.stdout.splitlines()[-1] == "60 cases used."
+    assert "Non-inferior means Δ below 1.2 at the 5 % level" in result.stdout
     relative = expected.annotators()["relative"]
     assert f"from {relative.min():.2f} ({relative.idxmin()}) to" in result.stdout
     first = expected.without_annotators().iloc[0]
-    assert f"most for {first['annotator']}: that of {first['model']} from" in result.stdout
+    assert (
+        f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from" in result.stdout
+    )
     assert len(pd.read_csv(tmp_path / "out" / "annotators.csv")) == 4
     again = plausibly("discrepancy", *words, "--out", tmp_path / "again")
     assert again.exit_code == 0
@@ -108,7 +110,7 @@ def test_discrepancy_says_what_did_not_count(tmp_path):
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
     assert result.stdout.splitlines() == [
-        "1 cases counted; 1 of fewer than two annotators did not: 'q'; 1 rows had no label."
+        "1 cases used; 1 with fewer than two annotators left out: 'q'; 1 rows without a label."
     ]
 
 
@@ -125,7 +127,7 @@ def test_reliability_writes_what_the_library_gives(data, tmp_path):
     truth = pb.agreement.ground_truth_accuracy(expected.reliability, 3)
     assert written["actual_accuracy"] == pytest.approx(0.98 * truth)
     assert f"{expected.reliability:.3f}" in result.stdout
-    assert result.stdout.splitlines()[-1] == "No chains had to converge; 60 cases counted."
+    assert result.stdout.splitlines()[-1] == "No convergence check is needed; 60 cases used."
 
 
 def test_reliability_sets_kappas_and_alpha_beside(tmp_path):
@@ -253,7 +255,7 @@ def test_one_file_per_annotator(tmp_path):
         (["BOXES", "--cross", "²"], 'cross must be "auto"'),
         (["BOXES", "--seed", "-1"], "seed must be a whole number from 0"),
         (["ann=", "--labels", "bob=b.csv"], "--labels must be NAME=FILE, but 'ann=' was given"),
-        (["bob=a.csv", "--labels", "bob=b.csv"], "--labels bob is there twice"),
+        (["bob=a.csv", "--labels", "bob=b.csv"], "--labels bob was given twice"),
         (["BOXES", "--replicates", "1"], "--replicates must be 0, or 2 or more"),
         (["BOXES", "--distance", "spans"], "row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)"),
     ],
@@ -279,12 +281,12 @@ def test_reliability_says_how_far_it_is_off(tmp_path):
     found = pb.agreement.weighted_reliability(tmp_path / "labels.csv", competence="one-coin", progress=False)
     said = plausibly(*words, "one-coin").output
     assert f"gives {found.published:.3f}." in said
-    assert "Too small" not in said
+    assert "too small" not in said
     assert (
-        f"--competence one-coin, which is not, gives {found.reliability:.3f}."
+        f"--competence one-coin corrects this and gives {found.reliability:.3f}."
         in plausibly(*words, "leave-one-out").output
     )
     published = plausibly(*words, "one-coin", "--wrong-labels", "published").output
-    assert "Too small: the published form takes two who are wrong to agree always, but here are 3 labels" in published
+    assert "agree, but there are 3 labels. --wrong-labels spread corrects this." in " ".join(published.split())
     assert f"{found.published:.3f}" in published
     assert plausibly(*words[:-1]).output == plausibly(*words, "one-coin").output

@@ -83,7 +83,7 @@ def test_evaluate_prints_the_main_table_and_the_verdict(evaluated):
     assert f"{row['mean']:.3f} ({row['total_lower']:.3f}–{row['total_upper']:.3f})" in result.stdout
     assert f"{row['sd']:.3f} {row['sampling_sd']:.3f}" in result.stdout
     lines = result.stdout.splitlines()
-    assert lines[-1] == "No chains had to converge: the draws are exact or the models are point estimates."
+    assert lines[-1] == "No convergence check is needed: the draws are exact or the models are point estimates."
     assert "[1 of 3] prirn@10" in result.stderr
 
 
@@ -125,7 +125,7 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "Note" not in result.stderr
     assert "identical classifiers" in (tmp_path / "report.html").read_text()
     result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
-    assert "Note: alike class names in these data: plausibly audit says more" in result.stderr
+    assert "Note: the data have alike class names" in result.stderr
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 
@@ -133,7 +133,7 @@ def test_quiet_prints_one_line(data, given, tmp_path, no_report):
     words = [*given, "--model", "irn", "--out", tmp_path, "--quiet"]
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.stdout.splitlines() == [
-        "No chains had to converge: the draws are exact or the models are point estimates."
+        "No convergence check is needed: the draws are exact or the models are point estimates."
     ]
     assert result.stderr == ""
 
@@ -173,7 +173,7 @@ def test_chains_that_did_not_converge(data, given, tmp_path, monkeypatch, no_rep
     assert result.exit_code == code
     last = result.stdout.splitlines()[-1]
     assert last.startswith("Chains did not converge in 2 of 12 cases (prirn@10: 2): 'case 000000', 'case 000001'. ")
-    assert last.endswith(f"All of them are in {tmp_path / 'certainty.csv'}.")
+    assert last.endswith(f"{tmp_path / 'certainty.csv'} lists all of them.")
     assert pd.read_csv(tmp_path / "certainty.csv")["n_diverging"].tolist() == [2] * 12
 
 
@@ -188,7 +188,7 @@ REFUSED = {
         (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),
         (["--model", "irn", "--mode", "temper"], "none of the models accepts mode='temper'"),
         (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
-        (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A is there twice ('a' and 'b')"),
+        (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A was given twice ('a' and 'b')"),
         (["--predictions", "A=nowhere.csv"], "nowhere.csv: the file does not exist; check the path"),
         (["--k", "1,x"], "--k must be whole numbers separated by commas, but '1,x' was given"),
         (["--k", "7"], "k must be a whole number between 1 and the number of classes, 6, but 7 was given"),
@@ -285,7 +285,7 @@ def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         f"Wrote 2 × 20 draws of 12 cases to {out}",
-        "No chains had to converge: the draws are exact or the models are point estimates.",
+        "No convergence check is needed: the draws are exact or the models are point estimates.",
     ]
     annotations = pb.read_annotations(data / "annotations.json")
     expected = pb.aggregate(annotations, "prirn", reliability=12, draws=20, chains=2, seed=3, progress=False)

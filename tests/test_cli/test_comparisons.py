@@ -34,7 +34,11 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     for name, table in tables.items():
         found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
         pd.testing.assert_frame_equal(found, table, check_dtype=False)
-    for heading in ("Differences in top2_overlap (50% intervals", "Posterior over rankings", "Noise: "):
+    for heading in (
+        "Differences in top2_overlap (50% intervals",
+        "Posterior probability of each ranking",
+        "Sources of uncertainty",
+    ):
         assert heading in result.stdout
     assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1

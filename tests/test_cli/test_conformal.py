@@ -93,7 +93,7 @@ def test_sets_hold_under_every_model(files, tmp_path):
     [
         (["--alpha", "2"], "alpha must lie between 0 and 1"),
         (["--alpha", "x"], "--alpha must be numbers"),
-        (["--new", "C=new.csv"], "names no classifier of --predictions (A)"),
+        (["--new", "C=new.csv"], "has no match in --predictions (A)"),
         (["--new-groups", "g.csv"], "--new-groups goes with --groups FILE"),
         (["--groups", "nothing.csv"], "nothing.csv"),
         (["--groups", "risk"], "needs the risk of each class"),
@@ -120,5 +120,5 @@ def test_the_report_has_a_section(files, tmp_path):
 def test_a_stranger_among_new_predictions_is_refused_before_sampling(files):
     refused = run(files, "--new", f"B={files / 'new.csv'}")
     assert refused.exit_code == 2
-    assert "--new B=… names no classifier of --predictions (A)" in " ".join(refused.output.split())
+    assert "--new B=… has no match in --predictions (A)" in " ".join(refused.output.split())
     assert "Aggregating" not in refused.output

@@ -178,7 +178,10 @@ def test_a_copied_model_runs_beside_its_original(tmp_path):
     [
         (["prrn", "mine.py"], "there is no model 'prrn': did you mean prirn?"),
         (["prirn", "mine"], "FILE must be a Python file, but 'mine' was given"),
-        (["prirn", "one_coin.py"], "would be named 'one-coin' like a built-in one: write for example my_one_coin.py"),
+        (
+            ["prirn", "one_coin.py"],
+            "would have the name of a built-in model, 'one-coin': write for example my_one_coin.py",
+        ),
     ],
 )
 def test_copies_that_cannot_be_made_are_refused(words, sentence, tmp_path, monkeypatch):

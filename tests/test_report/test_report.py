@@ -24,7 +24,7 @@ from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._references import references
 from plausibly.report._shared import what_cases_share
-from plausibly.report._summary import sentences
+from plausibly.report._summary import attainable, sentences
 from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -304,7 +304,7 @@ def test_the_report_of_the_command_has_the_numbers_of_its_table(tmp_path):
     odd = [[row["check"], f"{row['count']:,}"] for row in found.to_dict("records") if row["count"]]
     assert [row[:2] for row in page.tables.get("audit", [[]])[1:]] == odd
     clean = found["check"][(found["count"] == 0) & (found["of"] > 0)]
-    assert f"Checked without findings: {', '.join(clean)}." in text
+    assert f"Checks without findings: {', '.join(clean)}." in text
     # The voted label is that of the package's own model, whose table has it at its point.
     annotations = pb.read_annotations(tmp_path / "annotations.json")
     voted = pb.aggregate(annotations, "majority-vote", progress=False)
@@ -366,14 +366,14 @@ def test_the_words_compare_with_the_majority_vote(swept):
     told = list(sentences(swept))
     table = headline(swept)
     row = table[table["run"] == "prirn@30"].iloc[0]
-    best = next(sentence for sentence in told if "on average the best classifier" in sentence)
-    assert best.startswith(f"{row['classifier']} is")
+    best = told[0]
+    assert best.startswith(f"{row['classifier']} scores best of 2 classifiers")
     assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
     lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
-    assert f"On cases like these it would be {100 * lower:.1f} to {100 * upper:.1f} %" in best
-    assert f"the majority vote alone it would be {100 * row['top1_accuracy_voted']:.1f} %" in best
+    assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
+    assert f"the majority vote it would be {100 * row['top1_accuracy_voted']:.1f} %" in best
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
-    assert f"{most:.1f} % of cases on average" in told[-1]
+    assert f"{most:.1f} %" in attainable(swept.runs[1])
     assert row["top1_accuracy_mean"] * 100 <= most
 
 
@@ -419,7 +419,7 @@ def full(plain):
 
 def test_an_audit_says_what_was_found_and_what_was_not(full):
     assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
-    assert "Checked without findings: repeats." in full
+    assert "Checks without findings: repeats." in full
     assert "<script" not in full
 
 

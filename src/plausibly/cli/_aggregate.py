@@ -46,14 +46,16 @@ def aggregate(
         str | None,
         options.modelling(
             metavar="NAME@R:OPTION=VALUE",
-            help="Aggregation model, its reliability (without @ its default) and options. NAME is one of "
-            f"{MODEL_NAMES}, or a Python file that declares a model. By default plackett-luce@3, for scores "
-            "normal-scores.",
+            help="Aggregation model with its reliability and options; without @, its default reliability. NAME is one "
+            f"of {MODEL_NAMES}, or a Python file that declares a model. The default is the first one that plausibly "
+            "evaluate would use.",
         ),
     ] = None,
     infer_reliability: Annotated[
         Literal["dataset", "annotator"] | None,
-        options.modelling(help="Inferred reliability (Plackett-Luce): one for all or one per annotator."),
+        options.modelling(
+            help="Infer the reliability from the data (Plackett-Luce): one for all annotators or one for each."
+        ),
     ] = None,
     *,
     modelling: options.ModelOptions,
@@ -64,8 +66,8 @@ def aggregate(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Where to write the posterior: netCDF if the name ends in .nc, else a Zarr folder, shard by shard. By "
-            "default posterior.nc, above one shard posterior.zarr.",
+            help="File or folder for the posterior: netCDF if the name ends in .nc, else a Zarr folder. By default "
+            "posterior.nc, or posterior.zarr if there are more cases than one shard.",
         ),
     ] = None,
     shard: options.Shard = 2000,
@@ -74,9 +76,9 @@ def aggregate(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Infer the plausibilities of every case by one model, and write all draws.
+    """Infer the plausibilities of every case under one model and write all draws.
 
-    After an interruption, the same command goes on with the shards of a Zarr folder that are complete.
+    Writes a Zarr folder shard by shard; after an interruption, the same command continues with the missing shards.
     """
     variant = None if model is None else parse_variant(model)
     given = () if variant is None or variant.reliabilities is None else variant.reliabilities

@@ -32,37 +32,40 @@ def agreement(
     labels: Annotated[
         str,
         typer.Argument(
-            metavar="LABELS", help="Long table (case, annotator, label), or NAME=FILE for one annotator's file."
+            metavar="LABELS",
+            help="Table with the columns case, annotator and label; or NAME=FILE for the file of one annotator.",
         ),
     ],
     more: Annotated[
-        list[str] | None, options.data("--labels", metavar="NAME=FILE", help="Another annotator's file.")
+        list[str] | None,
+        options.data("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
     ] = None,
-    kind: Annotated[Kind, options.data(help="Content of cells or files; literals are JSON or Python.")] = "literal",
-    case: Annotated[str | None, _column(help="Column of the cases.")] = None,
-    annotator: Annotated[str | None, _column(help="Column of the annotators.")] = None,
-    label: Annotated[str | None, _column(help="Column of the labels.")] = None,
+    kind: Annotated[Kind, options.data(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
+    case: Annotated[str | None, _column(help="Column of the cases. By default case.")] = None,
+    annotator: Annotated[str | None, _column(help="Column of the annotators. By default annotator.")] = None,
+    label: Annotated[str | None, _column(help="Column of the labels. By default label.")] = None,
     distance: Annotated[
         list[str] | None,
         options.measure(
             metavar="NAME",
-            help="Distance between two labels, by default nominal; several are ranked. "
-            f"Or a type, for all of its distances: {', '.join(BY_TYPE)}.",
+            help="Distance between two labels; repeat to rank several. By default nominal. A type of label stands for "
+            f"all its distances: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
     preset: Annotated[str | None, options.measure(help="Conventions of a publication: braylan2022.")] = None,
     weighting: Annotated[
-        Literal["pairs", "units"], options.measure(help="Plain means over pairs, or Krippendorff's units.")
+        Literal["pairs", "units"], options.measure(help="Weights: equal for all pairs, or Krippendorff's units.")
     ] = "pairs",
     cross: Annotated[
         str,
         options.measure(
             metavar="auto|all|sample|N",
-            help="Pairs of different cases to compare: all, as many as on one case, or a number.",
+            help="Pairs of labels from different cases to compare: all of them, a sample as large as the pairs within "
+            "cases, or a number. By default all, if they are not too many.",
         ),
     ] = "",
     other_annotators: Annotated[
-        bool, options.measure("--other-annotators", help="Leave out pairs of one annotator's labels.")
+        bool, options.measure("--other-annotators", help="Leave out pairs of labels by the same annotator.")
     ] = False,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
     ci_prob: options.IntervalWidth = CI_PROB,
@@ -73,10 +76,10 @@ def agreement(
 ) -> None:
     """Measure how far annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
-    Prints KS, sigma and alpha by each distance, best first, and what is wrong with a distance. KS is the probability
-    that labels of different cases are farther apart than labels of one case; ties, which have a column, count against
-    it. Says which annotators agree with the others no better than chance, or copy another. With --out also writes
-    agreement.csv, cases.csv, annotators.csv (by the best distance, those first who should be looked at) and figures.
+    Prints KS, sigma and alpha for each distance, best first, with warnings about unsuitable distances. KS is the
+    probability that labels of different cases are farther apart than labels of one case; ties count against it and
+    have their own column. Names annotators who agree no better than chance, or who copy another. With --out, also
+    writes agreement.csv, cases.csv, annotators.csv (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:

@@ -126,8 +126,8 @@ def _root(
 ) -> None:
     """Evaluate classifiers under uncertain ground truth.
 
-    Annotations that disagree give a distribution over the truth of each case. Classifiers are measured against draws
-    from it instead of against one voted label.
+    Experts who annotate the same case often disagree. plausibly turns their annotations into a distribution over the
+    answers of each case, and measures classifiers against it instead of against one voted label.
     """
 
 

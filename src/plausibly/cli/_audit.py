@@ -1,4 +1,4 @@
-"""``plausibly audit``: oddities of annotations and predictions."""
+"""``plausibly audit``: checks of annotations and predictions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,25 +32,26 @@ def audit(
     predictions: options.PredictionFiles = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for all checks and their meaning (.csv or .parquet)."),
+        typer.Option(metavar="FILE", help="File for the table of all checks (.csv or .parquet)."),
     ] = None,
     annotators: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="File for a table of annotators: agreement with the others, and who agrees no better than chance or "
-            "copies another (.csv or .parquet).",
+            help="File for a table of annotators: their agreement with the others, and whether they agree no better "
+            "than chance or copy another (.csv or .parquet).",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help=f"Exit status 1 if one of these is found: {', '.join(SERIOUS)}.")
+        bool, typer.Option("--strict", help=f"Exit with status 1 if one of these is found: {', '.join(SERIOUS)}.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check annotations and predictions for oddities, such as duplicates, constant annotators and unused classes.
+    """Check annotations and predictions for problems, such as duplicates, constant annotators and unused classes.
 
-    Further checks: cases with a single annotator, annotators who share no case with the others, extreme ties, and
-    predictions that do not fit. No finding is an error. Repeated rows, which other commands refuse, are counted.
+    Also finds cases with a single annotator, annotators who share no case with the others, extreme ties, and
+    predictions that do not match the cases or classes. Findings are reported, not treated as errors: repeated rows,
+    which other commands refuse, are counted here.
     """
     if out is not None:
         check_table(out)

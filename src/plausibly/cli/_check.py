@@ -24,7 +24,8 @@ TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
 )
 def check(
     posteriors: Annotated[
-        list[Path], typer.Argument(metavar="POSTERIOR…", help="Files of plausibly aggregate or evaluate.")
+        list[Path],
+        typer.Argument(metavar="POSTERIOR…", help="Posteriors written by plausibly aggregate or evaluate."),
     ],
     replicates: Annotated[int, typer.Option(help="Number of posterior predictive replicates.")] = 200,
     seed: options.Seed = 0,
@@ -33,8 +34,8 @@ def check(
 ) -> None:
     """Check whether fitted models reproduce how annotators agree and disagree.
 
-    Draws posterior predictive replicates of the annotations and compares their statistics with those of the
-    annotations. With --out, also writes checks.csv, checks-by-case.csv and checks.png.
+    Draws posterior predictive replicates of the annotations and compares their statistics with the observed ones. With
+    --out, also writes checks.csv, checks-by-case.csv and checks.png.
     """
     if out is not None:
         make_folder(out)

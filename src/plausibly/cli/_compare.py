@@ -36,7 +36,8 @@ def compare(
     k: options.Lengths = None,
     risks: options.RisksFile = None,
     risk: Annotated[
-        int | None, typer.Option(min=0, max=2, help="Risk level of the cases to compare on. By default all cases.")
+        int | None,
+        typer.Option(min=0, max=2, help="Risk level of the cases to compare on; needs --risks. By default all cases."),
     ] = None,
     ci_prob: options.IntervalWidth = 0.94,
     group: options.Groups = None,
@@ -46,16 +47,16 @@ def compare(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare classifiers: which is better, by how much, in which order, and how certain that is.
+    """Compare classifiers: which one is better, by how much, and how certain that is.
 
-    Draws stay in the posterior's file and are read in slices. With --out, also writes differences.csv, rankings.csv and
-    variances.csv.
+    Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
+    draws. With --out, also writes differences.csv, rankings.csv and variances.csv.
     """
     named = options.parse_files(predictions)
     if len(named) < 2:
         raise ArgumentError(
             f"a comparison needs two classifiers, but {len(named) or 'none'} was given: write --predictions "
-            "A=a.csv for each."
+            "NAME=FILE for each."
         )
     if risk is not None and risks is None:
         raise ArgumentError(f"--risk {risk} needs the risks of the classes, but none were given: add --risks FILE.")
@@ -79,9 +80,9 @@ def compare(
             write_table(table, out / name)
     if not quiet:
         titles = (
-            f"Differences in {metric} ({ci_prob:.0%} intervals; those of the annotations first, then total)",
-            "Posterior over rankings",
-            "Noise: annotations, Monte Carlo, sampling of cases",
+            f"Differences in {metric} ({ci_prob:.0%} intervals: first from the annotations alone, then total)",
+            "Posterior probability of each ranking",
+            "Sources of uncertainty: annotations, Monte Carlo, sampling of cases",
         )
         for title, table in zip(titles, tables.values(), strict=True):
             _print(title, table)

@@ -34,11 +34,13 @@ def compare_models(
     ] = "first",
     folds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of folds of each case's annotations. By default leave-one-out."),
+        typer.Option(
+            metavar="N", help="Number of folds to split each case's annotations into. By default leave-one-out."
+        ),
     ] = None,
     method: Annotated[
         Literal["auto", "refit"],
-        typer.Option(help="Reweighting of draws where that is reliable (auto), or sampling again for all."),
+        typer.Option(help="Method: reweight draws where that is reliable (auto), or sample again for every fold."),
     ] = "auto",
     *,
     modelling: options.ModelOptions,
@@ -49,8 +51,9 @@ def compare_models(
 ) -> None:
     """Compare aggregation models by how well they predict left-out annotations.
 
-    Each annotation is left out in turn; the best model gives them the highest probability. With --out, also writes
-    models.csv, left-out.csv (a row per model and annotation) and models.png.
+    Each annotation is left out in turn and predicted from the others. The best model gives the left-out annotations the
+    highest probability. With --out, also writes models.csv, left-out.csv (one row per model and annotation) and
+    models.png.
     """
     read = read_annotations(annotations, classes, progress=not quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
@@ -77,7 +80,7 @@ def compare_models(
         print_table(title, columns, rows, left=("model", "verdict"))
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])
-            say(f"Not all chains converged ({names}): give more --warmup or --draws before trusting small differences.")
+            say(f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences.")
         if out is not None:
             say(f"Wrote {MODELS}, {POINTWISE} and {FIGURE} to {out}")
     say(compared.verdict())

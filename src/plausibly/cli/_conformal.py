@@ -38,49 +38,48 @@ def conformal(
         options.data(
             "--new",
             metavar="NAME=FILE",
-            help="Predictions of a classifier for new cases, whose sets to name. Repeatable.",
+            help="Name of a classifier and file of its predictions for new cases, which get sets. Repeat for each.",
         ),
     ] = None,
-    logits: Annotated[
-        bool, options.data("--logits", help="Predictions are logits, to which a softmax is applied.")
-    ] = False,
+    logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
     alpha: Annotated[
-        str, typer.Option(metavar="A1,A2", help="Most that sets may miss on average; one or several levels.")
+        str, typer.Option(metavar="A1,A2", help="Share of cases whose answer a set may miss; one or more levels.")
     ] = "0.1",
     score: Annotated[
-        Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Score by which classes enter sets.")
+        Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Conformal score that orders classes.")
     ] = "aps",
     target: Annotated[
         Literal["plausibility", "annotator", "vote"],
         typer.Option(
-            help="What sets are to contain: a class by its plausibility, the next annotator's choice, the vote."
+            help="Answer that sets should contain: a class drawn from the plausibilities, the next annotator's choice, "
+            "or the majority vote."
         ),
     ] = "plausibility",
     groups: Annotated[
         str | None,
         typer.Option(
             metavar="risk|certainty|FILE",
-            help="Groups with a threshold each: risk of the predicted class, certainty of the classifier, or a table "
-            "with the columns case and group.",
+            help="Groups that get their own threshold: risk of the predicted class, certainty of the classifier, or a "
+            "table with the columns case and group.",
         ),
     ] = None,
     new_groups: Annotated[
         Path | None,
-        typer.Option("--new-groups", metavar="FILE", help="Groups of the new cases, if groups are a table."),
+        typer.Option("--new-groups", metavar="FILE", help="Groups of the new cases, if --groups is a table."),
     ] = None,
     loss: Annotated[
-        Literal["risk"] | None, typer.Option(help="Bound the expected risk level of what is missed instead.")
+        Literal["risk"] | None, typer.Option(help="Loss to bound instead: the expected risk level of missed answers.")
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(metavar="M", help="Labels to draw for each case, in place of exact weights.")
+        int | None, typer.Option(metavar="M", help="Number of labels to draw per case instead of exact weights.")
     ] = None,
-    tuning: Annotated[float, typer.Option(help="Share of the cases on which to tune the score raps.")] = 0.0,
+    tuning: Annotated[float, typer.Option(help="Share of the cases used to tune the score raps.")] = 0.0,
     randomise: Annotated[
         bool,
-        typer.Option("--randomise", help="Random scores and thresholds, for the smallest sets with the guarantee."),
+        typer.Option("--randomise", help="Randomise scores and thresholds for the smallest sets with the guarantee."),
     ] = False,
     splits: Annotated[
-        int, typer.Option(metavar="N", help="Number of splits on which to measure coverage; 0 for none.")
+        int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")
     ] = 100,
     model: ModelNames = None,
     *,
@@ -90,19 +89,20 @@ def conformal(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Name sets of classes that contain the answer with a guaranteed probability, where experts disagree.
+    """Compute sets of classes that contain the answer with a guaranteed probability, even where experts disagree.
 
-    The annotated cases calibrate; the guarantee is for new cases of the same kind. With several models or
-    reliabilities, sets are such that the guarantee holds under each. The targets annotator and vote need no model.
+    Calibrates on the annotated cases; the guarantee is for new cases of the same kind. With several models or
+    reliabilities, it holds under each of them. The targets annotator and vote need no model.
 
-    With --out, writes thresholds.csv, coverage.csv (repeated splits), model-fit.csv, figures, and with --new sets.csv.
+    With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
+    sets.csv.
     """
     named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
     alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")
     read = read_annotations(annotations, classes, progress=not quiet)
     if not isinstance(read, Annotations):
         raise AnnotationError(
-            "sets are of classes, but these annotations are scores: convert them to labels by a threshold first."
+            "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."
         )
     column, new_column = _groups(groups, new_groups)
     asked: dict[str, Any] = {"score": score, "target": target, "groups": column, "loss": loss, "seed": seed}
@@ -110,8 +110,8 @@ def conformal(
     asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
     if strangers := [name for name in given_new if name not in named]:
         raise ArgumentError(
-            f"--new {strangers[0]}=… names no classifier of --predictions ({', '.join(named) or 'none'}): give both "
-            "the same name."
+            f"--new {strangers[0]}=… has no match in --predictions ({', '.join(named) or 'none'}): give both the same "
+            "name."
         )
     tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})  # refuses bad input before sampling
     if given_new:
@@ -194,14 +194,14 @@ def _print(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any) -
     shown = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
     rows = [tuple(_cell(value) for value in row) for row in shown.itertuples(index=False)]
     print_table(
-        "Thresholds, and mean sizes of the sets", [name.replace("_", " ") for name in shown], rows,
+        "Thresholds and mean set sizes", [name.replace("_", " ") for name in shown], rows,
         left=("run", "classifier", "group", "note"),
     )  # fmt: skip
     if measured is not None:
         columns = ["alpha", "classifier", "target", *measured.measures, "size"]
         own = measured.table[measured.table["group"] == "all"][columns]
         what = "Risk missed" if measured.loss else "Coverage"
-        title = f"{what} of test cases, mean over splits, by what sets are calibrated for (target)"
+        title = f"{what} of test cases, mean over splits; target is what the sets are calibrated for"
         rows = [tuple(_cell(value) for value in row) for row in own.itertuples(index=False)]
         print_table(title, columns, rows, left=("classifier", "target"))
     if sets is not None:

@@ -25,44 +25,43 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Rankings, or an export of Label Studio, Argilla, Prodigy or doccano (.json, .jsonl), a table or "
-            "counts (.csv, .parquet, .npy), PrefLib (.soc, .soi, .toc, .toi, or a folder of them).",
+            help="File to read: rankings or an export of Label Studio, Argilla, Prodigy or doccano (.json, .jsonl), a "
+            "table or counts (.csv, .parquet, .npy), or PrefLib (.soc, .soi, .toc, .toi, or a folder of them).",
         ),
     ],
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="File to write, or a folder for several cases of PrefLib.")
+        Path, typer.Argument(metavar="OUT", help="File to write; for several cases in PrefLib, a folder.")
     ],
     classes: options.ClassesFile = None,
     form: Annotated[
         Form | None,
-        typer.Option("--as", help="Format to write, if OUT is a folder or its suffix is ambiguous."),
+        typer.Option("--as", help="Format to write, if OUT is a folder or has an ambiguous suffix."),
     ] = None,
     control: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Control of Label Studio, or question of Argilla, if there are several."),
+        typer.Option(metavar="NAME", help="Label Studio control or Argilla question to read, if there are several."),
     ] = None,
     soft_weight: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of annotators that a soft label stands for.")
+        int | None, typer.Option(metavar="N", help="Number of annotators behind each soft label.")
     ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Annotations without annotators, as in counts and PrefLib.")
+        bool, typer.Option("--anonymous", help="Drop the names of annotators, which counts and PrefLib cannot hold.")
     ] = False,
     write_classes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the class names, one per line.")
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert annotations between rankings (.json), rows by case (.jsonl), long tables, counts and PrefLib.
+    """Convert annotations between rankings (.json), rows per case (.jsonl), long tables, counts and PrefLib.
 
-    What a format cannot hold is refused, not dropped: only rankings hold everything. Long tables do not list
-    unnamed classes, so they are read with --classes.
+    Refuses a format that would lose information; only rankings hold everything. Long tables do not list classes that
+    no annotator names, so read them with --classes.
     """
     found = find_form(target, form)
     read = annotated.read_annotations(source, classes, control, soft_weight=soft_weight, progress=not quiet)
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
-            f"{source} holds scores, which are no annotations by classes and have one format only: convert files of "
-            "rankings, labels or counts."
+            f"{source} holds scores, which have one format only: convert files of rankings, labels or counts."
         )
     make_folder(target.parent)
     if write_classes is not None:
@@ -71,7 +70,7 @@ def convert(
     annotated.write_annotations(read, target, found, anonymous=anonymous)
     if not classes_from_form(read, found):
         option = f"--classes {write_classes or classes or 'FILE'}"
-        say(f"A table does not tell all classes in their order: read it with {option}.", stderr=True)
+        say(f"A table does not hold the list of classes: read it with {option}.", stderr=True)
     say(f"Wrote {read!r} to {target}" if not quiet else str(target))
 
 
@@ -79,7 +78,7 @@ def _write_classes(names: list[str], path: Path) -> None:
     for name in names:
         if "\n" in name or "\r" in name:
             raise AnnotationError(
-                f"the class {name!r} has a line break in its name, and a line names a class; rename it"
+                f"the class {name!r} has a line break in its name, but the file has one class per line: rename it."
             )
     with writing(path):
         path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8", newline="\n")

@@ -31,9 +31,9 @@ def demo(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate four simulated classifiers on simulated data, and one published case.
+    """Evaluate four classifiers on simulated data and reproduce one published case.
 
-    Also writes the input files, as examples of their formats, and prints the command that repeats the evaluation.
+    Also writes the input files, as examples of the formats, and prints the command that repeats the evaluation.
     """
     names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
     more = [word for model in MODELS for word in ("--model", model)]
@@ -52,7 +52,7 @@ def demo(
     )
     if not quiet:
         _published(seed)
-        say(f"This repeats the evaluation of the simulated cases:\n{command}")
+        say(f"To repeat the evaluation of the simulated cases:\n{command}")
     finish(swept, out, quiet=quiet, strict=strict)
 
 

@@ -34,17 +34,17 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
 )
 def diagnose(
     posterior: options.PosteriorFile,
-    most: Annotated[int, typer.Option(min=1, help="Number of the worst cases to list and draw.")] = 6,
+    most: Annotated[int, typer.Option(min=1, help="Number of worst cases to list and draw.")] = 6,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check whether the chains of a posterior converged, and if not, where and why.
+    """Check whether the chains of a posterior converged and, if not, where and why.
 
-    Prints the worst value of every diagnostic with what is required, then the worst cases. With --out, also writes
-    diagnostics.csv (a row per case), convergence.png (all cases), chains.png (trace and rank plots of the worst cases)
-    and of what cases share, if anything, reliabilities.csv or shared.csv, and under a model of one true class
-    annotators.csv (their accuracies) and confusions.csv. Draws stay in their file.
+    Prints the worst value of every diagnostic next to the required one, then the worst cases. With --out, also writes
+    diagnostics.csv (one row per case), convergence.png (all cases) and chains.png (trace and rank plots of the worst
+    cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models of one true class add
+    annotators.csv (accuracies) and confusions.csv.
     """
     if out is not None:
         make_folder(out)
@@ -66,7 +66,7 @@ def diagnose(
         if shared is not None:
             shared = shared.load()
             if not quiet:
-                _print_checks(checks(shared), "Worst value of what cases share")
+                _print_checks(checks(shared), "Worst value of every diagnostic, quantities shared by all cases")
             if out is not None:
                 write_table(table(shared), out / of_shared)
                 written.append(of_shared)

@@ -27,35 +27,42 @@ from plausibly.labels._case_columns import by_case
 def discrepancy(
     labels: options.LabelsFile,
     predictions: Annotated[
-        list[str] | None, options.data(metavar="NAME=FILE", help="Labels of a model (case, label); once for each.")
+        list[str] | None,
+        options.data(
+            metavar="NAME=FILE", help="Name of a model and table of its labels (case, label). Repeat for each."
+        ),
     ] = None,
     scores: Annotated[
         list[str] | None,
         options.data(
             metavar="NAME=FILE",
-            help="Scores of a model (case, score) for two labels; cut at the threshold that is best on other cases.",
+            help="Name of a model and table of its scores (case, score), if there are two labels. Scores are cut at "
+            "the threshold that is best on the other cases.",
         ),
     ] = None,
-    positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
+    positive: Annotated[str | None, options.data(help="Label that a high score means.")] = None,
     groups: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Groups to resample, such as patients; by default cases.")
+        str | None,
+        options.data(metavar="COLUMN", help="Column of the groups to resample, such as patients. By default cases."),
     ] = None,
-    strata: Annotated[str | None, options.data(metavar="COLUMN", help="Kinds of case, to compare one by one.")] = None,
+    strata: Annotated[
+        str | None, options.data(metavar="COLUMN", help="Column of the kinds of case to compare separately.")
+    ] = None,
     delta: Annotated[
         str,
         options.measure(
             metavar="NAME",
-            help="Disagreement of two labels: nominal, squared, absolute, hinge, jaccard, or a distance.",
+            help="Disagreement between two labels: nominal, squared, absolute, hinge, jaccard, or a distance.",
         ),
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference of two numbers up to which hinge sees no disagreement.")
+        float | None, options.measure(help="Difference between two numbers that hinge does not count.")
     ] = None,
     margin: Annotated[
         float,
         options.measure(
-            help="How much farther from the annotators than they are from each other a model may be and count as not "
-            "inferior: 0.1 is a tenth, 0 nothing. Choose it beforehand, no greater than you would accept of a person."
+            help="Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, no larger "
+            "than you would accept from a person."
         ),
     ] = MARGIN,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
@@ -66,10 +73,10 @@ def discrepancy(
 ) -> None:
     """Compare models with annotators by the discrepancy ratio.
 
-    The ratio Δ is below 1 for a model that is closer to the annotators than they are to each other. Prints it with its
-    interval, whether the model is not inferior within a margin, a tenth by default, and how annotators compare and bear
-    on it. With --out also writes discrepancy.csv (a row per model), annotators.csv (each taken out and treated as a
-    model), without_annotators.csv (Δ without each of them), cases.csv, strata.csv where there are any, and
+    The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
+    interval, whether the model is non-inferior within the margin, the annotators on the same scale, and the annotator
+    on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv (each annotator
+    treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, strata.csv (with --strata), and
     discrepancy.png.
     """
     given = options.parse_files(predictions)
@@ -126,7 +133,7 @@ def _as_label(positive: str | None, labels: Labels) -> object:
 
 def _print(frame: pd.DataFrame, ci_prob: float) -> None:
     names = {"ratio": "Δ", "model_discrepancy": "model–annotator μ", "annotator_discrepancy": "two annotators α"}
-    names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "not inferior"}
+    names |= {"mean_per_class": "mean per class", "p_value": "p", "non_inferior": "non-inferior"}
     shown = {name: header for name, header in names.items() if name in frame}
     rows = []
     for model, row in frame.iterrows():
@@ -141,24 +148,24 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
 
 
 def _sentences(compared: Discrepancy, frame: pd.DataFrame, margin: float) -> list[str]:
-    """Say what the margin means, where annotators lie on the models' scale, and who of them bears on a ratio most."""
+    """Explain the margin, place annotators on the models' scale, and name the one on whom a ratio depends most."""
     found = []
     if "non_inferior" in frame:
         found.append(
-            f"Not inferior: Δ below {1 + margin:g} at the 5 % level. The margin allows a model to be "
-            f"{100 * margin:g} % farther from the annotators than they are from each other; choose it before you look."
+            f"Non-inferior means Δ below {1 + margin:g} at the 5 % level: the model may be {100 * margin:g} % farther "
+            "from the annotators than they are from each other. Choose this margin before you see the results."
         )
     relative = compared.annotators()["relative"].dropna().sort_values()
     if len(relative) > 2:
         found.append(
-            f"Annotators on the same scale: from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
+            f"On the same scale, annotators range from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
         )
         first = compared.without_annotators().iloc[0]
         if first["change"] != 0:
             whole = frame.loc[first["model"], "ratio"]
             found.append(
-                f"Leaving one annotator out changes a Δ most for {first['annotator']}: that of {first['model']} from "
+                f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "
                 f"{whole:.3f} to {first['ratio']:.3f}."
             )
     return found
@@ -180,9 +187,9 @@ def _write(
 
 
 def _last_line(compared: Discrepancy, labels: Labels) -> str:
-    words = f"{compared.n_cases:,} cases counted"
+    words = f"{compared.n_cases:,} cases used"
     if compared.excluded:
-        words += f"; {len(compared.excluded):,} of fewer than two annotators did not: {some(compared.excluded)}"
+        words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
     if labels.n_missing:
-        words += f"; {labels.n_missing:,} rows had no label"
+        words += f"; {labels.n_missing:,} rows without a label"
     return words + "."

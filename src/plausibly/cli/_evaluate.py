@@ -42,7 +42,7 @@ def evaluate(
     given: options.SweepOptions,
     format: Annotated[
         Literal["csv", "parquet"],
-        typer.Option(help="Format of the tables. Parquet is smaller and faster for many cases."),
+        typer.Option(help="Format of the tables; parquet is smaller and faster for many cases."),
     ] = "csv",
     store: options.StoreOptions,
     dask: options.Dask = None,
@@ -50,15 +50,18 @@ def evaluate(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate classifiers against the annotations, under one or several aggregation models.
+    """Evaluate classifiers against the annotations under one or more aggregation models.
 
-    Writes metrics.csv (a row per classifier, model, reliability and metric), certainty.csv (a row per case, model and
-    reliability; both .parquet with --format parquet), a posterior-….nc for each model and reliability, and
-    report.html; of models that learn from all cases also annotators.csv and confusions.csv (one true class) or
-    shifts.csv (population prior). Files of other names are left alone. An option of a model goes to those of the models
-    that accept it. Posteriors that are in FOLDER already are reused, if they are of the same data, arguments and
-    versions, and replaced if not. Above one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted
-    one is continued. A posterior of the same run in the other format is removed.
+    Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
+    case, model and reliability), and posterior-….nc for each model and reliability. Models of one true class add
+    annotators.csv and confusions.csv; population priors add shifts.csv. With --format parquet, tables are .parquet
+    files. Other files in FOLDER are left alone.
+
+    An option of the group Models applies to every model that accepts it.
+
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. With more
+    cases than one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues where it
+    stopped; a posterior of the same run in the other format is removed.
     """
     swept = run(
         annotations,
@@ -90,7 +93,7 @@ def run(
     group: str | None = None,
     **given: Any,
 ) -> Sweep:
-    """Run a sweep from files to files, each of which is written as soon as what it holds is known."""
+    """Run a sweep from files to files, and write each file as soon as its contents are known."""
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     plan = Plan.of(
         read,
@@ -106,7 +109,7 @@ def run(
     labels = read.split(given["threshold"]) if isinstance(read, annotated.Scores) else read
     audited = audit(labels, plan.predictions)
     if not quiet and (grave := serious(audited)):
-        complain(f"{', '.join(grave)} in these data: plausibly audit says more, and so does the report.", "Note")
+        complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs = []
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
@@ -131,7 +134,7 @@ def run(
 
 
 def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = ".csv") -> None:
-    """Print the table and the verdict, and end with the status that belongs to it."""
+    """Print the table and the verdict, and exit with the matching status."""
     if not quiet:
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
@@ -145,7 +148,7 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
         for note in prior_notes(swept):
             complain(note, "Note")
-    where = "" if swept.converged else f" All of them are in {(out / CERTAINTY).with_suffix(suffix)}."
+    where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
     if strict and not swept.converged:
         raise typer.Exit(NOT_CONVERGED)

@@ -27,34 +27,39 @@ REPORT = "judge.html"
 def judge(
     labels: options.LabelsFile,
     predictions: Annotated[
-        list[str] | None, options.data(metavar="NAME=FILE", help="Labels of a model (case, label); once for each.")
+        list[str] | None,
+        options.data(
+            metavar="NAME=FILE", help="Name of a model and table of its labels (case, label). Repeat for each."
+        ),
     ] = None,
     group: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Groups to resample, such as patients; by default cases.")
+        str | None,
+        options.data(metavar="COLUMN", help="Column of the groups to resample, such as patients. By default cases."),
     ] = None,
     by: Annotated[
         str | None,
-        options.data(metavar="COLUMN,…", help="Columns of cases or of annotators by which to report, too."),
+        options.data(metavar="COLUMN,…", help="Columns of cases or annotators to also report by, such as language."),
     ] = None,
     intersections: Annotated[
-        bool, options.data("--intersections", help="Report combinations of the columns of --by, too.")
+        bool, options.data("--intersections", help="Also report combinations of the columns of --by.")
     ] = False,
     distance: Annotated[
-        str, options.measure(metavar="NAME", help="Distance of two labels, as of plausibly discrepancy.")
+        str, options.measure(metavar="NAME", help="Distance between two labels, as --delta of plausibly discrepancy.")
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference of two numbers up to which hinge sees no disagreement.")
+        float | None, options.measure(help="Difference between two numbers that hinge does not count.")
     ] = None,
     epsilon: Annotated[
-        float, options.measure(help="Advantage of annotators made up for by their cost: 0.2 experts, 0.1 crowd.")
+        float,
+        options.measure(help="Advantage that annotators may have for their cost: 0.2 for experts, 0.1 for a crowd."),
     ] = 0.2,
-    margin: Annotated[float, options.measure(help="How much the discrepancy ratio may exceed 1.")] = 0.1,
+    margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
     accuracy_margin: Annotated[
-        float, options.measure(help="How much accuracy may fall short of the annotators' mean.")
+        float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
     ] = 0.05,
     model: Annotated[
         Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
-        options.modelling(help="Model of annotators for sides 3 and 4."),
+        options.modelling(help="Model of the annotators, for questions 3 and 4."),
     ] = "auto",
     draws: Annotated[int, options.sampling(help="Draws per chain.")] = 500,
     chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
@@ -66,11 +71,12 @@ def judge(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Answer from four sides whether a model may stand in for an annotator.
+    """Decide whether a model may stand in for an annotator.
 
-    Closeness to the annotators, the alternative annotator test, ability as one more annotator, and accuracy against the
-    inferred truth; and why these disagree, if they do. With --out, writes judge.html (one page), judge.csv (a row per
-    model), annotators.csv, groups.csv (--by), and figures.
+    Asks four questions: is the model as close to the annotators as they are to each other, does it pass the alternative
+    annotator test, is it as able as an annotator, and is it as accurate against the inferred truth? Explains why the
+    answers differ, if they do. With --out, also writes judge.html (one page), judge.csv (one row per model),
+    annotators.csv, groups.csv (with --by) and figures.
     """
     given = options.parse_files(predictions)
     if not given:

@@ -32,12 +32,12 @@ def model() -> None:
     """
 )
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"Built-in model: {', '.join(models.MODELS)}.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"Built-in model to copy: {', '.join(models.MODELS)}.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Python file to write, such as mine.py.")],
 ) -> None:
-    """Write a copy of a built-in model, which runs as it is and is there to be changed.
+    """Write a copy of a built-in model for you to change.
 
-    The copy is named after its file, so that both can be run side by side.
+    The copy runs as it is. It is named after its file, so that both can run side by side.
     """
     if name not in models.MODELS:
         near = get_close_matches(name, models.MODELS, n=1)
@@ -46,11 +46,12 @@ def new(
     if file.suffix != ".py":
         raise ArgumentError(f"FILE must be a Python file, but {str(file)!r} was given: write for example mine.py.")
     if file.exists():
-        raise FileError(f"{file} exists already, and is left as it is: choose another name, or remove it.")
+        raise FileError(f"{file} exists already: choose another name, or remove the file.")
     label = re.sub(r"[^\w.]+|_", "-", file.stem)
     if label in models.MODELS:
         raise ArgumentError(
-            f"a model in {str(file)!r} would be named {label!r} like a built-in one: write for example my_{file.name}."
+            f"a model in {str(file)!r} would have the name of a built-in model, {label!r}: write for example "
+            f"my_{file.name}."
         )
     source = Path(models.__file__).with_name(f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
     before, declared, after = source.rpartition("\nmodel = Model(")
@@ -59,7 +60,7 @@ def new(
         file.write_text(before + declared + _DECLARED.sub(rf'\1"{label}"', after, count=1), encoding="utf-8")
     usual = models.MODELS[name].reliability
     at = "" if usual is None else f"@{usual:g}"
-    say(f"Wrote a copy of {name} to {file}. Run it by --model {file}{at}, beside {name} by --model {name}{at}.")
+    say(f"Wrote a copy of {name} to {file}. Run both side by side with --model {file}{at} --model {name}{at}.")
 
 
 SUBCOMMANDS = (new,)

@@ -12,10 +12,10 @@ ModelNames = Annotated[
     options.modelling(
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
-        help="Aggregation model, its reliabilities (without @ its usual ones) and options; once for each. NAME is one "
-        f"of {MODEL_NAMES}, or a Python file that declares a model. By default, for labels and counts "
-        f"{options.DEFAULT_MODELS_OF_LABELS[0]}, for rankings {' and '.join(options.DEFAULT_MODELS)}, for scores "
-        f"{options.DEFAULT_MODELS_OF_SCORES[0]}, above {options.MOST_CATEGORIES} distinct ones "
-        f"{options.DEFAULT_MODELS_OF_SCORES[1]}.",
+        help="Aggregation model with its reliabilities and options; without @, its usual reliabilities. Repeat for "
+        f"each model. NAME is one of {MODEL_NAMES}, or a Python file that declares a model. Default for labels and "
+        f"counts: {options.DEFAULT_MODELS_OF_LABELS[0]}; for rankings: {' and '.join(options.DEFAULT_MODELS)}; for "
+        f"scores: {options.DEFAULT_MODELS_OF_SCORES[0]}, or {options.DEFAULT_MODELS_OF_SCORES[1]} if there are more "
+        f"than {options.MOST_CATEGORIES} distinct ones.",
     ),
 ]

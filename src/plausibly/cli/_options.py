@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their text is read."""
+"""Options that several commands share, and parsers of their text."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -27,20 +27,26 @@ BreakTies = Literal["order", "random"]
 AnnotationsFile = Annotated[
     Path,
     typer.Argument(
-        metavar="ANNOTATIONS", help="Rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), PrefLib."
+        metavar="ANNOTATIONS",
+        help="Annotations: rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), or PrefLib.",
     ),
 ]
 LabelsFile = Annotated[
-    Path, typer.Argument(metavar="LABELS", help="Long table (case, annotator, label): .csv, .parquet or .json.")
+    Path,
+    typer.Argument(
+        metavar="LABELS", help="Table with the columns case, annotator and label (.csv, .parquet or .json)."
+    ),
 ]
 PosteriorFile = Annotated[
-    Path, typer.Argument(metavar="POSTERIOR", help="File of plausibly aggregate, evaluate or reliability.")
+    Path,
+    typer.Argument(metavar="POSTERIOR", help="Posterior written by plausibly aggregate, evaluate or reliability."),
 ]
 OptionalFolder = Annotated[
-    Path | None, typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none.")
+    Path | None,
+    typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none are written."),
 ]
 ResultsFolder = Annotated[
-    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results, created if it does not exist.")
+    Path, typer.Option("--out", metavar="FOLDER", help="Folder for the results; created if needed.")
 ]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
@@ -52,7 +58,8 @@ PredictionFiles = Annotated[
     data(
         "--predictions",
         metavar="NAME=FILE",
-        help="Predictions of a classifier, cases × classes (.npy, .csv, .txt, .parquet). Repeatable.",
+        help="Name of a classifier and file of its predictions, cases × classes (.npy, .csv, .txt, .parquet). Repeat "
+        "for each classifier.",
     ),
 ]
 Groups = Annotated[
@@ -60,79 +67,80 @@ Groups = Annotated[
     data(
         "--group",
         metavar="COLUMN|FILE",
-        help="Group of each case, such as the patient, for the bootstrap: a column of the annotations, or a table with "
-        "the columns case and group. By default each case is its own group.",
+        help="Group of each case for the bootstrap, such as the patient: a column of the annotations, or a table with "
+        "the columns case and group. By default every case is a group of its own.",
     ),
 ]
-Replicates = Annotated[
-    int | None, typer.Option(min=0, help="Number of bootstrap replicates over cases or groups. By default 1000.")
-]
+Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
 Lengths = Annotated[
-    str | None, typer.Option("--k", metavar="K1,K2", help="Lengths of the classifiers' lists. By default 1,2,3.")
+    str | None,
+    typer.Option("--k", metavar="K1,K2", help="List lengths k of the top-k metrics. By default 1,2,3."),
 ]
 BreakTiesOption = Annotated[
-    BreakTies, typer.Option("--break-ties", help="Order of equal predictions, and of equal plausibilities.")
+    BreakTies,
+    typer.Option("--break-ties", help="Rule for equal predictions and equal plausibilities: class order or random."),
 ]
-Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases that are sampled and kept at a time.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="New samples, also where posteriors can be reused.")]
+Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing posteriors.")]
 Dask = Annotated[
     str | None,
     sampling(
         "--dask",
         metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers do the computing.",
+        help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786.",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit status 1 if chains did not converge.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No output but the last line.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the last line only.")]
 
 
 @dataclass
 class ModelOptions:
-    """How annotations are understood; None for a model's own choice."""
+    """Conventions of a model; None for the model's default."""
 
     ties: Annotated[
-        Literal["split", "full"] | None, modelling(help="Weight of tied classes (IRN, PrIRN): shared or in full.")
+        Literal["split", "full"] | None,
+        modelling(help="Weight of tied classes (IRN, PrIRN): split among them, or full for each."),
     ] = None
     mode: Annotated[
         Literal["power", "temper"] | None,
-        modelling(help="Meaning of reliability (Plackett-Luce): repeated or tempered."),
+        modelling(help="Meaning of reliability (Plackett-Luce): power repeats annotations, temper sharpens weights."),
     ] = None
     unranked: Annotated[
-        Literal["lumped", "exact", "ignore"] | None, modelling(help="Treatment of unnamed classes (Plackett-Luce).")
+        Literal["lumped", "exact", "ignore"] | None, modelling(help="Treatment of unranked classes (Plackett-Luce).")
     ] = None
-    concentration: Annotated[float | None, modelling(help="Prior concentration per class. By default the model's.")] = (
-        None
-    )
+    concentration: Annotated[
+        float | None, modelling(help="Prior concentration per class. By default that of the model.")
+    ] = None
 
 
 @dataclass
 class ScoreOptions:
-    """What models of scores need besides."""
+    """Options of the models of scores."""
 
-    threshold: Annotated[float | None, modelling(help="Threshold between the two classes of scores.")] = None
+    threshold: Annotated[float | None, modelling(help="Score that separates the two classes.")] = None
     prior: Annotated[
         str | None,
         modelling(
             metavar="M,K,A,B",
-            help="Prior of scores: mean, its strength, shape and scale of the variance. By default estimated.",
+            help="Prior of scores: mean, strength of the mean, shape and scale of the variance. By default estimated.",
         ),
     ] = None
 
 
 @dataclass
 class SamplingOptions:
-    """How much is drawn; None for the usual."""
+    """Size of the sample; None for the defaults."""
 
-    draws: Annotated[int | None, sampling(help="Draws per chain. By default 250.")] = None
+    draws: Annotated[int | None, sampling(help="Number of draws per chain. By default 250.")] = None
     chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
     warmup: Annotated[int | None, sampling(help="Number of warm-up draws (NUTS). By default 300.")] = None
 
 
 @dataclass
 class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
-    """What `evaluate` and `sweep` ask of a :class:`plausibly.sweeps.Plan`."""
+    """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
 
     k: Lengths = None
     break_ties: BreakTiesOption = "order"
@@ -147,11 +155,11 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
 @dataclass
 class StoreOptions:
-    """How posteriors are kept."""
+    """Storage of posteriors."""
 
     shard: Shard = 2000
     resume: Annotated[
-        bool, typer.Option("--resume", help="Posteriors as Zarr stores, which an interrupted run continues.")
+        bool, typer.Option("--resume", help="Store posteriors as Zarr folders, which an interrupted run can continue.")
     ] = False
     fresh: Fresh = False
 
@@ -190,7 +198,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
-    """Models to run where none is asked for: of labels, if every annotation names one class, of rankings or scores."""
+    """Return the default models: those of labels, if every annotation names one class, of rankings or of scores."""
     from plausibly.annotations import Scores
 
     if not isinstance(annotations, Scores):
@@ -201,12 +209,12 @@ def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:
-    """Read names and files of classifiers, from an option that may be there several times.
+    """Read names and files of classifiers from an option that may be repeated.
 
     Raises
     ------
     ArgumentError
-        If one is not NAME=FILE, or a name is there twice.
+        If one is not NAME=FILE, or a name occurs twice.
 
     Examples
     --------
@@ -219,7 +227,7 @@ def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> d
         if not (name and path):
             raise ArgumentError(f"{option} must be NAME=FILE, but {text!r} was given: write for example A=a.csv.")
         if name in predictions:
-            raise ArgumentError(f"{option} {name} is there twice ({predictions[name]!r} and {path!r}): keep one.")
+            raise ArgumentError(f"{option} {name} was given twice ({predictions[name]!r} and {path!r}): keep one.")
         predictions[name] = path
     return predictions
 
@@ -241,7 +249,7 @@ def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[i
     Raises
     ------
     ArgumentError
-        If one of them is no number.
+        If one of them is not a number.
 
     Examples
     --------

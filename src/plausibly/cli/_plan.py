@@ -30,62 +30,62 @@ def plan(
     posterior: options.PosteriorFile,
     predictions: options.PredictionFiles = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric that labels are for, such as top3_coverage.")
+        str, typer.Option(metavar="METRIC", help="Metric to learn about, such as top3_coverage.")
     ] = "top1_accuracy",
     goal: Annotated[
         Literal["width", "better", "information"] | None,
         typer.Option(
-            help="A narrow interval of the metric, knowing which classifier is better, or knowing the plausibilities. "
-            "By default width; without predictions information."
+            help="Goal of the labels: a narrow interval of the metric (width), a decision between two classifiers "
+            "(better), or knowledge of the plausibilities (information). By default width; without predictions, "
+            "information."
         ),
     ] = None,
     compare: Annotated[
         str | None, typer.Option(metavar="A,B", help="Two classifiers to decide between. By default the best two.")
     ] = None,
     budget: Annotated[
-        float, typer.Option(metavar="N", help="What all labels may cost; without costs their number.")
+        float, typer.Option(metavar="N", help="Number of labels to plan or, with costs, their total cost.")
     ] = 100,
     costs: Annotated[
-        Path | None, options.data("--costs", metavar="FILE", help="Table with the columns case and cost. By default 1.")
+        Path | None,
+        options.data("--costs", metavar="FILE", help="Table with the columns case and cost. By default all cost 1."),
     ] = None,
     annotators: Annotated[
         str | None,
         options.data(
             "--annotators",
             metavar="FILE|inferred",
-            help="Table with the columns annotator, reliability and, optionally, cost; or reliabilities inferred with "
-            "the posterior.",
+            help="Table with the columns annotator, reliability and optionally cost; or inferred, for the "
+            "reliabilities stored in the posterior.",
         ),
     ] = None,
     candidates: Annotated[
         Path | None,
-        options.data("--candidates", metavar="FILE", help="Cases that may be annotated, one per line. By default all."),
+        options.data("--candidates", metavar="FILE", help="Cases to choose from, one per line. By default all."),
     ] = None,
     annotation: Annotated[
         Literal["label", "ranking"] | None,
-        typer.Option(help="Form of the next annotation. By default that of the usual one."),
+        typer.Option(help="Form of the next annotations. By default that of most annotations so far."),
     ] = None,
     task_data: Annotated[
         Path | None,
         options.data(
             "--task-data",
             metavar="FILE",
-            help="Table with the column case and what else a task of Label Studio shows, such as image.",
+            help="Table with the column case and further columns for the Label Studio tasks, such as image.",
         ),
     ] = None,
-    level: Annotated[
-        float, typer.Option(help="Probability from which on the better classifier counts as known.")
-    ] = 0.95,
+    level: Annotated[float, typer.Option(help="Probability at which the better classifier counts as known.")] = 0.95,
     ci_prob: options.IntervalWidth = 0.94,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Plan which cases to annotate next, and forecast what that will bring.
+    """Plan which cases to annotate next and forecast what the labels will bring.
 
-    Draws stay in the posterior's file and are read in slices. With --out, writes plan.csv (cases to annotate, the most
-    valuable first), forecast.csv, forecast.png, and tasks.json, which Label Studio imports.
+    With --out, also writes plan.csv (cases to annotate, most valuable first), forecast.csv, forecast.png, and
+    tasks.json, which Label Studio can import.
     """
     named = options.parse_files(predictions)
     offered = None if candidates is None else _lines(candidates)

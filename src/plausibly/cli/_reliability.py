@@ -42,7 +42,7 @@ _model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Mo
 def reliability(
     labels: options.LabelsFile,
     confidence: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Column of confidences, by default 'confidence'.")
+        str | None, options.data(metavar="COLUMN", help="Column of the confidences. By default confidence.")
     ] = None,
     scale: Annotated[
         str | None,
@@ -55,43 +55,46 @@ def reliability(
         str | None,
         options.measure(
             metavar="NAME|NUMBER|FILE",
-            help=(
-                f"How often annotators are right: {', '.join(NAMES)}, a number, or a table (annotator, accuracy). By "
-                f"default {default_competence(False)}, with --truth {default_competence(True)}."
-            ),
+            help=f"Accuracy of the annotators: a way to estimate it ({', '.join(NAMES)}), a number, or a table "
+            f"(annotator, accuracy). By default {default_competence(False)}; with --truth, {default_competence(True)}.",
         ),
     ] = None,
-    truth: Annotated[Path | None, options.data(metavar="FILE", help="True labels (case, label).")] = None,
-    chance: Annotated[str, options.measure(help="Labels by chance: uniform or empirical.")] = "uniform",
+    truth: Annotated[
+        Path | None,
+        options.data(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
+    ] = None,
+    chance: Annotated[
+        str, options.measure(help="Distribution of labels that are guessed: uniform or empirical.")
+    ] = "uniform",
     classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
     wrong_labels: Annotated[
         Literal["spread", "published"],
         options.measure(
-            help="Labels of two who are both wrong: spread evenly over the others, or always the same, as published."
+            help="Labels of two annotators who are both wrong: spread evenly over the wrong labels, or always equal, "
+            "as published."
         ),
     ] = "spread",
     measured: Annotated[
-        float | None, _model(help="Accuracy of a model against these labels; prints its actual accuracy.")
+        float | None, _model(help="Measured accuracy of a model against these labels, to print its actual accuracy.")
     ] = None,
-    majority: Annotated[int, _model(help="Number of annotators who decide a label by majority.")] = 1,
+    majority: Annotated[int, _model(help="Number of annotators whose majority decides a label.")] = 1,
     replicates: Annotated[
-        int, options.measure(help="Number of bootstrap replicates, without the Rasch model.")
+        int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
     ] = REPLICATES,
     ci_prob: options.IntervalWidth = CI_PROB,
-    draws: Annotated[int | None, _rasch(help="Draws of each chain, by default 1000.")] = None,
-    chains: Annotated[int | None, _rasch(help="Chains, by default 4.")] = None,
-    warmup: Annotated[int | None, _rasch(help="Warm-up steps of each chain, by default 1000.")] = None,
+    draws: Annotated[int | None, _rasch(help="Number of draws per chain. By default 1000.")] = None,
+    chains: Annotated[int | None, _rasch(help="Number of chains. By default 4.")] = None,
+    warmup: Annotated[int | None, _rasch(help="Number of warm-up draws. By default 1000.")] = None,
     seed: options.Seed = 0,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure weighted reliability: agreement of annotators that is neither luck nor a common mistake.
+    """Measure weighted reliability: how much of the annotators' agreement is neither luck nor a shared mistake.
 
-    Prints concordance and reliability, how far the latter is off where that is known, and kappas and Krippendorff's
-    alpha for comparison (the last where labels of different cases differ, as otherwise agreement cannot be told from
-    chance). With --out also writes reliability.csv, cases.csv, annotators.csv, figures, and for the Rasch model
-    posterior-rasch.nc.
+    Prints concordance and weighted reliability, its bias where that is known, and Cohen's, Fleiss' and Krippendorff's
+    coefficients for comparison. With --out, also writes reliability.csv, cases.csv, annotators.csv and figures; the
+    Rasch model adds posterior-rasch.nc.
     """
     competence = default_competence(truth is not None) if competence is None else competence
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
@@ -190,24 +193,26 @@ def _print(frame: pd.DataFrame, ci_prob: float) -> None:
 
 
 def _bias(result: WeightedReliability, true: bool, given: dict[str, Any]) -> list[str]:
-    """Say how far ϱ is off, where that is known."""
+    """State the bias of ϱ, where that is known."""
     found, n_labels = [], given["n_classes"] or len(result.labels.coded[0])
     if result.published is None and n_labels > 2:
         found.append(
-            f"Too small: the published form takes two who are wrong to agree always, but here are {n_labels} labels; "
-            "--wrong-labels spread corrects that."
+            "ϱ is too small: the published form assumes that two annotators who are wrong agree, but there are "
+            f"{n_labels} labels. --wrong-labels spread corrects this."
         )
     elif n_labels > 2:
-        found.append(f"The published form, by which two who are wrong always agree, gives {result.published:.3f}.")
+        found.append(
+            f"The published form, which assumes that two annotators who are wrong agree, gives {result.published:.3f}."
+        )
     if not true and result.competence in ("rasch", "leave-one-out"):
         other = weighted_reliability(result.labels, competence="one-coin", **given)
         found.append(
-            "Too small: the majority of the others, by which annotators are judged, is wrong at times itself. "
-            f"--competence one-coin, which is not, gives {other.reliability:.3f}."
+            "ϱ is too small: annotators are judged by the majority of the others, which can be wrong. --competence "
+            f"one-coin corrects this and gives {other.reliability:.3f}."
         )
     if result.competence == "one-coin":
         found.append(
-            "Too large where annotators make the same mistakes, as in hard cases: one-coin assumes they do not."
+            "ϱ is too large if annotators make the same mistakes, as in hard cases: one-coin assumes they do not."
         )
     return found
 
@@ -231,11 +236,11 @@ def _write(
 
 
 def _verdict(result: WeightedReliability) -> tuple[bool, str]:
-    counted = f"{result.n_cases:,} cases counted"
+    counted = f"{result.n_cases:,} cases used"
     if result.excluded:
-        counted += f", {len(result.excluded):,} of fewer than two annotators did not"
+        counted += f", {len(result.excluded):,} with fewer than two annotators left out"
     if result.posterior is None:
-        return True, f"No chains had to converge; {counted}."
+        return True, f"No convergence check is needed; {counted}."
     found = diagnose(result.posterior)
     failed = found["quantity"].values[~found["converged"].values]
     if not len(failed):

@@ -32,7 +32,9 @@ def sensitivity(
     model: ModelNames = None,
     concentration: Annotated[
         str | None,
-        options.modelling(metavar="A1,A2", help="Concentrations to try. By default a tenth and ten times the usual."),
+        options.modelling(
+            metavar="A1,A2", help="Prior concentrations to try. By default one tenth and ten times the model's."
+        ),
     ] = None,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
     k: options.Lengths = None,
@@ -43,9 +45,10 @@ def sensitivity(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate under other priors, treatments of unranked classes and weights of ties, one choice at a time.
+    """Evaluate again under other priors and conventions, changing one choice at a time.
 
-    With --out, also writes sensitivity.csv and sensitivity.svg.
+    The choices are the prior concentration, the treatment of unranked classes and the weight of ties. With --out, also
+    writes sensitivity.csv and sensitivity.svg.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     tried = None

@@ -29,7 +29,7 @@ def simulate(
     cases: Annotated[int, typer.Option(help="Number of cases.")] = 200,
     classes: Annotated[int, typer.Option(help="Number of classes.")] = 50,
     reliability: Annotated[
-        float, typer.Option(help="Reliability of the annotators; at 1 they draw from the truth.")
+        float, typer.Option(help="Reliability of the annotators; at 1 they draw from the plausibilities.")
     ] = 1.0,
     qualities: Annotated[
         str, typer.Option(metavar="Q1,Q2", help="Quality of each classifier, from 0 (noise) to 1 (the truth).")
@@ -38,10 +38,10 @@ def simulate(
     out: options.ResultsFolder = Path("simulated"),
     quiet: options.Quiet = False,
 ) -> None:
-    """Simulate differential diagnoses by several annotators, and classifiers of graded quality.
+    """Simulate differential diagnoses by several annotators, and classifiers of different quality.
 
-    Writes annotations.json, classes.txt, risks.txt, a predictions-….csv for each classifier (A, B, …), and truth.npy,
-    the plausibilities (cases × classes) that everything was drawn from.
+    Writes annotations.json, classes.txt, risks.txt, predictions-….csv for each classifier (A, B, …), and truth.npy: the
+    plausibilities (cases × classes) that annotations and predictions were drawn from.
     """
     graded = options.parse_numbers(qualities, "--qualities", "0.9,0.6")
     names = write_simulation(out, cases, classes, reliability, graded, seed)

@@ -47,14 +47,15 @@ def sweep(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Sweep metrics over models and reliabilities, to see where the ranking of classifiers changes.
+    """Sweep metrics over models and reliabilities to see where the ranking of classifiers changes.
 
-    Writes sweep.csv (a row per classifier, model, reliability and metric), sweep.nc (the same as arrays, the point
-    estimates at infinite reliability), rankings.csv (how each run ranks the classifiers by one metric, and where that
-    changes), rankings.svg (the same as a figure), and a posterior-….nc for each model and reliability. Posteriors that
-    are in FOLDER already are reused, if they are of the same data, arguments and versions, and replaced if not. Above
-    one shard of cases they are Zarr stores, posterior-….zarr, and an interrupted one is continued. A posterior of the
-    same run in the other format is removed.
+    Writes sweep.csv (one row per classifier, model, reliability and metric), sweep.nc (the same as arrays, with the
+    point estimates at infinite reliability), rankings.csv (the ranking of the classifiers in each run, and where it
+    changes), rankings.svg (the same as a figure), and posterior-….nc for each model and reliability.
+
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. With more
+    cases than one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues where it
+    stopped; a posterior of the same run in the other format is removed.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions)

@@ -42,7 +42,7 @@ trusted: take more draws (draws=1000)."
     """
     sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
     if not sampled:
-        return "No chains had to converge: the draws are exact or the models are point estimates."
+        return "No convergence check is needed: the draws are exact or the models are point estimates."
     first = next(iter(sampled.values()))
     of, what = f"{first['converged'].size:,}", "quantities" if kind(first) == "quantity" else "cases"
     failed = {label: names(found)[~found["converged"].values] for label, found in sampled.items()}
@@ -56,8 +56,8 @@ trusted: take more draws (draws=1000)."
     short = min((int(found.attrs["draws"]) for found in sampled.values() if "draws" in found.attrs), default=_USUAL)
     if short < ESS_PER_CHAIN:
         return (
-            f"{sentence} Chains of {short} draws are too short to converge, since {ESS_PER_CHAIN} effective draws are "
-            f"asked of each: take {_USUAL}."
+            f"{sentence} Chains of {short} draws are too short, since each needs {ESS_PER_CHAIN} effective draws: take "
+            f"{_USUAL}."
         )
     return f"{sentence} Results that depend on them should not be trusted: {_next_step(list(sampled.values()))}."
 

@@ -1,22 +1,29 @@
-"""Whether one classifier is better than another, in words, and what would make that surer."""
+"""Whether one classifier is better than another, in words, and what would make that more certain."""
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from plausibly.evaluation.comparison import differences
 
-SURE = 0.95  #: probability from which on one classifier counts as better than another
+SURE = 0.95  #: probability at which one classifier counts as better than another
 
 
 def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
-    """Say how sure it is that one classifier is better, on these cases and on cases like these, and what to do next.
+    """State how probable it is that one classifier is better than another, and what would settle it.
 
     Parameters
     ----------
     results, metric
-        As for :func:`plausibly.comparison.probability_better`.
+        Results and metric as for :func:`plausibly.comparison.probability_better`.
     first, second
-        Names of two classifiers, the better one on average first.
+        Names of two classifiers, the one with the better mean first.
+
+    Returns
+    -------
+    str
+        The probability for these cases and for new cases like these. If it is below 0.95, also whether more labels or
+        more cases would settle the question.
 
     Raises
     ------
@@ -27,24 +34,32 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     --------
     >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.6]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> verdict(xr.Dataset({"top1_accuracy": draws}), "top1_accuracy", "A", "B")
-    'On these cases A is better than B with probability 1.00.'
+    'A is better than B with probability 1.00 on these cases.'
     """
-    row = differences(results.sel(classifier=[first, second]), metric).iloc[0]
+    row = difference(results, metric, first, second)
+    return " ".join(filter(None, (probabilities(row, first, second), advice(row))))
+
+
+def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:
+    """Return the row of :func:`plausibly.comparison.differences` for two classifiers."""
+    return differences(results.sel(classifier=[first, second]), metric).iloc[0]
+
+
+def probabilities(row: pd.Series, first: str, second: str) -> str:
+    """State the probability that the first classifier is better, for these cases and for new ones."""
     here, elsewhere = float(row["probability_better"]), float(row["total_probability_better"])
-    told = (
-        f"On these cases {first} is better than {second} with probability {odds(here)}"
-        if here >= SURE
-        else f"The annotations do not settle whether {first} or {second} is better on these cases: {first} is, with "
-        f"probability {odds(here)}"
-    )
-    if np.isnan(elsewhere):
-        return f"{told}."
-    told += f"; on cases like these with probability {odds(elsewhere)}."
-    if elsewhere >= SURE:
-        return told
+    told = f"{first} is better than {second} with probability {odds(here)} on these cases"
+    return f"{told}." if np.isnan(elsewhere) else f"{told} and {odds(elsewhere)} on new cases like these."
+
+
+def advice(row: pd.Series) -> str:
+    """Say whether more cases or more labels would settle which classifier is better; empty if it is settled."""
+    here, elsewhere = float(row["probability_better"]), float(row["total_probability_better"])
+    if np.isnan(elsewhere) or elsewhere >= SURE:
+        return ""
     if here >= SURE or row["sampling_sd"] > row["sd"]:
-        return f"{told} More cases, rather than more labels, would settle it."
-    return f"{told} More labels on the uncertain cases, rather than more cases, would settle it."
+        return "More cases, rather than more labels, would settle it."
+    return "More labels on the uncertain cases, rather than more cases, would settle it."
 
 
 def odds(share: float) -> str:

@@ -13,7 +13,6 @@ from plausibly.plots._style import (
     grid,
     limit_axis,
     marker,
-    metric_name,
     name_end,
     new_axes,
     only,
@@ -21,6 +20,7 @@ from plausibly.plots._style import (
     spread,
     within,
 )
+from plausibly.plots._words import metric_name
 from plausibly.sweeps import Sweep
 
 _LARGEST = 15.0  # points, of the marker of a certain place

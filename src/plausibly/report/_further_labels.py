@@ -1,4 +1,4 @@
-"""What further labels would bring: advice, the forecast, and the cases to ask about first."""
+"""Further labels: advice, the forecast, and the cases to annotate first."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from plausibly.planning import Plan
 from plausibly.report._svg import SVG
 
 _MOST = 20  # cases
-_TITLE = "If you can afford more labels"
+_TITLE = "Where would more labels help?"
 
 
 def further_labels(found: Any) -> tuple[str, Any]:
@@ -23,14 +23,14 @@ def further_labels(found: Any) -> tuple[str, Any]:
     columns = [
         name for name in ("place", "case", "labels", "annotator", "value", "information") if name in found.chosen
     ]
-    return f"If you can afford {found.budget:,.0f} more labels", [
+    return f"Where would {found.budget:,.0f} more labels help?", [
         under + found.verdict(),
         {
-            "Forecast by number of further labels; bands hold 90 % of the simulations, dashed lines are for cases "
-            "taken at random": figure
+            "Forecast by number of further labels. Bands contain 90 % of the simulations; dashed lines show cases "
+            "chosen at random": figure
         },
         {
-            "Cases to ask about first: value is the variance of the metric that one more label is expected to remove, "
-            "information that about the plausibilities, in nats": found.chosen[columns].head(_MOST)
+            "Cases to annotate first. Value: variance of the metric that one more label is expected to remove. "
+            "Information: expected information about the plausibilities, in nats": found.chosen[columns].head(_MOST)
         },
     ]

@@ -26,11 +26,12 @@ from plausibly.report._ambiguity import (
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
+from plausibly.report._first_figure import first_figure
 from plausibly.report._further_labels import further_labels
 from plausibly.report._references import references
 from plausibly.report._sets import sets_of_answers
 from plausibly.report._shared import what_cases_share
-from plausibly.report._summary import sentences
+from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
     certainty_table,
@@ -45,10 +46,11 @@ from plausibly.report._tables import (
 from plausibly.sweeps import Sweep
 
 RULE = (
-    "A case has converged if no trajectory diverged, if every plausibility has a bulk and a tail effective sample size "
-    f"of at least {diagnostics.ESS_PER_CHAIN} per chain, if its R-hat is at most {diagnostics.R_HAT} (or at most what "
-    f"converged chains exceed with a probability of {diagnostics.FALSE_ALARM} divided by the number of plausibilities "
-    f"of all cases), and if the E-BFMI of its energies is at least {diagnostics.E_BFMI} in every chain."
+    "A case has converged if no trajectory diverged, if every plausibility has an R-hat of at most "
+    f"{diagnostics.R_HAT} and bulk and tail effective sample sizes of at least {diagnostics.ESS_PER_CHAIN} per chain, "
+    f"and if E-BFMI is at least {diagnostics.E_BFMI} in every chain. Among many plausibilities, some R-hat exceed "
+    f"{diagnostics.R_HAT} by chance although chains converged, so the limit is raised: any of them exceeds it with "
+    f"probability {diagnostics.FALSE_ALARM}."
 )
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 
@@ -82,11 +84,11 @@ def render(
     failed = not_converged_table(swept.runs)
     title, planned = further_labels(plan)
     others = [
-        ("shared", "What cases share", extras(what_cases_share(swept))),
-        ("comparison", "Which aggregation model", extras(comparison)),
-        ("checks", "Does the model reproduce the annotations", extras(checks)),
-        ("sensitivity", "What the choices of the analyst change", extras(sensitivity)),
-        ("sets", "How large a set of answers must be", extras(sets_of_answers(conformal))),
+        ("shared", "Annotators and classes across all cases", extras(what_cases_share(swept))),
+        ("comparison", "Which aggregation model?", extras(comparison)),
+        ("checks", "Does the model reproduce the annotations?", extras(checks)),
+        ("sensitivity", "Sensitivity to priors and conventions", extras(sensitivity)),
+        ("sets", "How large must a set of answers be?", extras(sets_of_answers(conformal))),
         ("labels", title, extras(planned)),
     ]
     template = environment.get_template("report.html.j2")
@@ -116,6 +118,9 @@ def render(
         n_disagreements=len(disagreements(swept)),
         n_groups=int(lead(swept).results.attrs["groups"]),
         summary=list(sentences(swept)),
+        steps=list(next_steps(swept)),
+        first=first_figure(swept),
+        attainable=attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
         lead=lead(swept),
         cases=list(undecided(swept, lead(swept))),
         subgroups=subgroup_table(swept),
@@ -146,9 +151,9 @@ def report(
     swept
         Results of :func:`plausibly.sweep`.
     path
-        Path of the file, which is replaced if it exists.
+        Path of the file; an existing file is replaced.
     sources
-        Sources of the data, such as ``{"annotations": "annotations.json"}``.
+        Files the data come from, such as ``{"annotations": "annotations.json"}``.
     comparison, checks, sensitivity, conformal, plan
         Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
         :func:`plausibly.prior_sensitivity`, :func:`plausibly.conformal_coverage` and :func:`plausibly.plan`; or
@@ -190,7 +195,7 @@ def report(
 
 
 def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
-    """Checks that found something, and those that found nothing; checks that do not apply are left out."""
+    """Split checks into those with findings and those without; leave out checks that do not apply."""
     if audit is None:
         return {"found": [], "clean": []}
     if not isinstance(audit, pd.DataFrame) or not set(AUDIT) <= set(audit.columns):
@@ -218,12 +223,12 @@ def _data(swept: Sweep) -> dict[str, str]:
         "cases": f"{annotations.n_cases:,}",
         "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
         f"{per_case.mean():.1f}",
-        "annotators": "unknown: the data do not say who gave which annotation"
+        "annotators": "unknown: the data do not name them"
         if annotations.anonymous
         else f"{len(annotations.annotators):,}",
         "cases with a single annotation": f"{int((per_case == 1).sum()):,} ({_percent((per_case == 1).mean())})",
-        "classes": f"{annotations.n_classes:,}, of which {named:,} are named by an annotator",
-        "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}, the largest of {blocks.max()} classes",
+        "classes": f"{annotations.n_classes:,}, of which annotators name {named:,}",
+        "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}; the largest has {blocks.max()} classes",
         "classifiers": ", ".join(swept.classifiers) or "none",
     }
 

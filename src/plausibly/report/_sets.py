@@ -9,8 +9,8 @@ from plausibly.conformal import Coverage
 from plausibly.report._svg import SVG
 
 _FIT = (
-    "Coverage of plausibilities less that of annotators, for the same sets. Below zero, the model gives plausibility "
-    "to classes that annotators of such cases do not choose first"
+    "Coverage of the plausibilities minus coverage of the annotators, for the same sets. A negative difference means "
+    "that the model finds classes plausible that annotators do not choose first"
 )
 
 
@@ -20,8 +20,8 @@ def sets_of_answers(found: Any) -> Any:
         return found
     what = "Risk missed" if found.loss else "Coverage"
     caption = (
-        f"{what} of test cases over repeated splits, by what sets are calibrated for (target), and by the vote, the "
-        "next annotator and the plausibilities"
+        f"{what} of test cases, mean over repeated splits, measured for the vote, the next annotator and the "
+        "plausibilities. Target is what the sets were calibrated for"
     )
     table = found.table[found.table["group"] == "all"]
     columns = ["alpha", "classifier", "target", *found.measures, "size"]
@@ -31,7 +31,7 @@ def sets_of_answers(found: Any) -> Any:
     groups = found.table.loc[found.table["group"] != "all"]
     return [
         found.verdict(),
-        {f"{caption}. Lines are intervals over splits; filled points are what sets are calibrated for": figure},
+        {f"{caption} (filled points). Lines are intervals over splits": figure},
         {caption: table.loc[:, columns].reset_index(drop=True)},
         {f"{caption}, by group": groups.loc[:, ["group", "n", *columns]].reset_index(drop=True)}
         if len(groups)

@@ -1,4 +1,4 @@
-"""What cases share, for the report: annotators of models of one true class, classes that a population prior moves."""
+"""Quantities that cases share: annotators of models of one true class, classes that a population prior moves."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ MOST_CONFUSIONS = 20
 MOST_SHIFTS = 15
 
 _TRUE_CLASS = (
-    "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, with "
-    "classes as common as in these data; an interval holds it with a probability of 94 %."
+    "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, if "
+    "classes are as common as in these data. Intervals have a probability of 94 %."
 )
 _POPULATION = (
-    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. That predicts the "
-    "next annotation best, and is not always what a rare disease deserves. The table has the classes that it moves "
-    "most: their mean share of the labels and their mean expected plausibility in the cases that name them, and in how "
-    "many of these they have most labels and are not the most plausible class (lost)."
+    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This predicts the "
+    "next annotation best, but it is not always what a rare disease deserves. The table lists the classes it moves "
+    "most: their mean share of the labels and their mean expected plausibility in the cases that name them, and the "
+    "number of these cases in which they have the most labels but are not the most plausible class (lost)."
 )
 
 

@@ -1,11 +1,11 @@
-"""The result in a few sentences that need no statistics to be read."""
+"""The result in a few sentences that need no statistics to be read, and what to do next."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from plausibly.evaluation import verdict
+from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
 from plausibly.report._tables import headline, headline_metrics, lead
@@ -16,38 +16,52 @@ _OF_PRIOR = 0.02  # difference between labels given and labels expected from whi
 
 
 def sentences(swept: Sweep) -> Iterator[str]:
-    """Summarise the result under the run that stands for all.
+    """Summarise the result under the run that represents all: classifiers first, then the annotations.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "a", "b"]] * 4)
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
-    >>> list(sentences(swept))[0]
-    'The annotations settle the most plausible class in 4 of 4 cases (100 %). In every case some class is the most \
-plausible one with a probability of 1/2 or more.'
+    >>> list(sentences(swept))[2]
+    'The annotations settle the most plausible class in 4 of 4 cases (100 %): its probability is at least 0.95.'
     """
     run = lead(swept)
-    for label, assumed in _assumptions(swept).items():
-        yield (
-            f"{label} assumes {assumed} in every case: where annotators disagree, some of them err. Its plausibilities "
-            "are probabilities of being that class, and leave no case ambiguous."
-        )
+    rows = _rows(swept, run)
+    if rows:
+        yield _accuracy(rows[0], headline_metrics(run)[0], len(rows))
+    if len(rows) > 1:
+        yield _order(swept, run, rows)
     if "annotation_certainty_1" in run.results:
         yield _certainty(run)
+    for label, assumed in _assumptions(swept).items():
+        yield (
+            f"{label} assumes {assumed} in every case: where annotators disagree, some of them are wrong. Its "
+            "plausibilities are probabilities of that class, so no case counts as ambiguous."
+        )
+
+
+def next_steps(swept: Sweep) -> Iterator[str]:
+    """Say what to do next: sample longer, add cases or labels, look at certain cases."""
+    run = lead(swept)
+    rows = _rows(swept, run)
+    if not swept.converged:
+        yield "Sample longer (--draws, --warmup) before you use numbers of the cases that did not converge."
+    if len(rows) > 1 and run.results.sizes["draw"] > 1:
+        first, second = rows[0]["classifier"], rows[1]["classifier"]
+        if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
+            yield f"Is {first} better than {second}? {said}"
     yield from _labels(run)
-    yield from prior_notes(swept)
     yield from _disagreement(swept)
+    yield from prior_notes(swept)
+
+
+def _rows(swept: Sweep, run: Run) -> list[dict]:
+    """Rows of the main table for a run, the best classifier first."""
     if not swept.classifiers:
-        return
-    metric = headline_metrics(run)[0]
+        return []
     rows = headline(swept)
-    rows = rows[rows["run"] == run.label].to_dict("records")
-    yield _accuracy(rows[0], metric, several=len(rows) > 1)
-    if len(rows) > 1:
-        yield _order(swept, run, metric, rows)
-    if metric == "top1_accuracy":  # longer lists have a higher limit
-        yield from _attainable(run)
+    return rows[rows["run"] == run.label].to_dict("records")
 
 
 def _assumptions(swept: Sweep) -> dict[str, str]:
@@ -60,13 +74,10 @@ def _certainty(run: Run) -> str:
     if run.results.sizes["draw"] == 1:
         return f"{run.label} is a point estimate: it takes one truth for granted and ignores annotation uncertainty."
     share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
-    told = f"The annotations settle the most plausible class in {share}. "
+    told = f"The annotations settle the most plausible class in {share}: its probability is at least {SETTLED:g}."
     if not undecided:
-        return f"{told}In every case some class is the most plausible one with a probability of 1/2 or more."
-    return (
-        f"{told}In {_cases(undecided)} ({100 * undecided / n:.0f} %) no class is the most plausible one with a "
-        "probability of 1/2 or more."
-    )
+        return told
+    return f"{told} In {_cases(undecided)} ({100 * undecided / n:.0f} %), no class reaches probability 1/2."
 
 
 def _cases(n: int) -> str:
@@ -74,17 +85,16 @@ def _cases(n: int) -> str:
 
 
 def _labels(run: Run) -> Iterator[str]:
-    """Say which cases need more labels, and which no label settles."""
+    """Say which cases need more labels, and in which they would not help."""
     if run.results.sizes["draw"] == 1:
         return
     needed, unclear = need_labels(run), stay_open(run)
     if len(needed):
-        yield f"More labels would help most in {_listed(needed['case'].tolist())}."
+        yield f"Ask for more labels where they help most: {_listed(needed['case'].tolist())}."
     if len(unclear):
         yield (
-            f"{_cases(len(unclear))} {'are' if len(unclear) > 1 else 'is'} settled but ambiguous: the most plausible "
-            f"class is certain, and yet its share is below {CLEAR:g}, so annotators will go on disagreeing however "
-            f"many are asked ({_listed(unclear['case'].tolist())})."
+            f"Do not ask for more labels in {_cases(len(unclear))} ({_listed(unclear['case'].tolist())}): the most "
+            f"plausible class is certain, but its share is below {CLEAR:g}, so annotators will keep disagreeing."
         )
 
 
@@ -101,10 +111,10 @@ def prior_notes(swept: Sweep) -> Iterator[str]:
         n = int((share > 0.5).sum())
         if n:
             yield (
-                f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (it makes up "
-                f"{100 * share.mean():.0f} % of what is known, on average). What these cases leave open is the "
-                "prior's doubt, not the annotators'. Raise the reliability, lower the concentration, or learn the "
-                'prior from all cases (class_prior "population").'
+                f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (on average, it "
+                f"is {100 * share.mean():.0f} % of the information). Uncertainty there comes from the prior, not from "
+                "the annotators. Raise the reliability, lower the concentration, or learn the prior from all cases "
+                '(class_prior "population").'
             )
 
 
@@ -112,60 +122,55 @@ def _disagreement(swept: Sweep) -> Iterator[str]:
     found = disagreements(swept)
     if len(found):
         yield (
-            f"The models disagree about the most plausible class of {_listed(found['case'].tolist())}: ask further "
-            "annotators there before you rely on either answer."
+            f"Ask more annotators about {_listed(found['case'].tolist())}: the models disagree on the most plausible "
+            "class."
         )
 
 
-def _attainable(run: Run) -> Iterator[str]:
-    """State the best attainable values, and what each of them means."""
+def attainable(run: Run) -> str:
+    """State the best attainable values, and what each of them means; empty where they are unknown."""
     best = best_attainable(run)
     if np.isnan(best["vote"]):  # a weighted mean over cases has another limit
-        return
-    told = (
-        "Given these annotations, the first choice of the best possible classifier would be the most plausible class "
-        f"in {_percent(best['vote'])} of cases on average"
-    )
+        return ""
+    told = f"With these annotations, even the best possible classifier has a top-1 accuracy of {_percent(best['vote'])}"
     if np.isnan(best["label"]):
-        yield f"{told}."
-        return
-    told += f", and could agree with a random annotator's label in at most {_percent(best['given'])}"
+        return f"{told}."
+    told += f", and agrees with at most {_percent(best['given'])} of the labels"
     if best["given"] - best["label"] < _OF_PRIOR:
-        yield f"{told}."
-    else:
-        yield f"{told} (the model expects {_percent(best['label'])} of the next label, including its prior's doubt)."
+        return f"{told}."
+    return f"{told} ({_percent(best['label'])} of the next labels, if the prior is right)."
 
 
-def _accuracy(best: dict, metric: str, several: bool) -> str:
+def _accuracy(best: dict, metric: str, n: int) -> str:
     name, k = best["classifier"], int(metric[3:].split("_")[0])
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    who = f"{name} is on average the best classifier: its" if several else f"{name}: its"
+    who = f"{name} scores best of {n} classifiers: its" if n > 1 else f"{name}: its"
     told = f"{who} {choice} the most plausible class in {_percent(mean)} of cases"
     if np.isnan(total).any():
-        told += f" (94 % interval on these cases {_range(lower, upper)})."
+        told += f" (94 % interval on these cases: {_range(lower, upper)})."
     else:
         told += (
-            f". On cases like these it would be {_range(*total)} (94 % total interval); on these cases alone, what the "
-            f"annotations leave open is {_range(lower, upper)}."
+            f". The 94 % interval is {_range(*total)} on new cases like these, and {_range(lower, upper)} on these "
+            "cases, where only the annotations are uncertain."
         )
     if np.isnan(voted):
         return told
     points = abs(voted - mean) * 100
     more = "the same" if points < 0.05 else f"{points:.1f} points {'more' if voted > mean else 'less'}"
-    outside = "" if points < 0.05 or lower <= voted <= upper else " and outside what the annotations leave open"
-    return f"{told} Measured against the majority vote alone it would be {_percent(voted)}, {more}{outside}."
+    return f"{told} Against the majority vote it would be {_percent(voted)}, {more}."
 
 
 def _range(lower: float, upper: float) -> str:
     return f"{100 * lower:.1f} to {_percent(upper)}"
 
 
-def _order(swept: Sweep, run: Run, metric: str, rows: list[dict]) -> str:
-    told = []
+def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
+    metric, told = headline_metrics(run)[0], []
     if run.results.sizes["draw"] > 1:
-        told.append(verdict(run.results, metric, rows[0]["classifier"], rows[1]["classifier"]))
+        pair = rows[0]["classifier"], rows[1]["classifier"]
+        told.append(probabilities(difference(run.results, metric, *pair), *pair))
     if len(swept.runs) > 1:
         rankings = swept.rankings(metric)
         finite = rankings[~np.isinf(rankings["reliability"])]
@@ -174,7 +179,7 @@ def _order(swept: Sweep, run: Run, metric: str, rows: list[dict]) -> str:
             f"The order of the classifiers by {metric_name(metric)} is the same under all models and reliabilities."
             if len(orders) == 1
             else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability: it "
-            "depends on how far the annotators are trusted."
+            "depends on how far you trust the annotators."
         )
     return " ".join(told)
 
