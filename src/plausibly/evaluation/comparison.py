@@ -230,9 +230,9 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
         One row per classifier, and one per pair of classifiers (``versus`` is not empty): ``mean``; ``annotation_sd``,
         the standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, given the number of
         ``effective_draws``; ``sampling_sd``, the standard deviation over samples of as many cases; and ``total_sd``,
-        annotation and sampling noise together, which is what a claim about other cases has to allow for. Annotation
-        noise of a point estimate is unknown and therefore NaN, and so is the total; sampling noise is unknown without
-        replicates and where there is a single case or group.
+        sampling noise with what annotation noise adds to it (:func:`plausibly.evaluation.total_noise`), which is what a
+        claim about other cases has to allow for. Annotation noise of a point estimate is unknown and therefore NaN, and
+        so is the total; sampling noise is unknown without replicates and where there is a single case or group.
 
     Raises
     ------
