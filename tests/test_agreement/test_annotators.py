@@ -93,6 +93,20 @@ def test_accurate_annotators_among_bad_ones_do_not_copy_each_other():
     assert not any(flag.startswith("copies") for found in flags for flag in found)
 
 
+def test_copies_are_found_among_labels_that_nobody_gives_twice():
+    random = np.random.default_rng(5)
+    truth = random.normal(0, 10, 60)
+    rows = [(i, f"a{j}", x + random.normal()) for i, x in enumerate(truth) for j in range(5)]
+    copies = [
+        (i, copier, x) for i, who, x in rows for copier, of in (("b1", "a1"), ("b3", "a3")) if who == of and i < 40
+    ]
+    same = [(i, "constant", 0.0) for i in range(30)]
+    flag = agreement([*rows, *copies, *same], "interval", progress=False).annotators().set_index("annotator")["flag"]
+    assert flag.to_dict() == {f"a{j}": "" for j in range(5)} | {
+        "b1": "copies a1", "b3": "copies a3", "constant": NO_BETTER
+    }  # fmt: skip
+
+
 def test_the_copier_is_the_one_whose_cases_the_other_has():
     rows = noisy(60, [0.7, 0.75, 0.8, 0.7, 0.8])
     copies = [(i, "copier", label) for i, who, label in rows if who == "a2" and i < 40]

@@ -11,6 +11,7 @@ LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to cop
 _LEVEL, _REPEATED = 0.05, 0.8  # probability of any false report, and least share of labels that are the same
 _PRIOR = 2.0  # pairs that the general rate of equal labels counts for in a case
 _EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
+_LEAST_ABOVE = 0.02  #: accuracy above chance that anyone is taken to have
 _TILTS = np.linspace(0.1, 12, 60)
 
 
@@ -98,9 +99,13 @@ def _pairs(labels: Labels):
 
 
 def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
-    """Weigh annotators by how often they are right, above chance, if one label of each case is."""
+    """Weigh annotators by how often they are right, above chance, if one label of each case is.
+
+    Where most of them are never right by that, as with boxes that nobody draws twice alike, it tells nothing, and all
+    count the same.
+    """
     frequency = np.bincount(code) / len(code)
     accuracy = OneCoin(labels, code, frequency).accuracies(np.ones((1, len(labels.cases))))[0]
     chance = float(frequency @ frequency)
-    above = np.maximum(accuracy - chance, 0.02)
-    return above / above.max()
+    above = np.maximum(accuracy - chance, _LEAST_ABOVE)
+    return above / above.max() if np.median(above) > _LEAST_ABOVE else np.ones(len(above))
