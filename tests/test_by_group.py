@@ -7,9 +7,11 @@ import pytest
 import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyError
 from plausibly.evaluation import by_group, group_difference
+from plausibly.report._by_group import results_by_group
+from plausibly.sweeps import Run, Sweep
 
-N, CLASSES = 60, list("abcd")
-SITE, SEX = np.array(["north", "south", "west"])[np.arange(N) % 3], np.array(["f", "m"])[np.arange(N) // 40]
+N, CLASSES = 120, list("abcd")
+SITE, SEX = np.array(["north", "south", "west"])[np.arange(N) % 3], np.array(["f", "m"])[np.arange(N) // 100]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,10 @@ def test_the_table_says_what_the_draws_say(data):
     three = [drawn.sel(group=f"site: {site}", classifier="A").values for site in ("north", "south", "west")]
     worst = np.stack(three) == np.min(three, axis=0)
     assert table.loc[("site", "north", "A"), "p_worst"] == pytest.approx((worst[0] / worst.sum(axis=0)).mean())
-    assert table.loc["sex"]["few"].to_dict() == {(sex, name): sex == "m" for sex in "fm" for name in "AB"}
+    sexes = table.loc["sex"]
+    assert sexes["few"].to_dict() == {(sex, name): sex == "m" for sex in "fm" for name in "AB"}
+    assert sexes["p_worst"].isna().equals(sexes["few"])
+    assert set(sexes["p_worst"].dropna()) == {1.0}
 
 
 @pytest.mark.parametrize("form", ["index", "mapping", "series", "nested", "path"])
@@ -97,10 +102,46 @@ def test_refuses_what_does_not_fit(data):
         ({"site": ["x"]}, "groups must have one value for each"),
         (table.iloc[1:], "there is no group for case 'p0'"),
         (table[["case"]], "has no columns"),
+        ({"site": dict.fromkeys(table["case"], " ")}, "case 'p0' must belong to a group"),
+        ({"site": table["site"], "sex": table["sex"], "site × sex": table["sex"]}, "name of an intersection"),
+        (
+            {"site": table["site"], "patient": table["case"], "age": np.arange(N)},
+            "at most 500 groups, but it makes 723",
+        ),
     ):
         with pytest.raises(PlausiblyError, match=sentence):
-            pb.evaluate(posterior, predictions, by=wrong, progress=False)
+            pb.evaluate(posterior, predictions, by=wrong, intersections=True, progress=False)
     with pytest.raises(ArgumentError, match="no metric 'top9' by group: choose from top1_accuracy"):
         by_group(found, "top9")
     with pytest.raises(ArgumentError, match="no group 'site: x'"):
         group_difference(found, "top1_accuracy", "site: x", "site: west")
+
+
+def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
+    annotations, _, _, _, found = data
+    run = Run("m@1", "m", 1.0, found, convergence=None, excerpt=None, attrs={})
+    title, shown = results_by_group(Sweep(annotations, (run,)))
+    assert title == "Results by site, sex"
+    assert "site × sex" not in title
+    worst = next(iter(shown[1].values()))
+    assert worst["by"].tolist() == [name for name in ("site", "sex", "site × sex") for _ in "AB"]
+    table = by_group(found, "top1_accuracy").set_index(["column", "group", "classifier"]).sort_index()
+    for row in worst.itertuples():
+        own = table.loc[(row.by, slice(None), row.classifier), "p_worst"]
+        assert own.idxmax()[1] == row[3]
+    captions = [next(iter(one)) for one in shown[2:]]
+    assert captions[1] == "Top-1 accuracy by site"
+    wide = shown[3][captions[1]]
+    assert wide.columns.tolist() == ["group", "cases", "A", "B"]
+    row = table.loc[("site", "west", "B")]
+    assert wide.set_index("group").loc["west", "B"] == f"{row['mean']:.2f} [{row['lower']:.2f}, {row['upper']:.2f}]"
+    every = run.groups()
+    assert set(every["metric"]) == set(run.metrics()["metric"])
+    own = every[every["metric"] == "top1_accuracy"].drop(columns=["model", "reliability", "metric"])
+    pd.testing.assert_frame_equal(own.reset_index(drop=True), by_group(found, "top1_accuracy"))
+
+
+def test_a_sweep_by_groups_needs_classifiers(data):
+    annotations, _, _, table, _ = data
+    with pytest.raises(ArgumentError, match="there are no predictions"):
+        pb.sweep(annotations, {}, {"irn": None}, by=table, progress=False)

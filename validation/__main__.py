@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, default=Path("results/validation"), metavar="FOLDER", help="folder of the report"
     )
-    names = "; ".join(f"{name}: {chosen.what}" for name, chosen in BREAKS.items())
+    names = "; ".join(f"{name}: {chosen.what}" for name, chosen in BREAKS.items()).replace("%", "%%")
     parser.add_argument("--break", choices=sorted(BREAKS), dest="broken", help=f"break this first ({names})")
     given = parser.parse_args(arguments)
     if given.seed < 0:

@@ -167,6 +167,8 @@ def test_refuses_what_does_not_fit():
         judge(rows, model, by=[3], **FAST)
     with pytest.raises(ArgumentError, match="model must be one of"):
         judge(rows, model, model="irn", **FAST)
+    with pytest.raises(ArgumentError, match='a judgement has no truth: give "one-coin"'):
+        judge(rows, model, model="rasch", **FAST)
     with pytest.raises(ArgumentError, match="margin must be"):
         judge(rows, model, margin=-1, **FAST)
     found = judge(rows, model, **FAST)

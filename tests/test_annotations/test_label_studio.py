@@ -6,8 +6,9 @@ import warnings
 
 import pytest
 
-from plausibly.annotations import read_annotations
+from plausibly.annotations import read_annotations, read_metadata
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
+from plausibly.labels import Labels
 
 
 def result(kind: str, value, control: str = "diagnosis") -> dict:
@@ -38,6 +39,18 @@ def read(tmp_path):
         return read_annotations(tmp_path / "export.json", classes, control)
 
     return write_and_read
+
+
+def test_they_are_labels_with_metadata_of_tasks(tmp_path):
+    tasks = [
+        task(7, *(annotation(who, result("rating", {"rating": who})) for who in (1, 3)), data={"site": "north"}),
+        task(8, annotation(1, result("rating", {"rating": 2})), data={"site": "south"}),
+    ]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    assert read_metadata(tmp_path / "export.json")["site"].to_dict() == {"7": "north", "8": "south"}
+    labels = Labels.of(tmp_path / "export.json", columns=["site"])
+    assert labels.values.tolist() == [1, 3, 2]
+    assert labels.columns["site"].tolist() == ["north", "north", "south"]
 
 
 def test_choices_are_labels_and_several_are_tied(read):
@@ -95,9 +108,7 @@ def test_of_several_controls_one_is_chosen(read):
     with pytest.raises(AnnotationError, match=r"several controls, 'diagnosis', 'quality'; choose one with control="):
         read(both)
     assert read(both, control="quality").rankings("7") == {"10": [["2"]]}
-    with pytest.raises(
-        AnnotationError, match="no control 'colour' of choices or of an order; choose from 'diagnosis', 'q"
-    ):
+    with pytest.raises(AnnotationError, match="no control 'colour'; choose from 'diagnosis', 'q"):
         read(both, control="colour")
 
 
@@ -135,16 +146,16 @@ BAD = {
     "regions alone": ([task(7, annotation(10, REGION))], "no control of choices or of an order, only"),
     "no results": ([task(7, annotation(10))], "no control of choices or of an order, no results; read here are"),
     "nothing but cancelled": ([task(7, annotation(10, choices("a"), was_cancelled=True))], "no control of choices or"),
-    "no answer of the only control": ([task(7, annotation(10, choices()))], "no annotation of any task holds an"),
+    "no answer of the only control": ([task(7, annotation(10, choices()))], "no case has an answer; give at least one"),
     "annotator twice": (
         [task(7, annotation(10, choices("a")), annotation(10, choices("b")))],
-        "task '7': annotator '10' answered twice; keep one annotation of each annotator",
+        "case '7', annotator '10': a second answer; keep one of each annotator",
     ),
     "choice twice": ([task(7, annotation(10, choices("a"), choices("b")))], "task '7': one annotation answers"),
     "task twice": ([task(7), task(7)], "task '7' is there twice; keep one"),
     "named and unnamed": (
         [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
-        "task '7': an annotation does not say who completed it, and others do; add completed_by",
+        "case '7': an answer does not say whose it is, and others do; name its annotator",
     ),
     "no id": ([{"annotations": []}], "task 0 (counted from 0) has the id None; give it text or a whole number"),
     "task that is none": ([task(7), 3], "task 1 (counted from 0) is 3; write an object"),

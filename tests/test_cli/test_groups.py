@@ -2,7 +2,7 @@
 
 import pytest
 
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_by, read_groups
 from plausibly.errors import ArgumentError, PlausiblyError
 
 TABLE = "case,annotator,class,patient\np,ann,a,1\np,bob,b,1\nq,ann,a,2\n"
@@ -43,3 +43,31 @@ def test_a_posterior_has_no_columns(tmp_path):
     (tmp_path / "groups.csv").write_text("case,group\np,\n")
     with pytest.raises(PlausiblyError, match="case 'p' has no group"):
         read_groups(str(tmp_path / "groups.csv"))
+
+
+def test_groups_to_report_by_are_columns_or_tables(annotations, tmp_path):
+    (tmp_path / "more.csv").write_text("case,site,sex\np,north,f\nq,south,m\n")
+    found = read_by(f"patient, {tmp_path / 'more.csv'}", annotations)
+    assert {name: values.to_dict() for name, values in found.items()} == {
+        "patient": {"p": "1", "q": "2"},
+        "site": {"p": "north", "q": "south"},
+        "sex": {"p": "f", "q": "m"},
+    }
+    lines = tmp_path / "cases.jsonl"
+    lines.write_text('{"id": "p", "labels": ["a", "b"], "site": "x"}\n{"id": "q", "labels": ["a"], "site": "y"}\n')
+    assert read_by("site", lines)["site"].to_dict() == read_groups("site", lines).to_dict() == {"p": "x", "q": "y"}
+    assert read_by(None, annotations) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("sites", "--by must name columns .* but 'sites' is neither: choose from patient"),
+        ("class", "case 'p' has two values of class"),
+        ("patient,patient", "--by names the column 'patient' twice"),
+        (" , ", "--by must name a column or a file"),
+    ],
+)
+def test_groups_to_report_by_are_refused(annotations, given, message):
+    with pytest.raises(PlausiblyError, match=message):
+        read_by(given, annotations)

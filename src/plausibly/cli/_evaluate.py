@@ -12,14 +12,14 @@ from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._further_labels import plan_labels
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_by, read_groups
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.report import prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
-METRICS, CERTAINTY, REPORT = "metrics.csv", "certainty.csv", "report.html"
+METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
 
 
 @example(
@@ -37,6 +37,8 @@ def evaluate(
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     group: options.Groups = None,
+    by: options.By = None,
+    intersections: options.Intersections = False,
     model: ModelNames = None,
     *,
     given: options.SweepOptions,
@@ -54,7 +56,8 @@ def evaluate(
 
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability. Models of one true class add
-    annotators.csv and confusions.csv; population priors add shifts.csv. With --format parquet, tables are .parquet
+    annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every
+    metric by group of cases). With --format parquet, tables are .parquet
     files. Other files in FOLDER are left alone.
 
     An option of the group Models applies to every model that accepts it.
@@ -74,6 +77,8 @@ def evaluate(
         folder=Folder(out, **vars(store)),
         dask=dask,
         group=group,
+        by=by,
+        intersections=intersections,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -91,6 +96,7 @@ def run(
     suffix: str = ".csv",
     dask: str | None = None,
     group: str | None = None,
+    by: str | None = None,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
@@ -101,6 +107,7 @@ def run(
         parse_variants(models or options.usual_models(read)),
         risks=None if risks is None else str(risks),
         groups=read_groups(group, annotations),
+        by=read_by(by, annotations),
         **given,
     )
     out = folder.path
@@ -117,6 +124,8 @@ def run(
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables
         write_table(done.metrics(), (out / METRICS).with_suffix(suffix), append=bool(runs))
         write_table(done.certainty(), (out / CERTAINTY).with_suffix(suffix), append=bool(runs))
+        if by is not None:
+            write_table(done.groups(), (out / GROUPS).with_suffix(suffix), append=bool(runs))
         for name, table in done.shared.items():
             path = (out / name).with_suffix(suffix)
             write_table(table.assign(model=done.label), path, append=any(name in run.shared for run in runs))
@@ -139,7 +148,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         terminal = console()
         terminal.print(main_table(swept, terminal.width))
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
-        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY, *shared)]
+        groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
+        tables = [str(Path(name).with_suffix(suffix)) for name in (METRICS, CERTAINTY, *groups, *shared)]
         n = len(swept.runs)
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", REPORT))
         say(f"Wrote {written} to {out}")

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from plausibly.annotations import read_metadata
 from plausibly.annotations.io._columns import Columns
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._long_table import COLUMNS
 from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, PlausiblyError
+from plausibly.evaluation import columns_of
 
 _TABLES = ".csv", ".tsv", ".parquet"
 
@@ -19,7 +21,8 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     Parameters
     ----------
     given
-        A file with the columns ``case`` and ``group``; or a column of the annotations, if they are a table.
+        A file with the columns ``case`` and ``group``; or a column of the annotations, if they are a table or have
+        metadata of cases.
     annotations
         File of the annotations, None where there is none.
     option
@@ -36,15 +39,65 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     if path.is_file():
         with naming(path):
             return _one_by_case(read_columns(path), "group")
-    if annotations is not None and annotations.is_file() and annotations.suffix.lower() in _TABLES:
-        with naming(annotations):
-            if given in header_of(annotations):
-                return _one_by_case(read_columns(annotations), given)
+    if annotations is not None and (found := _column(given, annotations)) is not None:
+        return found
     where = "" if annotations is None else f", nor a column of {annotations}"
     raise ArgumentError(
         f"{option} must be a file with the columns case and group{' or a column of the annotations' if where else ''}, "
         f"but {given!r} is no file{where}: check the name."
     )
+
+
+def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None:
+    """Read the groups of cases to report by: of every name or path, separated by commas, a column or all of a table.
+
+    Raises
+    ------
+    ArgumentError
+        If one is neither a file nor a column of the annotations with one value for every case, or two have one name.
+    """
+    if given is None:
+        return None
+    found: dict[str, pd.Series] = {}
+    for name in filter(None, map(str.strip, given.split(","))):
+        path = Path(name)
+        if path.is_file():
+            with naming(path):
+                columns = columns_of(path)
+        elif (column := _column(name, annotations)) is not None:
+            columns = {name: column}
+        else:
+            names = _metadata(annotations).columns
+            known = f"choose from {', '.join(map(str, names))}" if len(names) else "give a table with the column case"
+            raise ArgumentError(
+                f"--by must name columns of the annotations with one value for every case, or files, but {name!r} is "
+                f"neither: {known}."
+            )
+        for twice in columns.keys() & found:
+            raise ArgumentError(f"--by names the column {twice!r} twice: rename one, or leave it out.")
+        found |= columns
+    if not found:
+        raise ArgumentError(f"--by must name a column or a file, but {given!r} was given: write for example site.")
+    return found
+
+
+def _column(name: str, annotations: Path) -> pd.Series | None:
+    """Value of each case in a column of the annotations, if there is one."""
+    if annotations.is_file() and annotations.suffix.lower() in _TABLES:
+        with naming(annotations):
+            header = header_of(annotations)
+            if name in header and any(spelling in header for spelling in COLUMNS["case"]):
+                return _one_by_case(read_columns(annotations), name)
+    metadata = _metadata(annotations)
+    return metadata.get(name)
+
+
+def _metadata(annotations: Path) -> pd.DataFrame:
+    """Columns of the annotations with one value for every case; none where they have another form."""
+    try:
+        return read_metadata(annotations)
+    except PlausiblyError:
+        return pd.DataFrame()
 
 
 def _one_by_case(columns: Columns, name: str) -> pd.Series:

@@ -40,9 +40,7 @@ def judge(
         str | None,
         options.data(metavar="COLUMN,…", help="Columns of cases or annotators to also report by, such as language."),
     ] = None,
-    intersections: Annotated[
-        bool, options.data("--intersections", help="Also report combinations of the columns of --by.")
-    ] = False,
+    intersections: options.Intersections = False,
     distance: Annotated[
         str, options.measure(metavar="NAME", help="Distance between two labels, as --delta of plausibly discrepancy.")
     ] = "nominal",
@@ -61,7 +59,7 @@ def judge(
         Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
         options.modelling(help="Model of the annotators, for questions 3 and 4."),
     ] = "auto",
-    draws: Annotated[int, options.sampling(help="Draws per chain.")] = 500,
+    draws: Annotated[int, options.sampling(help="Draws per chain.")] = 250,
     chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
     warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,

@@ -71,6 +71,14 @@ Groups = Annotated[
         "the columns case and group. By default every case is a group of its own.",
     ),
 ]
+By = Annotated[
+    str | None,
+    data(
+        metavar="COLUMN|FILE,…",
+        help="Groups of cases to report by, such as site: columns of the annotations, or tables with the column case.",
+    ),
+]
+Intersections = Annotated[bool, data("--intersections", help="Also report combinations of the columns of --by.")]
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
 Lengths = Annotated[
     str | None,

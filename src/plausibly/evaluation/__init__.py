@@ -9,7 +9,9 @@ annotation to sampling noise, ``_summary`` tabulates, and ``_verdict`` says whic
 
 from plausibly.evaluation import comparison as comparison
 from plausibly.evaluation._by_group import by_group as by_group
+from plausibly.evaluation._by_group import columns_of as columns_of
 from plausibly.evaluation._by_group import group_difference as group_difference
+from plausibly.evaluation._by_group import read_groups as read_groups
 from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate

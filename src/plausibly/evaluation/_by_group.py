@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations._names import _show
+from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._weights import check_groups
@@ -21,6 +22,9 @@ from plausibly.evaluation._weights import check_groups
 FEW = 30  #: cases below which a group is flagged
 TIMES = " × "  #: between the parts of an intersection
 SUFFIX = "_by_group"
+MOST = 500  #: groups, of each of which there are draws of every metric
+
+Column = tuple[np.ndarray, Int[np.ndarray, " case"]]  # the values of a column, and which of them each case has
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     by
         A table with a row per case: a data frame with a column "case" or an index of cases, or the path of one (or of
         what :func:`plausibly.read_metadata` reads); a Series, or a mapping from case to group; or a mapping from names
-        to these, or to lists in the order of the cases.
+        to these, or to lists in the order of the cases. Groups that were read are returned as they are.
     cases
         Names of all cases.
     intersections
@@ -70,7 +74,7 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     Raises
     ------
     ArgumentError
-        If it is none of these, or a case has no group.
+        If it is none of these, a case has no group, or there are more than 500 groups.
 
     Examples
     --------
@@ -81,19 +85,56 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     >>> groups.member[0].tolist()
     [1.0, 0.0, 1.0]
     """
-    columns = {name: check_groups(values, cases) for name, values in _columns(by).items()}
+    if isinstance(by, Groups):
+        return by
+    columns: dict[str, Column] = {}
+    for name, values in columns_of(by).items():
+        columns[name] = np.unique(check_groups(values, cases), return_inverse=True)
     if not columns:
         raise ArgumentError("by must name a group of every case, but the table has no columns: give at least one.")
     if intersections:
-        for size in range(2, len(columns) + 1):
-            for chosen in combinations(list(columns)[: len(columns)], size):
-                if not any(TIMES in name for name in chosen):
-                    columns[TIMES.join(chosen)] = np.array(
-                        [TIMES.join(parts) for parts in zip(*(columns[name] for name in chosen), strict=True)]
-                    )
-    pairs = [(name, value) for name, values in columns.items() for value in np.unique(values)]
-    member = np.array([columns[name] == value for name, value in pairs], np.float32)
-    return Groups(np.array([name for name, _ in pairs], str), np.array([value for _, value in pairs], str), member)
+        columns |= crossed(columns)
+    n_groups = {name: len(values) for name, (values, _) in columns.items()}
+    if sum(n_groups.values()) > MOST:
+        most = max(n_groups, key=lambda name: n_groups[name])
+        raise ArgumentError(
+            f"by must make at most {MOST} groups, but it makes {sum(n_groups.values()):,}, {n_groups[most]:,} of them "
+            f"by {most!r}: take broader groups."
+        )
+    pairs = [(name, value) for name, (values, _) in columns.items() for value in values]
+    member = np.concatenate([np.arange(len(values))[:, None] == code for values, code in columns.values()])
+    names, values = np.array(pairs, str).T
+    return Groups(names, values, member.astype(np.float32))
+
+
+def crossed(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Combine columns in twos, threes and so on; a case that one of them lacks (−1) belongs to no combination.
+
+    Raises
+    ------
+    ArgumentError
+        If a column has the name of a combination.
+
+    Examples
+    --------
+    >>> site, sex = (np.array(["x", "y"]), np.array([0, 1, 0])), (np.array(["f", "m"]), np.array([0, 0, -1]))
+    >>> [(name, values.tolist(), code.tolist()) for name, (values, code) in crossed({"site": site, "sex": sex}).items()]
+    [('site × sex', ['x × f', 'y × f'], [0, 1, -1])]
+    """
+    found: dict[str, Column] = {}
+    for size in range(2, len(columns) + 1):
+        for chosen in combinations(columns, size):
+            name = TIMES.join(chosen)
+            if name in columns:
+                raise ArgumentError(f"the column {name!r} has the name of an intersection: rename it.")
+            codes = np.array([columns[one][1] for one in chosen])
+            known = (codes >= 0).all(axis=0)
+            there, place = np.unique(codes[:, known], axis=1, return_inverse=True)
+            code = np.full(len(known), -1)
+            code[known] = place.ravel()
+            parts = [columns[one][0][of] for one, of in zip(chosen, there, strict=True)]
+            found[name] = np.array([TIMES.join(map(str, value)) for value in zip(*parts, strict=True)], str), code
+    return found
 
 
 def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB) -> pd.DataFrame:
@@ -113,8 +154,9 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     pandas.DataFrame
         A row per group and classifier: ``column``, ``group``, ``classifier``, ``n_cases``, ``mean`` over draws with
         ``lower`` and ``upper`` (the total interval, or without replicates that over draws); ``difference`` from all
-        cases with its ends; ``p_worst``, the probability that no group of the column is worse; ``few``, whether there
-        are fewer than 30 cases, so that the interval is all there is to say.
+        cases with its ends; ``few``, whether there are fewer than 30 cases, of which the bootstrap is too sure;
+        ``p_worst``, the probability that no group of the column is worse, among groups that are not few (NaN for those
+        that are).
 
     Raises
     ------
@@ -128,7 +170,8 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         for column in dict.fromkeys(results["group_column"].values.tolist()):
             own = np.flatnonzero(results["group_column"].values == column)
             of_groups = values[own, place]
-            worst = _worst(of_groups if smaller else -of_groups)
+            few = results["group_n_cases"].values[own] < FEW
+            worst = probability_greatest(of_groups if smaller else -of_groups, few)
             for at, group in enumerate(own):
                 known = of_groups[at][~np.isnan(of_groups[at])]
                 difference = of_groups[at] - whole[place]
@@ -140,7 +183,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
                 row["lower"], row["upper"] = interval(known, ci_prob)
                 row["difference"] = mean - np.nanmean(results[metric].values[place])
                 row["difference_lower"], row["difference_upper"] = interval(difference, ci_prob)
-                rows.append(row | {"p_worst": worst[at], "few": n_cases < FEW})
+                rows.append(row | {"p_worst": worst[at], "few": bool(few[at])})
     return pd.DataFrame(rows)
 
 
@@ -191,22 +234,40 @@ def _draws(results: xr.Dataset, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return results[variable].values, results[variable.removesuffix(SUFFIX)].values
 
 
-def _worst(values: Float[np.ndarray, "group draw"]) -> Float[np.ndarray, " group"]:
-    """Share of draws in which a group has the greatest value; those that tie share a draw."""
-    values = np.where(np.isnan(values), -np.inf, values)
-    top = values == values.max(axis=0)
-    return (top / top.sum(axis=0)).mean(axis=1)
+def probability_greatest(
+    values: Float[np.ndarray, "group draw"], few: Bool[np.ndarray, " group"]
+) -> Float[np.ndarray, " group"]:
+    """Share of draws in which each group has the greatest value, among those that are not few.
+
+    Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part.
+
+    Examples
+    --------
+    >>> values = np.array([[0.1, 0.3], [0.2, 0.1], [0.9, 0.9]])
+    >>> probability_greatest(values, np.array([False, False, True])).tolist()
+    [0.5, 0.5, nan]
+    """
+    found = np.full(len(values), np.nan)
+    if not few.all():
+        known = np.nan_to_num(values[~few], nan=-np.inf)
+        top = known == known.max(axis=0)
+        found[~few] = (top / top.sum(axis=0)).mean(axis=1)
+    return found
 
 
-def _columns(by: Any) -> dict[str, Any]:
+def columns_of(by: Any) -> dict[str, Any]:
+    """Groups by column, in any form that :func:`read_groups` takes."""
     if isinstance(by, str | PathLike):
         if isinstance(by, str) and not Path(by).exists():
             raise ArgumentError(
                 f"by must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata by "
                 "pb.read_metadata(file)[[column]]."
             )
-        table = pd.read_csv(by, dtype={"case": str}) if Path(by).suffix.lower() == ".csv" else None
-        by = read_metadata(by) if table is None or "annotator" in table or "case" not in table else table
+        header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
+        if "case" in header and "annotator" not in header:
+            by = pd.DataFrame({name: column.to_pylist() for name, column in read_columns(Path(by)).items()})
+        else:
+            by = read_metadata(by)
     if isinstance(by, pd.DataFrame):
         by = by.set_index(by["case"].astype(str)).drop(columns="case") if "case" in by else by
         return {str(name): by[name] for name in by.columns}

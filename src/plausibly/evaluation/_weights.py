@@ -64,7 +64,7 @@ def check_groups(groups: Any, cases: np.ndarray) -> np.ndarray:
             "many as there are cases."
         )
     for case, value in zip(cases, values, strict=True):
-        if not isinstance(value, Hashable) or value is None or value != value:
+        if not isinstance(value, Hashable) or value is None or value != value or str(value).strip() == "":
             raise ArgumentError(f"case {str(case)!r} must belong to a group, but {value!r} was given: name its group.")
     return np.array([str(value) for value in values])
 

@@ -16,7 +16,13 @@ import pyarrow as pa
 from plausibly.annotations._names import _show, is_storable
 from plausibly.annotations.io._case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
-from plausibly.annotations.io._exports import answers_of_object, answers_of_table, columns_of_dataset, read_lines
+from plausibly.annotations.io._exports import (
+    answers_of_file,
+    answers_of_object,
+    answers_of_table,
+    columns_of_dataset,
+    read_lines,
+)
 from plausibly.annotations.io._files import naming, read_json, suffix_of
 from plausibly.annotations.io._table_files import read_columns
 from plausibly.errors import AnnotationError, PlausiblyError
@@ -116,6 +122,8 @@ def columns_of_file(
     path: Path, needed: Sequence[str], error: type[PlausiblyError] = AnnotationError
 ) -> dict[str, Column]:
     """Read all columns of a file: Arrow columns, or lists of Python objects from JSON."""
+    if "annotator" in needed and path.is_dir() and (found := answers_of_file(path)) is not None:
+        return found.to_columns()
     suffix = suffix_of(path, SUFFIXES)
     if suffix == ".json":
         return in_memory(read_json(path), needed, error)

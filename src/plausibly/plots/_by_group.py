@@ -39,7 +39,9 @@ def metric_by_group(
             ax.plot([row["lower"], row["upper"]], [place + offset] * 2, lw=2, color=shade, zorder=1)
             style = {"marker": marker(number), "ms": 6, "mec": shade, "mfc": "white" if row["few"] else shade, "ls": ""}
             ax.plot([row["mean"]], [place + offset], label=plain(name, 24) if place == 0 else None, **style)
-    name_rows(ax, range(len(groups)), [plain(f"{column}: {group} ({n:,})", 40) for column, group, n in groups])
+    several = table["column"].nunique() > 1
+    names = [f"{f'{column}: ' if several else ''}{group} ({n:,})" for column, group, n in groups]
+    name_rows(ax, range(len(groups)), [plain(name, 40) for name in names])
     ax.set(xlabel=metric_name(metric), ylim=(len(groups) - 0.4, -0.6))
     if len(classifiers) > 1:
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -27,18 +27,22 @@ def judgement(result: Judgement, model: str | None = None) -> Figure:
     model = only(result.models, model)
     people = len(result.test.comparison.labels.annotators)
     figure, axes = new_figure(11.0, max(5.0, 2.4 + 0.34 * people), 2, 2)
-    sides = iter(axes.flat)
-    _closeness(result, model, next(sides))
-    _replacement(result, model, next(sides))
-    for ax, draw in zip(sides, (_ability, _accuracy), strict=True):
-        ax.spines[["top", "right"]].set_visible(False)
-        if model in result.fits:
-            draw(result, model, ax)
-        else:
-            ax.set_axis_off()
-    for number, (ax, answer) in enumerate(zip(axes.flat, result.sides[model], strict=True), 1):
-        ax.set_title(f"{number}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
+    for side, ax in enumerate(axes.flat):
+        judgement_side(result, model, side, ax=ax)
     return figure
+
+
+def judgement_side(result: Judgement, model: str, side: int, *, ax: Axes | None = None) -> Axes:
+    """Draw one side of a judgement of a model, counted from 0; nothing but its title where it was left out."""
+    people = len(result.test.comparison.labels.annotators)
+    ax = new_axes(ax, 5.5, 1.4 + 0.2 * people)
+    if side < 2 or model in result.fits:
+        (_closeness, _replacement, _ability, _accuracy)[side](result, model, ax)
+    else:
+        ax.set_axis_off()
+    answer = result.sides[model][side]
+    ax.set_title(f"{side + 1}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
+    return ax
 
 
 def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -71,7 +75,10 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
     name_rows(
         ax,
         range(len(rows)),
-        [plain(f"{row['by']}: {row['group']} ({row['n_cases']:,})", 40) for row in rows.to_dict("records")],
+        [
+            plain(f"{f'{name}: ' if rows['by'].nunique() > 1 else ''}{group} ({n:,})", 40)
+            for name, group, n in rows[["by", "group", "n_cases"]].to_numpy().tolist()
+        ],
     )
     what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
     ax.set(xlabel=f"{what} (dotted: all cases)", ylim=(len(rows) - 0.4, -0.6))

@@ -9,12 +9,15 @@ import jinja2
 import matplotlib
 import pandas as pd
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 
 import plausibly
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge._judgement import QUESTIONS
 from plausibly.errors import FileError
-from plausibly.plots import judgement, judgement_by_group
+from plausibly.evaluation._by_group import FEW
+from plausibly.plots import judgement_by_group
+from plausibly.plots._judgement import judgement_side
 from plausibly.report._svg import SVG, to_uri
 
 ASSUMED = (
@@ -95,16 +98,14 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
 
 def _model(result: Judgement, name: str) -> dict[str, Any]:
     """All that the page says of one model."""
-    figures = []
+    known = [number for number, side in enumerate(result.sides[name]) if side.answer != "unknown"]
     with matplotlib.rc_context(SVG):
-        figures.append((f"Four sides of {name}", judgement(result, name)))
+        sides = "Four sides" if len(known) == 4 else "Sides"
+        drawn = [(f"{sides} of {name}", [_picture(judgement_side(result, name, number)) for number in known])]
         if result.by is not None and (result.by["of"] == "cases").any():
-            figure = judgement_by_group(result, name).get_figure(root=True)
-            assert figure is not None
-            figures.append((f"{name} by group of cases; hollow where there are fewer than 30", figure))
-        drawn = [(caption, to_uri(figure)) for caption, figure in figures]
-    for _, figure in figures:
-        pyplot.close(figure)
+            by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
+            caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
+            drawn.append((caption, [_picture(judgement_by_group(result, name))]))
     answers = {side.answer for side in result.sides[name]} - {"unknown"}
     mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
     return {
@@ -116,6 +117,13 @@ def _model(result: Judgement, name: str) -> dict[str, Any]:
         "notes": result.notes(name),
         "figures": drawn,
     }
+
+
+def _picture(ax: Axes) -> str:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    pyplot.close(figure)
+    return to_uri(figure)
 
 
 def _groups(by: pd.DataFrame) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from plausibly.report._ambiguity import (
     need_labels,
     stay_open,
 )
+from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._figures import MANY, SECTIONS, pictures
@@ -83,7 +84,9 @@ def render(
             figures[picture.section].append(picture)
     failed = not_converged_table(swept.runs)
     title, planned = further_labels(plan)
+    by, grouped = results_by_group(swept)
     others = [
+        ("by", by, extras(grouped)),
         ("shared", "Annotators and classes across all cases", extras(what_cases_share(swept))),
         ("comparison", "Which aggregation model?", extras(comparison)),
         ("checks", "Does the model reproduce the annotations?", extras(checks)),

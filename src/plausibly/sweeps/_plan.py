@@ -16,7 +16,14 @@ from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
-from plausibly.evaluation import check_groups, check_lengths, check_metrics, evaluate_by_level, metric_names
+from plausibly.evaluation import (
+    check_groups,
+    check_lengths,
+    check_metrics,
+    evaluate_by_level,
+    metric_names,
+    read_groups,
+)
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
@@ -76,6 +83,8 @@ class Plan:
         weights: ArrayLike | None = None,
         groups: Any = None,
         replicates: int = REPLICATES,
+        by: Any = None,
+        intersections: bool = False,
         break_ties: str = "order",
         seed: int = 0,
         **given: Any,
@@ -101,6 +110,8 @@ class Plan:
                 f"{np.shape(weights)}: runs differ in their draws, so give weights per draw to evaluate."
             )
         check_replicates(replicates, least=0)
+        if by is not None and not named:
+            raise ArgumentError("by reports metrics of classifiers by group, but there are no predictions: give some.")
         evaluated = {
             "k": check_lengths("k", k, annotations.n_classes),
             "sizes": sizes,
@@ -109,6 +120,7 @@ class Plan:
             "weights": weights,
             "groups": None if groups is None else check_groups(groups, annotations.cases),
             "replicates": replicates,
+            "by": None if by is None else read_groups(by, annotations.cases, intersections=intersections),
             "break_ties": break_ties,
         }
         lined_up = {name: line_up(source, annotations) for name, source in named.items()}
@@ -188,7 +200,8 @@ class Plan:
         if self.predictions:
             posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
             # As the runs are evaluated, whose program fits if one of them is a point estimate, too.
-            options = {**self.options, "metrics": {}, "seed": self.seed, "progress": False, "scheduler": None}
+            options = {**self.options, "metrics": {}, "by": None, "seed": self.seed}
+            options |= {"progress": False, "scheduler": None}
             voted, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=True)
         return Sweep(self.annotations, tuple(runs), voted)
 

@@ -14,7 +14,8 @@ import xarray as xr
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
 from plausibly.diagnostics._verdict import verdict
-from plausibly.evaluation import summary
+from plausibly.evaluation import by_group, summary
+from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation.comparison import rankings
 
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
@@ -87,14 +88,30 @@ class Run:
     @cached_property
     def _metrics(self) -> pd.DataFrame:
         table = summary(self.results)
-        table.insert(1, "model", self.model)
-        table.insert(2, "reliability", self.reliability)
+        for place, (name, value) in enumerate(self._names.items(), 1):
+            table.insert(place, name, value)
         return table
+
+    def groups(self) -> pd.DataFrame:
+        """Tabulate every metric by group, see :func:`plausibly.evaluation.by_group`; empty without groups."""
+        found = [str(name).removesuffix(SUFFIX) for name in self.results if str(name).endswith("_point" + SUFFIX)]
+        tables = []
+        for metric in (name.removesuffix("_point") for name in found):
+            table = by_group(self.results, metric)
+            for place, (name, value) in enumerate(self._names.items(), 3):
+                table.insert(place, name, value)
+            table.insert(5, "metric", metric)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {"model": self.model, "reliability": self.reliability}
 
     def certainty(self) -> pd.DataFrame:
         """Tabulate, by case, how certain the annotations are and whether the chains converged."""
         columns: dict[str, Any] = {"case": self.results["case"].values}
-        columns |= {"model": self.model, "reliability": self.reliability}
+        columns |= self._names
         for name, variable in self.results.data_vars.items():
             if variable.dims == ("case",):
                 columns[str(name)] = variable.values

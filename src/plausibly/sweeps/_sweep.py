@@ -32,6 +32,8 @@ def sweep(
     weights: ArrayLike | None = None,
     groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
+    by: Any = None,
+    intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
     ties: Literal["split", "full"] | None = None,
     mode: Literal["power", "temper"] | None = None,
@@ -64,7 +66,7 @@ def sweep(
         usual ones, or for a model that has none. A model is a name, a :class:`plausibly.Model` or a NumPyro program. Or
         arguments of :func:`plausibly.aggregate` by any label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, weights, groups, replicates, break_ties
+    k, sizes, risks, metrics, weights, groups, replicates, by, intersections, break_ties
         Arguments of :func:`plausibly.evaluate`; weights are of cases, (case,), since runs differ in their draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
@@ -118,7 +120,7 @@ def sweep(
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
-    asked |= {"groups": groups, "replicates": replicates}
+    asked |= {"groups": groups, "replicates": replicates, "by": by, "intersections": intersections}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from plausibly.agreement.judge._judgement import Judgement
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import interval, resampled_sums
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.evaluation._by_group import FEW, TIMES
+from plausibly.evaluation._by_group import FEW, crossed, probability_greatest
 from plausibly.labels._case_columns import by_case
 from plausibly.labels._container import Labels
 
@@ -64,9 +63,7 @@ def by_group(result: Judgement, by: By, fitted: Int[np.ndarray, " case"] | None,
         else:
             of_cases[name] = by_case(name if values is None else values, labels, "group")
     if intersections:
-        for size in range(2, len(of_cases) + 1):
-            for chosen in combinations(list(of_cases), size):
-                of_cases[TIMES.join(chosen)] = _crossed([of_cases[name] for name in chosen])
+        of_cases |= crossed(of_cases)
     frames = [_by_cases(result, name, *found, fitted) for name, found in of_cases.items()] + frames
     return replace(result, by=pd.concat(frames, ignore_index=True))
 
@@ -85,24 +82,6 @@ def _of_annotators(labels: Labels, name: str) -> tuple[np.ndarray, Int[np.ndarra
             "are of cases or of annotators, so give each case, or each annotator, one"
         )
     return names, value
-
-
-def _crossed(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Combine columns of cases."""
-    code = np.zeros(len(parts[0][1]), np.int64)
-    for names, own in parts:
-        code = code * len(names) + own
-    code[np.any([own < 0 for _, own in parts], axis=0)] = -1
-    there, found = np.unique(code[code >= 0], return_inverse=True)
-    code[code >= 0] = found
-    texts = []
-    for one in there.tolist():
-        values = []
-        for names, _ in reversed(parts):
-            one, place = divmod(one, len(names))
-            values.append(str(names[place]))
-        texts.append(TIMES.join(reversed(values)))
-    return np.array(texts), code
 
 
 def _by_cases(
@@ -126,17 +105,19 @@ def _by_cases(
         if drawn is not None:
             ratios = np.where(drawn[..., 0] > 0, ratio_of(drawn[..., 2 + number], drawn[..., 1]), np.nan)
             frame[["ratio_lower", "ratio_upper"]] = _ends(ratios, result.ci_prob)
-            frame["p_worst"] = _share_worst(np.nan_to_num(ratios, nan=-np.inf))
+            frame["p_worst"] = probability_greatest(ratios.T, n < FEW)
         frame["advantage"] = [_advantage(test.annotator[own], test.differences[model][own]) for own in
                               (code[test.case] == one for one in used)]  # fmt: skip
         if model in result.fits and fitted is not None:
-            frame = frame.join(_accuracy(result, model, code[fitted], used, fitted))
+            frame = frame.join(_accuracy(result, model, code[fitted], used, fitted, n < FEW))
         frame["few"] = n < FEW
         rows.append(frame)
     return pd.concat(rows, ignore_index=True)
 
 
-def _accuracy(result: Judgement, model: str, code: np.ndarray, used: np.ndarray, fitted: np.ndarray) -> pd.DataFrame:
+def _accuracy(
+    result: Judgement, model: str, code: np.ndarray, used: np.ndarray, fitted: np.ndarray, few: np.ndarray
+) -> pd.DataFrame:
     """Accuracy against the inferred truth by group, and its difference from all other cases."""
     right = result.fits[model].right
     random = np.random.default_rng(result.seed)
@@ -152,7 +133,7 @@ def _accuracy(result: Judgement, model: str, code: np.ndarray, used: np.ndarray,
     frame[["accuracy_lower", "accuracy_upper"]] = _ends(accuracy, result.ci_prob)
     frame["difference"] = (accuracy - rest).mean(axis=0)
     frame[["difference_lower", "difference_upper"]] = _ends(accuracy - rest, result.ci_prob)
-    frame["p_least_accurate"] = _share_worst(-np.nan_to_num(accuracy, nan=np.inf))
+    frame["p_least_accurate"] = probability_greatest(-accuracy.T, few)
     return frame
 
 
@@ -182,7 +163,7 @@ def _by_annotators(
             with np.errstate(invalid="ignore"):
                 mean = np.nan_to_num(each) @ member / (~np.isnan(each) @ member)
             frame[["advantage_lower", "advantage_upper"]] = _ends(mean, result.ci_prob)
-            frame["p_worst"] = _share_worst(-np.nan_to_num(mean, nan=np.inf))
+            frame["p_worst"] = probability_greatest(-mean.T, np.array(frame["n_cases"]) < FEW)
         frame["few"] = frame["n_cases"] < FEW
         rows.append(frame)
     return pd.concat(rows, ignore_index=True)
@@ -203,9 +184,3 @@ def _ends(values: Float[np.ndarray, "draw group"], ci_prob: float) -> np.ndarray
         there = column[~np.isnan(column)]
         ends.append(interval(there, ci_prob) if len(there) else (np.nan, np.nan))
     return np.array(ends)
-
-
-def _share_worst(values: Float[np.ndarray, "draw group"]) -> np.ndarray:
-    """Share of draws in which each group has the greatest value; groups that tie share a draw."""
-    top = values == values.max(axis=1, keepdims=True)
-    return (top / top.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,7 +1,7 @@
 """A model among the annotators, and against the posterior over the truth, by a model of how annotators err."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,17 @@ from plausibly.aggregation._inferred_reliability import infer_reliability
 from plausibly.agreement._majority import count_votes, share_of_top
 from plausibly.annotations import Annotations
 from plausibly.bootstrap import interval
-from plausibly.diagnostics import judge
+from plausibly.diagnostics import ESS_PER_CHAIN, judge
 from plausibly.distances._partial_rankings import blocks_of
 from plausibly.evaluation import evaluate
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import Predictions
+from plausibly.models import MODELS
 
 MOST_CLASSES = 30  #: different labels up to which they are taken for classes
 _PER_CELL = 5  # labels of an annotator by true class, from which a confusion matrix of her own is estimated
+#: Sweeps per draw: few are enough for accuracies, which is all that is used, unless data hardly tell annotators apart.
+_SWEEPS = 4, 32
 RANKED = "plackett-luce"
 
 
@@ -184,7 +187,15 @@ def fit(
 def _sampled(annotations: Annotations, model: str, sampling: dict[str, Any]) -> Posterior:
     if model == RANKED:
         return infer_reliability(annotations, per="annotator", **sampling)
-    return aggregate(annotations, model, **sampling)
+    declared = MODELS[model]
+    sampler = declared.true_class
+    assert sampler is not None
+    for sweeps in _SWEEPS:
+        model_of = replace(declared, true_class=replace(sampler, thinning=sweeps))
+        found = aggregate(annotations, model_of, **sampling)
+        if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], _abilities(found)):
+            break
+    return found
 
 
 def _abilities(posterior: Posterior) -> Float[np.ndarray, "draw annotator"]:

@@ -36,7 +36,7 @@ def judge(
     model: Literal["auto", "one-coin", "dawid-skene", "plackett-luce"] | None = "auto",
     ci_prob: float = CI_PROB,
     replicates: int = REPLICATES,
-    draws: int = 500,
+    draws: int = 250,
     chains: int = 4,
     warmup: int = 300,
     seed: int = 0,
@@ -46,7 +46,8 @@ def judge(
 
     1. *Closeness.* Is it closer to the annotators than they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
-    2. *Replacement.* The alternative annotator test (:func:`alternative_annotator_test`).
+    2. *Replacement.* The alternative annotator test (:func:`alternative_annotator_test`), by the t-test also where
+       annotators share few cases, since the published rule certifies too many models there.
     3. *As one of them.* As one more annotator in a model of how annotators err, is it as accurate (or, of rankings, as
        reliable) as they are on average?
     4. *Truth.* Is it as accurate against the truth, as inferred from the annotators without it, as they are? Beside it
@@ -82,11 +83,14 @@ def judge(
         tempered, with inferred reliabilities). ``"auto"`` takes the last for the distance ``"partial_rankings"``; of up
         to 30 classes Dawid-Skene where annotators labelled enough cases (five for every pair of classes), else
         one-coin; otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result
-        says so.
+        says so. Rasch's model is none of them: it takes answers as right or wrong, and the truth is unknown here. To
+        count as right what the majority of the others says would ask side 1 again, and reward the errors that they
+        share.
     ci_prob, replicates
         Probability of all intervals; bootstrap replicates.
     draws, chains, warmup
-        Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators.
+        Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators. Draws are four sweeps
+        apart, and 32 where chains have not converged otherwise.
     seed
         Random seed.
     progress
@@ -125,13 +129,18 @@ def judge(
     for name, value in (("margin", margin), ("accuracy_margin", accuracy_margin)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
             raise ArgumentError(f"{name} must be at least 0 and below 1, but {value!r} was given: give 0.1.")
+    if model == "rasch":
+        raise ArgumentError(
+            'model="rasch" needs answers that are known to be right or wrong, but a judgement has no truth: give '
+            '"one-coin", which infers it.'
+        )
     if model is not None and model not in MODELS:
         raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
     labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(groups), *columns_of(by)])])
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted)
     compared = discrepancy_ratio(labels, models, distance, groups, tolerance=tolerance, progress=progress)
-    test = from_discrepancy(compared, epsilon, fdr)
+    test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
     answers: Answers | str = "no model of annotators was asked for"
     if model is not None:
         answers = answers_of(labels, models, distance, model)

@@ -135,10 +135,11 @@ class Judgement:
         yes, no, open_ = ([side for side in known if side.answer == word] for word in ("yes", "no", "open"))
         if "copy" in self.reasons[model] and yes:
             return f"{model} should not count as another annotator: its answers are those of one of them."
+        every = "both sides" if len(known) == 2 else f"all {_count(len(known))} sides"
         if len(yes) == len(known):
-            return f"{model} may stand in for an annotator: all {_count(len(known))} sides say so."
+            return f"{model} may stand in for an annotator: {every} say so."
         if len(no) == len(known):
-            return f"{model} should not stand in for an annotator: all {_count(len(known))} sides say so."
+            return f"{model} should not stand in for an annotator: {every} say so."
         if len(open_) == len(known):
             return f"These data do not decide whether {model} may stand in for an annotator: every side is open."
         if not no and len(yes) < len(open_):
@@ -161,14 +162,13 @@ class Judgement:
         further = list(self.reasons.get(model, {}).values())
         if self.left_out:
             further.append(f"Sides 3 and 4 are unknown: {self.left_out}")
-        elif model in self.fits and not self.fits[model].converged:
-            further.append(_NOT_CONVERGED)
         return " ".join([self.headline(model), *(f"{words}." for words in [*further, *self.notes(model)])])
 
     def notes(self, model: str) -> list[str]:
-        """Limits of the alternative annotator test of a model, in sentences; see :class:`AlternativeAnnotatorTest`."""
+        """Limits of the test of a model (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
-        return [note for note in self.test.notes if not note.startswith(others)]
+        unsure = [_NOT_CONVERGED] if model in self.fits and not self.fits[model].converged else []
+        return [*unsure, *(note for note in self.test.notes if not note.startswith(others))]
 
     def _fitted(self, found: Fit) -> dict[str, Any]:
         own, others = found.ability.iloc[-1], found.ability.iloc[:-1]
@@ -251,7 +251,7 @@ def _probability(value: float) -> str:
 
 
 def _count(n: int) -> str:
-    return {2: "two", 3: "three", 4: "four"}.get(n, str(n))
+    return {3: "three", 4: "four"}.get(n, str(n))
 
 
 def _list(sides: list[Side], answer: str) -> str:

@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from plausibly.agreement.chance._copies import find_copies
 from plausibly.agreement.discrepancy._label_sets import mean_by_case
 from plausibly.agreement.discrepancy._result import ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.labels._container import Labels
 
-#: What is mentioned: votes that are probably wrong, tied votes, recall lost, agreement with one annotator more than
-#: with any other.
-WRONG, TIED, RECALL, COPIED = 0.03, 0.1, 0.15, 0.1
+#: What is mentioned: votes that are probably wrong, tied votes, recall lost.
+WRONG, TIED, RECALL = 0.03, 0.1, 0.15
 
 
 def shared_error(truth: Float[np.ndarray, "case class"], answers: Answers, fit: Fit, model: str) -> str | None:
@@ -88,32 +89,25 @@ def ties(answers: Answers, fit: Fit, model: str) -> str | None:
 
 
 def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str | None:
-    """Whether a model resembles one annotator far more than any other, and than she resembles any."""
-    annotations = answers.annotations
-    if answers.model == RANKED or len(annotations.annotators) < 3:
+    """Whether a model repeats one annotator, mistakes included, more often than their agreement explains."""
+    if answers.model == RANKED:
         return None
-    n, people = annotations.n_cases, len(annotations.annotators)
-    labels = np.full((n, people), -1)
-    labels[annotations.annotation_case, annotations.annotation_annotator] = annotations.entry_class
-    said = answers.said[model].argmax(axis=1)
-    there = labels >= 0
-    count = there.sum(axis=0)
-    own = ((labels == said[:, None]) & there).sum(axis=0) / np.maximum(count, 1)
-    who = int(np.where(count >= 10, own, -1).argmax())
-    others = np.arange(people) != who
-    second = own[others & (count >= 10)].max(initial=0.0)
-    both = there & there[:, [who]]
-    hers = ((labels == labels[:, [who]]) & both).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
-    nearest = hers[others & (both.sum(axis=0) >= 10)].max(initial=0.0)
-    spread = np.sqrt(max(own[who] * (1 - own[who]), 0.01) / count[who])
-    most = max(second, nearest)
-    if own[who] < most + COPIED or own[who] < most + 4 * spread:
+    joint = answers.with_model[model]
+    last = len(joint.annotators) - 1  # the model
+    pairs = find_copies(Labels.of(joint), joint.entry_class)
+    who = next((other for pair in pairs if last in pair for other in pair if other != last), None)
+    if who is None:
         return None
-    name = str(annotations.annotators[who])
+    labels = np.full((joint.n_cases, last + 1), -1)
+    labels[joint.annotation_case, joint.annotation_annotator] = joint.entry_class
+    there = labels[:, :last] >= 0
+    same = ((labels[:, :last] == labels[:, [last]]) & there).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    name = str(joint.annotators[who])
     without = _without(test, name, model)
     return (
-        f"Copy: {model} says what {name} says in {100 * own[who]:.0f} % of the cases, and agrees with nobody else in "
-        f"more than {100 * second:.0f} %. It is no independent annotator, which flatters it on every side"
+        f"Copy: {model} says what {name} says in {100 * same[who]:.0f} % of the cases, and agrees with nobody else in "
+        f"more than {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is no independent annotator, which "
+        "flatters it on every side"
         + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
     )
 
@@ -140,7 +134,7 @@ def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tu
     if compared.delta != "nominal":
         return np.nan, False
     to_set = (answers.annotations.entry_class != most).astype(float)  # sets are single labels, in the same order
-    other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr)
+    other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr, test.few_cases)
     mean = mean_by_case(to_set, compared.label_sets)[compared.included].mean()
     return float(ratio_of(mean, compared.annotator_discrepancy)), bool(other.passed["constant"])
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.annotations._names import _show
+from plausibly.annotations._names import _show, some
 from plausibly.errors import AnnotationError
 
+_NAMED = 9  # parts of an export that an error lists
 CASE = ("case", "id", "task", "item", "uid")  #: fields that may name the case of a record
 
 
@@ -27,6 +28,8 @@ class Answers:
         Other fields of the source, a value for every answer.
     left_out
         What was left out, and how often.
+    rating
+        Whether values are numbers of stars; their classes are in the order of the numbers.
     """
 
     case: list[str] = field(default_factory=list)
@@ -34,6 +37,12 @@ class Answers:
     value: list[Any] = field(default_factory=list)
     further: dict[str, list[Any]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    rating: bool = False
+
+    @property
+    def stars(self) -> list[str] | None:
+        """Classes of a rating, None of anything else."""
+        return [str(value) for value in sorted(set(self.value))] if self.rating else None
 
     def add(self, case: str, annotator: str | None, value: Any, further: Mapping[str, Any]) -> None:
         """Add an answer."""
@@ -68,7 +77,7 @@ class Answers:
                 self.leave_out("missing answers")
                 continue
             where = f"case {case!r}" + ("" if who is None else f", annotator {who!r}")
-            blocks = _blocks(value, known, where)
+            blocks = _blocks(str(value) if self.rating else value, known, where)
             if anonymous:
                 found.setdefault(case, []).append(blocks)
                 continue
@@ -202,3 +211,20 @@ def _class(value: Any, known: set[str] | None, where: str) -> Any:
     raise AnnotationError(
         f"{where}: the answer is {_show(value)}; classes are text or whole numbers, rankings lists of lists"
     )
+
+
+def choose(names: Sequence[str], wanted: str | None, what: str) -> str:
+    """Choose the part of an export to read, such as a control or a question: the one asked for, or the only one.
+
+    Examples
+    --------
+    >>> choose(["mood"], None, "question"), choose(["mood", "tone"], "tone", "question")
+    ('mood', 'tone')
+    """
+    if wanted is not None and wanted not in names:
+        raise AnnotationError(f"there is no {what} {wanted!r}; choose from {some(list(names), _NAMED)}")
+    if wanted is None and len(names) > 1:
+        raise AnnotationError(
+            f"there are several {what}s, {some(list(names), _NAMED)}; choose one with control= (--control)"
+        )
+    return names[0] if wanted is None else wanted

@@ -8,8 +8,8 @@ say nothing. Suggestions are a model's and are not read. A ranking's value is a 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from plausibly.annotations._names import _show, some
-from plausibly.annotations.io._answers import Answers, is_list, is_nothing, name_of, parsed, scalars, to_name
+from plausibly.annotations._names import _show
+from plausibly.annotations.io._answers import Answers, choose, is_list, is_nothing, name_of, parsed, scalars, to_name
 from plausibly.errors import AnnotationError
 
 _END = ".responses"
@@ -72,17 +72,9 @@ def _question(records: list[Any], question: str | None) -> str:
         if isinstance(record.get("responses"), Mapping):
             names |= dict.fromkeys(map(str, record["responses"]))
         names |= {str(name).removesuffix(_END): None for name in record if str(name).endswith(_END)}
-    if question is not None and question not in names:
-        raise AnnotationError(
-            f"there is no question {question!r} with responses; choose from {some(list(names), 9) or 'none'}"
-        )
-    if question is None and len(names) != 1:
-        if names:
-            raise AnnotationError(
-                f"there are several questions, {some(list(names), 9)}; choose one with control= (--control)"
-            )
+    if not names:
         raise AnnotationError("no record has a response; export finished records")
-    return question or next(iter(names))
+    return choose(list(names), question, "question")
 
 
 def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str | None, Any, Any]]:

@@ -194,8 +194,8 @@ def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None
 def _add_soft(found: Answers, case: str, soft: Any, weight: int | None, further: Mapping[str, Any]) -> None:
     if weight is None:
         raise ArgumentError(
-            f"case {case!r} has soft labels only: say how many annotators stand behind each, such as soft_weight=10 "
-            "(--soft-weight 10)."
+            f"case {case!r} has soft labels only: say how many annotators stand behind each, with soft_weight=10 or "
+            "by plausibly convert FILE NEW.csv --soft-weight 10."
         )
     if not isinstance(soft, Mapping) or not soft:
         raise AnnotationError(

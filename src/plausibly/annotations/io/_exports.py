@@ -20,6 +20,7 @@ from plausibly.annotations.io._case_rows import (
 from plausibly.annotations.io._columns import frame_columns, is_frame
 from plausibly.annotations.io._doccano import doccano_answers, is_doccano
 from plausibly.annotations.io._files import check_path, lines_of, naming, parse_json, read_json, read_text
+from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
 from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.errors import AnnotationError, ArgumentError
@@ -31,10 +32,10 @@ def answers_of(content: Any, question: str | None = None, weight: int | None = N
     Parameters
     ----------
     content
-        A list of records (Argilla, Prodigy, doccano, or one per case), or a mapping from case to record or to
-        ``{annotator: answer}``.
+        A list of records (Label Studio, Argilla, Prodigy, doccano, or one per case), or a mapping from case to record
+        or to ``{annotator: answer}``.
     question
-        Of Argilla: the question to read, if there are several.
+        Of Argilla: the question to read, if there are several; of Label Studio the control.
     weight
         Number of annotators behind a soft label.
     """
@@ -43,7 +44,9 @@ def answers_of(content: Any, question: str | None = None, weight: int | None = N
     asked = False
     if isinstance(content, Sequence) and not isinstance(content, str | bytes) and content:
         first = content[0]
-        if is_argilla(first):
+        if is_label_studio(first):
+            found, asked = label_studio_answers(content, question), True
+        elif is_argilla(first):
             found, asked = argilla_answers(content, question), True
         elif is_prodigy(first):
             found = prodigy_answers(content)
@@ -120,8 +123,8 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
     Parameters
     ----------
     source
-        A file in one of the forms of :func:`plausibly.read_annotations` that have such fields (one row per case,
-        Argilla, Prodigy, doccano, or a long table), or such a table, records or ``datasets.Dataset`` held in memory.
+        A file in one of the forms of :func:`plausibly.read_annotations` that have such fields (one row per case, Label
+        Studio, Argilla, Prodigy, doccano, or a long table), or such a table, records or ``datasets.Dataset`` in memory.
     of
         ``"cases"``: fields that have one value in every case. ``"annotators"``: fields that have one value for every
         annotator, and not in every case.

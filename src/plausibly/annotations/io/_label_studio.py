@@ -14,23 +14,30 @@ is no case: a :class:`plausibly.errors.PlausiblyWarning` says how many were left
 model's and are not read.
 """
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plausibly.annotations._names import _show, some
-from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.annotations.io._answers import Answers, choose, scalars
+from plausibly.errors import AnnotationError
 
+_UNREAD = {"id", "annotations", "completions", "predictions", "drafts"}
 TYPES = ("choices", "taxonomy", "rating", "ranker", "pairwise")
 
 
-def is_label_studio(content: object) -> bool:
-    """Whether JSON is a list of tasks."""
-    return isinstance(content, list) and bool(content) and isinstance(content[0], Mapping)
+def is_label_studio(record: object) -> bool:
+    """Whether a record is a task with annotations."""
+    if not isinstance(record, Mapping):
+        return False
+    annotations = record.get("annotations", record.get("completions"))
+    if not isinstance(annotations, list):
+        return False
+    has_results = any(isinstance(one, Mapping) and "result" in one for one in annotations)
+    return has_results or isinstance(record.get("data"), Mapping)
 
 
-def as_rankings(content: list, control: str | None, source: object = "the export") -> dict:
-    """Rewrite an export as rankings in object form.
+def label_studio_answers(content: Sequence, control: str | None = None) -> Answers:
+    """Take apart an export.
 
     Parameters
     ----------
@@ -38,59 +45,33 @@ def as_rankings(content: list, control: str | None, source: object = "the export
         What the file holds.
     control
         Name of the control (``from_name``) to read; None if there is one alone.
-    source
-        Name of the file, for the warning.
 
     Raises
     ------
     AnnotationError
-        On anything that is not as Label Studio writes it, naming the task; if there are several controls and none is
-        chosen; or if there is nothing to read.
+        On anything that is not as Label Studio writes it, naming the task; or if there are several controls and none is
+        chosen.
     """
-    answers, skipped, types = _answers(content)
+    given, skipped, types = _given_answers(content)
     wanted = _control(types, control)
-    cases: dict[str, Any] = {}
-    n_empty = 0
-    anonymous = {who is None for _, who, _ in answers}
-    if len(anonymous) > 1:
-        case = next(case for case, who, _ in answers if who is None)
-        raise AnnotationError(
-            f"task {case!r}: an annotation does not say who completed it, and others do; add completed_by"
-        )
-    for case, who, given in answers:
-        if wanted not in given:
-            n_empty += 1
-            continue
-        blocks = given[wanted]
-        said = cases.setdefault(case, [] if who is None else {})
-        if who is None:
-            said.append(blocks)
-        elif who in said:
-            raise AnnotationError(
-                f"task {case!r}: annotator {who!r} answered twice; keep one annotation of each annotator"
-            )
+    found = Answers(rating=types[wanted] == "rating")
+    empty = 0
+    for task, case, who, values in given:
+        if wanted in values:
+            found.add(case, who, values[wanted], scalars(task, _UNREAD))
         else:
-            said[who] = blocks
-    if not cases:
-        raise AnnotationError("no annotation of any task holds an answer; export finished annotations")
-    without = len({_name(task, number) for number, task in enumerate(content)}) - len(cases)
+            empty += 1
     left_out = {
         "cancelled annotations": skipped,
-        "annotations without an answer": n_empty,
-        "tasks without answers": without,
+        "annotations without an answer": empty,
+        "tasks without answers": len(content) - len(set(found.case)),
     }
-    if any(left_out.values()):
-        words = ", ".join(f"{number:,} {what}" for what, number in left_out.items() if number)
-        warnings.warn(f"{source}: left out: {words}", PlausiblyWarning, stacklevel=4)
-    if types[wanted] != "rating":
-        return {"cases": cases}
-    every = (said if isinstance(said, list) else said.values() for said in cases.values())
-    stars = {block[0][0] for said in every for block in said}
-    return {"cases": cases, "stars": sorted(stars, key=int)}
+    found.left_out |= {what: number for what, number in left_out.items() if number}
+    return found
 
 
-def _answers(content: list) -> tuple[list[tuple[str, str | None, dict]], int, dict[str, str]]:
-    """Collect (case, annotator, blocks by control) of every annotation, how many were skipped, and types by control."""
+def _given_answers(content: Sequence) -> tuple[list[tuple[Mapping, str, str | None, dict]], int, dict[str, str]]:
+    """Collect (task, case, annotator, answers by control), how many were skipped, and types by control."""
     answers, skipped = [], 0
     types: dict[str, str] = {}
     seen: set[str] = set()
@@ -111,7 +92,7 @@ def _answers(content: list) -> tuple[list[tuple[str, str | None, dict]], int, di
             if annotation.get("was_cancelled"):
                 skipped += 1
                 continue
-            answers.append((case, _who(annotation, case), _given(annotation, case, types)))
+            answers.append((task, case, _who(annotation, case), _given(annotation, case, types)))
     return answers, skipped, types
 
 
@@ -138,14 +119,14 @@ def _who(annotation: Mapping, case: str) -> str | None:
     return str(who)
 
 
-def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, list[list[str]]]:
+def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, Any]:
     """Read the answers of one annotation, by control."""
     results = annotation.get("result", [])
     if results == {}:  # as the interface for programs suggests for empty ones
         results = []
     if not isinstance(results, list):
         raise AnnotationError(f"task {case!r}: 'result' is {_show(results)}; write a list")
-    given: dict[str, list[list[str]]] = {}
+    given: dict[str, Any] = {}
     for result in results:
         if not isinstance(result, Mapping):
             raise AnnotationError(f"task {case!r}: a result is {_show(result)}; write an object")
@@ -163,24 +144,23 @@ def _given(annotation: Mapping, case: str, types: dict[str, str]) -> dict[str, l
                 f"task {case!r}: one annotation answers {control!r} twice, as for regions or items of a task; make "
                 f"each a task of its own"
             )
-        blocks = _blocks(kind, value, f"task {case!r}, {control!r}")
-        if blocks:
-            given[control] = blocks
+        answer = _answer(kind, value, f"task {case!r}, {control!r}")
+        if answer is not None:
+            given[control] = answer
     return given
 
 
-def _blocks(kind: str, value: Any, where: str) -> list[list[str]]:
-    """Read an answer as blocks; none if it is empty."""
+def _answer(kind: str, value: Any, where: str) -> Any:
+    """Read an answer: a class, a list of tied ones, a ranking as lists, or a number of stars; None if it is empty."""
     found = value.get("selected" if kind == "pairwise" else kind) if isinstance(value, Mapping) else None
     if kind == "choices" and _is_texts(found):
-        return [found] if found else []
+        return _tied(found)
     if kind == "pairwise" and found in ("left", "right"):
-        return [[found]]
+        return found
     if kind == "rating" and isinstance(found, int) and not isinstance(found, bool):
-        return [[str(found)]]
+        return found
     if kind == "taxonomy" and isinstance(found, list) and all(path and _is_texts(path) for path in found):
-        paths = [" / ".join(path) for path in found]
-        return [paths] if paths else []
+        return _tied([" / ".join(path) for path in found])
     if kind == "ranker":
         if isinstance(found, Mapping):
             columns = [name for name in found if name != "_"]
@@ -192,8 +172,12 @@ def _blocks(kind: str, value: Any, where: str) -> list[list[str]]:
         if isinstance(found, list) and all(
             isinstance(item, str | int) and not isinstance(item, bool) for item in found
         ):
-            return [[str(item)] for item in found]
+            return [[str(item)] for item in found] or None
     raise AnnotationError(f"{where}: the {kind} is {_show(value)}; correct it, or export again")
+
+
+def _tied(classes: list[str]) -> str | list[str] | None:
+    return classes[0] if len(classes) == 1 else classes or None
 
 
 def _is_texts(value: Any) -> bool:
@@ -203,18 +187,10 @@ def _is_texts(value: Any) -> bool:
 def _control(types: Mapping[str, str], control: str | None) -> str:
     """Choose the control to read."""
     readable = [name for name, kind in types.items() if kind in TYPES]
-    if control is not None and control not in readable:
-        raise AnnotationError(
-            f"there is no control {control!r} of choices or of an order; choose from {some(readable, 9) or 'none'}"
-        )
-    if control is None and len(readable) != 1:
-        if readable:
-            raise AnnotationError(
-                f"there are several controls, {some(readable, 9)}; choose one with control= (--control)"
-            )
+    if not readable:
         kinds = sorted(set(types.values()))
         what = f"only {some(kinds)}" if kinds else "no results"
         raise AnnotationError(
             f"there is no control of choices or of an order, {what}; read here are {', '.join(TYPES)}"
         )
-    return control or readable[0]
+    return choose(readable, control, "control")

@@ -20,7 +20,7 @@ from plausibly.annotations.io._columns import frame_columns
 from plausibly.annotations.io._counts import parse_counts
 from plausibly.annotations.io._exports import answers_of, answers_of_file, read_lines
 from plausibly.annotations.io._files import check_path, many_objects, naming, read_json, suffix_of
-from plausibly.annotations.io._label_studio import as_rankings, is_label_studio
+from plausibly.annotations.io._label_studio import label_studio_answers
 from plausibly.annotations.io._long_table import READ, SCORED, is_long, is_of_scores, parse_table
 from plausibly.annotations.io._matrix import read_matrix
 from plausibly.annotations.io._preflib import SUFFIXES as PREFLIB
@@ -136,6 +136,8 @@ def read_annotations(
 
 def _from_answers(found: Answers, classes: np.ndarray | None, path: Path) -> Annotations:
     """Read answers of any export, and say what was left out."""
+    if classes is None and found.stars is not None:
+        classes = to_names(found.stars, "class")
     rows = parse_rankings(found.to_rankings(classes), classes)
     if found.left_out:
         words = ", ".join(f"{number:,} {what}" for what, number in found.left_out.items())
@@ -168,17 +170,13 @@ def _from_json(path: Path, classes: np.ndarray | None, control: str | None, weig
     with many_objects():
         content = read_json(path)
         found = answers_of(content, control, weight)
+        if found is None and isinstance(content, list) and content and isinstance(content[0], Mapping):
+            found = label_studio_answers(content, control)  # which says what is wrong with records of no other form
         if found is not None:
             return _from_answers(found, classes, path)
-        if is_label_studio(content):
-            found = as_rankings(content, control, path)
-            given = to_names(found["stars"], "class") if classes is None and "stars" in found else classes
-            rows = parse_rankings({"cases": found["cases"]}, given)
-        elif control is not None:
+        if control is not None:
             raise _no_control(control)
-        else:
-            rows = parse_rankings(content, classes)
-    return Annotations._from_rows(rows)
+        return Annotations._from_rows(parse_rankings(content, classes))
 
 
 def _no_control(control: str) -> ArgumentError:

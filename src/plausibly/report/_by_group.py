@@ -1,0 +1,91 @@
+"""The metric of the main table by group of cases: the worst groups, all groups, and a figure."""
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot
+
+from plausibly.evaluation import by_group
+from plausibly.evaluation._by_group import FEW, TIMES
+from plausibly.plots import metric_by_group
+from plausibly.plots._words import metric_name
+from plausibly.report._svg import SVG
+from plausibly.report._tables import headline_metrics, lead
+from plausibly.sweeps import Sweep
+
+MOST_FIGURES = 6  #: columns of groups that are drawn
+_DIFFERENCE = ["difference", "difference_lower", "difference_upper"]
+MOST_DRAWN = 40  #: groups of a column that are drawn
+
+
+def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
+    """Title of the section, and its content: the worst groups, and a figure and a table by column."""
+    run = lead(swept)
+    if "group" not in run.results.coords or not swept.classifiers:
+        return "", []
+    metric = headline_metrics(run)[0]
+    words = metric_name(metric)
+    table = by_group(run.results, metric)
+    columns = list(dict.fromkeys(table["column"]))
+    shown: list[Any] = [
+        f"{words.capitalize()} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
+        "(few): their intervals are too narrow, so they do not compete for the worst. A difference is from all cases.",
+        {f"Worst group of each classifier by {words}": _worst(table)},
+    ]
+    for number, column in enumerate(columns):
+        own = table[table["column"] == column]
+        if number < MOST_FIGURES and own["group"].nunique() <= MOST_DRAWN:
+            inside = np.flatnonzero(run.results["group_column"].values == column)
+            with matplotlib.rc_context(SVG):
+                drawn = metric_by_group(run.results.isel(group=inside), metric)
+            pyplot.close(drawn.get_figure(root=True))
+            shown.append({f"{words.capitalize()} by {column}; hollow: few cases; dotted: all cases": drawn})
+        shown.append({f"{words.capitalize()} by {column}": _wide(own)})
+    single = [column for column in columns if TIMES not in column]
+    return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
+
+
+def _worst(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per column and classifier: the group that is most probably the worst."""
+    known = table[table["p_worst"].notna()]
+    worst = [
+        own["p_worst"].idxmax() for _, by in known.groupby("column", sort=False) for _, own in by.groupby("classifier")
+    ]
+    rows = known.loc[worst]
+    return pd.DataFrame(
+        {
+            "by": rows["column"],
+            "classifier": rows["classifier"],
+            "worst group": rows["group"],
+            "cases": rows["n_cases"],
+            "value": [_cell(*ends) for ends in rows[["mean", "lower", "upper"]].to_numpy()],
+            "probability": rows["p_worst"].round(2),
+            "difference": [_cell(*ends, sign="+") for ends in rows[_DIFFERENCE].to_numpy()],
+        }
+    ).reset_index(drop=True)
+
+
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per group, a column per classifier."""
+    first = table[["group", "n_cases", "few"]].drop_duplicates("group").set_index("group")
+    found = pd.DataFrame({"cases": [f"{n:,}{' (few)' if few else ''}" for n, few in first.to_numpy()]}, first.index)
+    for classifier, own in table.groupby("classifier", sort=False):
+        own = own.set_index("group").loc[first.index]
+        found[str(classifier)] = [_cell(*ends) for ends in own[["mean", "lower", "upper"]].to_numpy()]
+    return found.reset_index()
+
+
+def _cell(mean: float, lower: float, upper: float, sign: str = "") -> str:
+    """Write a value with its interval.
+
+    Examples
+    --------
+    >>> _cell(0.5, 0.25, 0.75), _cell(0.5, 0.25, 0.75, "+")
+    ('0.50 [0.25, 0.75]', '+0.50 [+0.25, +0.75]')
+    """
+    if np.isnan(mean):
+        return ""
+    mean, lower, upper = (f"{value:{sign}.2f}" for value in (mean, lower, upper))
+    return f"{mean} [{lower}, {upper}]"
