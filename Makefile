@@ -52,7 +52,7 @@ docs: $(VENV)/.docs ## build the site into build/docs, notebooks executed
 	@echo "Open build/docs/index.html"
 
 picture: demo ## draw the README's picture of the report (needs Chromium)
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,900 --screenshot=docs/_static/report.png \
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,820 --screenshot=docs/_static/report.png \
 		file://$(CURDIR)/results/demo/report.html
 
 # The wheel, unpacked. Built from an sdist, since setuptools would copy leftovers in build/ into the wheel.

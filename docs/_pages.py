@@ -80,22 +80,25 @@ def write_commands(folder: Path) -> None:
     (folder / "index.md").write_text(f"# Commands\n\n```{{toctree}}\n{listed}\n```\n", encoding="utf-8")
 
 
-def _command(name: str, command: Any) -> str:
+def _command(name: str, command: Any, level: int = 1) -> str:
+    """A page: the help, arguments and options of a command, and those of the commands within it."""
+    within = getattr(command, "commands", {})
     text, _, example = (command.help or "").partition("\b\nExample:\n")
-    lines = [f"# plausibly {name}", "", text.strip(), ""]
+    lines = [f"{'#' * level} plausibly {name}", "", text.strip(), ""]
     if example:
         lines += ["```sh", textwrap.dedent(example).strip(), "```", ""]
     # By the kind that parameters name, since Typer may bring its own copy of Click.
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    lines += ["## Arguments", ""] if arguments else []
+    lines += [f"{'#' * level}# Arguments", ""] if arguments else []
     for one in arguments:
         lines += [f"`{_metavar(one)}`", f": {_text(one)}", ""]
-    lines += ["## Options", ""]
-    for one in command.params:
-        if one.param_type_name == "option" and not one.hidden:
-            said = ", ".join((*one.opts, *one.secondary_opts))
-            shown = "" if one.is_flag else f" {_metavar(one)}"
-            lines += [f"`{said}{shown}`", f": {_text(one)}", ""]
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    lines += [f"{'#' * level}# Options", ""] if options else []
+    for one in options:
+        said = ", ".join((*one.opts, *one.secondary_opts))
+        shown = "" if one.is_flag else f" {_metavar(one)}"
+        lines += [f"`{said}{shown}`", f": {_text(one)}", ""]
+    lines += [_command(f"{name} {inner}", found, level + 1) for inner, found in within.items()]
     return "\n".join(lines)
 
 

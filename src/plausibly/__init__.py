@@ -1,13 +1,13 @@
 """Evaluate classifiers under uncertain ground truth.
 
-Experts disagree, and a vote over their annotations hides it. Here annotations give a posterior over *plausibilities*,
-the class distribution of each case, and classifiers are evaluated against its draws::
+Experts who annotate the same case often disagree, and a majority vote hides this. plausibly infers a posterior over
+*plausibilities*, the distribution over the classes of each case, and evaluates classifiers against its draws::
 
     annotations = pb.read_annotations("annotations.json", classes="conditions.txt")
     posterior = pb.aggregate(annotations, model="plackett-luce", reliability=3, seed=0)
     results = pb.evaluate(posterior, {"A": "a.csv", "B": "b.npy"})
 
-At the top level are the containers, readers and writers, the errors, and one verb per question:
+The top level has the containers, readers and writers, the errors, and one function per question:
 
 =========================  =========================================================================
 :func:`aggregate`          What do the annotations say about each case?
@@ -19,17 +19,18 @@ At the top level are the containers, readers and writers, the errors, and one ve
 :func:`compare`            Which aggregation model predicts annotations best?
 :func:`predictive_check`   Does the model reproduce the annotations?
 :func:`prior_sensitivity`  Does the prior matter?
-:func:`audit`              Is anything odd about the data?
-:func:`report`             How do I show all of this to someone?
+:func:`audit`              Are there problems in the data?
+:func:`plan`               Which cases should be annotated next?
+:func:`report`             How do I show the results to others?
 =========================  =========================================================================
 
-All else is in namespaces: :mod:`~plausibly.comparison` (is one classifier better?), :mod:`~plausibly.evaluation`
-(weights of cases), :mod:`~plausibly.annotators`, :mod:`~plausibly.metrics`, :mod:`~plausibly.plots`,
-:mod:`~plausibly.models`, :mod:`~plausibly.distributions`, :mod:`~plausibly.primitives`, :mod:`~plausibly.datasets`.
-Independently of models, :mod:`~plausibly.agreement` measures how far :mod:`~plausibly.labels` of any type can be
-trusted, by the :mod:`~plausibly.distances` between them.
+Everything else is in namespaces: :mod:`~plausibly.comparison` (is one classifier better?),
+:mod:`~plausibly.evaluation` (weights of cases), :mod:`~plausibly.annotators`, :mod:`~plausibly.metrics`,
+:mod:`~plausibly.plots`, :mod:`~plausibly.models`, :mod:`~plausibly.distributions`, :mod:`~plausibly.primitives`,
+:mod:`~plausibly.datasets`. :mod:`~plausibly.agreement` needs no model: it measures how far annotators agree on
+:mod:`~plausibly.labels` of any type, using :mod:`~plausibly.distances` between them.
 
-What is used is imported when it is first used; ``__init__.pyi`` lists the names and where they come from.
+Names are imported when they are first used; ``__init__.pyi`` lists where they come from.
 """
 
 import copyreg as _copyreg

@@ -57,32 +57,31 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
 def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
     """Read a classifier's scores and put them in the order of the annotations' cases and classes.
 
-    Only the order of the scores within a case matters to most metrics: probabilities, logits and votes all serve.
+    Most metrics use only the order of the scores within a case, so probabilities, logits and votes all work.
 
     Parameters
     ----------
     source
         A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class).
-        Columns go by class name where there is a header, else by index; rows by case name where there is a column
-        "case" (or a pandas index of names), else by order. A pandas index of whole numbers other than 0, 1, … is taken
-        for names too, so that a frame in another order is not matched by order.
+        Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
+        "case" (or a pandas index of names), else by order. A pandas index of whole numbers other than 0, 1, … also
+        counts as names.
     annotations
-        Names the N cases and the K classes.
+        Annotations with the names of the N cases and the K classes.
 
     Returns
     -------
     numpy.ndarray
-        (N, K) scores; float32 if they came as float32 or float16, else float64, so that no ties arise from rounding.
-        An array of either type in a ``.npy`` file stays there, mapped to memory, and is read where it is used: leave
-        the file as it is meanwhile. Text and Parquet files are decoded some rows at a time.
+        (N, K) scores; float32 if the input is float32 or float16, else float64, so that rounding causes no ties. An
+        array in a ``.npy`` file is mapped to memory and read when needed: do not change the file meanwhile. Text and
+        Parquet files are decoded some rows at a time.
 
     Raises
     ------
     FileError
         If the file cannot be read.
     PredictionError
-        If a case or a class is missing, unknown or there twice, the shape does not fit, or a score is no finite
-        number.
+        If a case or a class is missing, unknown or repeated, the shape does not match, or a score is not finite.
 
     Examples
     --------

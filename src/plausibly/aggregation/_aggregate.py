@@ -60,103 +60,103 @@ def aggregate(
     model
         ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
         ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels
-        by known annotators, who err about one true class); ``"normal-scores"`` for scores; or a
-        :class:`plausibly.Model` of your own, or a NumPyro program of one case, see :mod:`plausibly.models`. A program
+        by named annotators, who err about one true class); ``"normal-scores"`` or ``"ordinal-scores"`` for scores; or
+        your own :class:`plausibly.Model` or NumPyro program of one case, see :mod:`plausibly.models`. A program
         without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate is the
         mean of the draws.
     reliability
         Trust :math:`\gamma > 0` in the annotators. By default that of the model: 3 for Plackett-Luce, 30 for PrIRN, 1
-        else. ``"infer"`` gives it a prior, see :func:`plausibly.infer_reliability`, which has more options.
+        for most others. ``"infer"`` infers it from the data; :func:`plausibly.infer_reliability` has more options.
     mode
         Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
         default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
     unranked
-        Treatment of the unnamed classes of a case in Plackett-Luce: together they are one class (``"lumped"``, the
-        default), m classes (``"exact"``), or they do not exist (``"ignore"``). Under ``"temper"`` they compete as one
-        class with weight :math:`\lambda^\gamma` in either case, and ``"exact"`` concerns the prior alone.
+        Treatment of the unnamed classes of a case in Plackett-Luce: as one class together (``"lumped"``, the default),
+        as m classes (``"exact"``), or left out (``"ignore"``). Under ``"temper"`` they always compete as one class with
+        weight :math:`\lambda^\gamma`, and ``"exact"`` affects the prior only.
     ties
-        Weight of tied classes in PrIRN and IRN: they share a rank's weight (``"split"``, the default) or each get it
-        (``"full"``).
+        Weight of tied classes in PrIRN and IRN: the weight of their rank is split among them (``"split"``, the
+        default), or each gets the full weight (``"full"``).
     concentration
-        Prior shape :math:`\alpha` of each class. By default 0.01 for PrIRN, 1 else.
+        Prior concentration :math:`\alpha` of each class. By default 0.01 for PrIRN and 1 for other models.
     class_prior
-        Prior of the plausibilities over classes: all classes alike (``"uniform"``, the default), or how common they are
-        and which are named together in all cases (``"population"``), or in others (a
-        :class:`plausibly.population.Population`). A population prior infers the concentration; unnamed classes that it
-        makes likely get slots of their own. It pulls rare classes towards common ones: see
-        :func:`plausibly.population.shifts` before a rare class matters. Of Plackett-Luce it needs the Gibbs sampler.
+        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default), learned from all
+        cases (``"population"``: how common classes are and which are named together), or learned from other cases (a
+        :class:`plausibly.population.Population`). A population prior also infers the concentration, and gives likely
+        unnamed classes slots of their own. It pulls rare classes towards common ones: if rare classes matter, check
+        :func:`plausibly.population.shifts`. With Plackett-Luce it needs the Gibbs sampler.
     shared
-        Shared parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from their
-        posterior (``"sampled"``), so that plausibilities know how uncertain they are.
+        Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
+        their posterior (``"sampled"``), so that the plausibilities include their uncertainty.
     difficulty
-        Concentration of a population prior: the same in all cases (``"same"``, the default), or one for each around a
+        Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.
     threshold
-        Threshold between the two classes of scores: scores up to it, and scores above it. There is no default.
+        Score that separates two classes: scores up to it, and scores above it. Required for scores.
     prior
         Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
-        :class:`plausibly.case.NormalInverseGamma`. By default those of the greatest marginal likelihood of all scores,
-        each of which counts once, whatever the reliability.
+        :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
+        scores, each counted once whatever the reliability.
     draws, chains, warmup
-        Kept draws per chain (250), chains (4), and trajectories or sweeps of each chain before the first (300, NUTS and
-        Gibbs only). NUTS keeps the last of every three trajectories, of every four if a case has two slots; Gibbs the
-        last of every three sweeps, of more at a reliability above 3.
+        Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
+        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots;
+        Gibbs keeps every third sweep, fewer at a reliability above 3.
     engine
         Engine: ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for
         Plackett-Luce by ``"power"`` with a whole reliability, ``"point"`` and ``"ml"`` for models without draws.
-        ``"auto"`` draws exactly where the posterior is known. In Plackett-Luce by ``"power"`` it is known of those
-        cases whose annotators all agree on what was left at each of their draws, for example because each of them names
-        one class; ``"auto"`` samples the others by Gibbs at whole reliabilities up to 10 (beyond, its sweeps mix too
-        slowly), else by NUTS, like all other models.
+        ``"auto"`` draws exactly where the posterior is known and uses NUTS elsewhere. For Plackett-Luce by ``"power"``,
+        the posterior is known in cases whose annotators all chose from the same remaining classes, for example because
+        each names one class; ``"auto"`` samples the other cases by Gibbs at whole reliabilities up to 10, where it
+        mixes fast, and by NUTS at others.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress
         Whether to show bars.
     out
-        File or folder to write the posterior to. A name that ends in ``.nc`` is a netCDF file, written when all is
-        sampled. Any other, such as ``posterior.zarr``, is a Zarr folder, written in shards of cases: memory for draws
-        is bounded by a shard, and after an interruption the same call goes on with the shards that are complete. Of all
-        cases, names and annotations are held: about 600 bytes a case of five annotators. The draws that are returned
-        stay on disk. A posterior that is there already is returned if data, arguments, versions and settings are the
-        same; another netCDF file is overwritten, another Zarr folder refused. Only one process at a time may write to
-        a folder: nothing keeps a second one out.
+        File or folder to write the posterior to. A name that ends in ``.nc`` is a netCDF file, written at the end. Any
+        other name, such as ``posterior.zarr``, is a Zarr folder, written in shards of cases: only the draws of one
+        shard are in memory, and after an interruption the same call continues with the missing shards. Names and
+        annotations of all cases stay in memory, about 600 bytes for a case with five annotators. The returned draws
+        stay on disk. An existing posterior is returned if data, arguments, versions and settings are the same;
+        otherwise a netCDF file is overwritten and a Zarr folder refused. Only one process at a time may write to a
+        folder; this is not checked.
     shard
-        Cases in a shard. (Models of scores are written as a whole, to netCDF.) Of models of one true class, what cases
-        share is sampled first, from all of them; every chain is kept in the folder as soon as it is finished.
+        Number of cases in a shard. Models of scores are written as a whole, to netCDF. Models of one true class sample
+        the parameters shared by all cases first, and store every finished chain in the folder.
     fresh
-        Start over, whatever ``out`` holds.
+        Whether to start over and ignore the contents of ``out``.
     version
-        Version of a program of your own, by which ``out`` knows it again; by default its code and what it captures.
+        Version of your own program, by which ``out`` recognises it. By default its code and the values it captures.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
-        the same packages as this process, and not its disk. Draws are the same however many workers there are, and
-        whichever of them are lost. Without ``out``, all draws are returned in memory.
+        the same packages as this process, but not its disk. Draws do not depend on the number of workers or on lost
+        ones. Without ``out``, all draws are returned in memory.
     options
-        Options that a model of your own declares.
+        Options that your own model declares.
 
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
-        See :mod:`plausibly.posterior`. Draws of a Markov chain carry ``sample_stats``, and a group ``convergence`` by
-        case, see :mod:`plausibly.diagnostics`. Exact draws among them have no trajectories: zero steps, energy 0;
-        the attribute ``exact`` says how many cases have such draws.
-        ``log_likelihood`` is that of single annotations, unscaled by reliability. A model without draws gives one chain
-        of one draw, its point estimate. A posterior of scores has ``mean`` and ``variance`` of each case's scores
-        beside the plausibilities (not by NUTS, which keeps plausibilities alone), and in ``constant_data`` the exact
-        ``score_certainty``: the greater of the posterior-averaged probabilities up to the threshold and above. A model
-        of one true class has the attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group
-        ``shared_convergence`` for them; its plausibilities are probabilities of being the true class.
+        Posterior of the plausibilities, see :mod:`plausibly.posterior`. Markov chains add ``sample_stats`` and a group
+        ``convergence`` by case, see :mod:`plausibly.diagnostics`. Exact draws have no trajectories (zero steps, energy
+        0); the attribute ``exact`` is the number of cases with such draws. ``log_likelihood`` is that of single
+        annotations, not scaled by reliability. A model without draws gives one chain of one draw, its point estimate. A
+        posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS) and, in
+        ``constant_data``, the exact ``score_certainty``: the greater of the posterior probabilities up to the threshold
+        and above it. A model of one true class has the attribute ``assumes``, the variables of its
+        :class:`plausibly.TrueClass`, and a group ``shared_convergence`` for them; its plausibilities are probabilities
+        of being the true class.
 
     Raises
     ------
     ArgumentError
         If an argument is out of range, the model does not accept it, or ``out`` holds another posterior.
     AnnotationError
-        If the annotations are not of the kind that the model takes.
+        If the model does not accept this kind of annotations.
     FileError
-        If ``out`` cannot be written, or is damaged.
+        If ``out`` cannot be written or is damaged.
     ClusterError
-        If the cluster cannot be reached or fails, or its workers have other versions than this process.
+        If the cluster cannot be reached or fails, or its workers have other package versions.
 
     References
     ----------

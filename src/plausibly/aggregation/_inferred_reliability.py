@@ -72,7 +72,7 @@ def infer_reliability(
     annotations
         N cases over K classes; annotators may tie classes, and may be missing in cases.
     model
-        Model of annotators who draw with weights :math:`\lambda^\gamma`, of which there is one, Plackett-Luce.
+        Model in which annotators draw with weights :math:`\lambda^\gamma`; Plackett-Luce is the only one.
     per
         One reliability for the data set, or one for each annotator, pooled partially:
         :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.

@@ -42,33 +42,32 @@ def audit(
     predictions: Mapping[str, Any] | None = None,
     classes: str | os.PathLike | Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """List what is odd about annotations, and about predictions for them.
+    """Check annotations and predictions for problems.
 
     Parameters
     ----------
     annotations
-        Annotations or scores; a file of them; a table (long, or with a row per case); or what
-        :meth:`plausibly.Annotations.from_case_rows` takes. Only long tables can hold an annotator who says the same
-        thing of a case twice, which :func:`plausibly.read_annotations` refuses: here it is counted, and the better rank
-        kept for the other checks. Of scores, every value is what a class is of labels.
+        Annotations or scores; a file of them; a table (long, or with a row per case); or any input of
+        :meth:`plausibly.Annotations.from_case_rows`. In a long table an annotator may name a class of a case twice.
+        :func:`plausibly.read_annotations` refuses this; here it is counted, and the better rank is used for the other
+        checks. For scores, every distinct value is treated as a class.
     predictions
-        Scores of each classifier by its name, as for :func:`plausibly.evaluate`. One that does not fit is a finding
-        and no error. Not for annotators' scores, which have no classes yet.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`. Predictions that do not match are a
+        finding, not an error. Not available for scores, which have no classes.
     classes
         Classes of a file or a table, as for :func:`plausibly.read_annotations`.
 
     Returns
     -------
     pandas.DataFrame
-        A row per check, whether it found anything or not: its name (``check``), how often it found something
-        (``count``) of how many (``of``; 0 where it does not apply), names of the first ones (``examples``) and what a
-        finding means (``meaning``). A case of a single annotator, ties and classes without a name are themselves
-        findings. Linear in the annotations, and in the pairs of annotators who share a case.
+        A row per check, with or without findings: its name (``check``), the number of findings (``count``) among the
+        number checked (``of``; 0 if the check does not apply), the first findings (``examples``) and their meaning
+        (``meaning``). Run time is linear in the annotations, and in the pairs of annotators who share a case.
 
     Raises
     ------
     PlausiblyError
-        If the annotations cannot be read for any other reason, or the predictions are no mapping.
+        If the annotations cannot be read for any other reason, or the predictions are not a mapping.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def audit(
 
 
 def serious(found: pd.DataFrame) -> list[str]:
-    """Names of the checks that found what makes results wrong.
+    """Return the names of the checks that found serious problems, which make results wrong.
 
     Examples
     --------

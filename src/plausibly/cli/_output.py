@@ -167,8 +167,8 @@ def main_table(swept: Sweep, width: int) -> Table:
     # In a narrow terminal lines break before an interval, which holds no blank.
     wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
     title = (
-        "Mean (94 % total interval, on cases like these); sd of annotation and of sampling noise; P(> next) on these "
-        "cases and on cases like these"
+        "Mean (94 % total interval, on new cases like these); sd of annotation and sampling noise; P(> next) on these "
+        "cases and on new cases like these"
     )
     table = Table(title=title if metrics else None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)

@@ -44,10 +44,10 @@ def conformal(
     by_draw: bool = True,
     seed: int = 0,
 ) -> Conformal:
-    r"""Calibrate classifiers to name sets of classes that contain the answer with a guaranteed probability.
+    r"""Calibrate sets of classes that contain the answer with a guaranteed probability.
 
-    A set holds the classes whose score is at least a threshold. Where experts disagree, there is no one answer to
-    contain, so the threshold is such that what sets miss of the classes' *plausibilities* is at most ``alpha`` on
+    A set consists of the classes whose score is at least a threshold. Where experts disagree, there is no single answer
+    to contain. The threshold is therefore chosen so that sets miss at most ``alpha`` of the *plausibilities*, on
     average over new cases of the same kind.
 
     Parameters
@@ -59,39 +59,40 @@ def conformal(
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`. The classifiers must not have
         been trained on these cases.
     alpha
-        Most that a set may miss, on average: between 0 and 1 or, with ``loss="risk"``, 0 and the greatest risk level.
+        Largest share that sets may miss on average: between 0 and 1 or, with ``loss="risk"``, between 0 and the
+        greatest risk level.
     score
-        Score by which classes enter sets. ``"lac"``: the probability itself, or any number; ``"aps"``: minus the sum of
-        the probabilities down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the rank.
-        Or a function from (case, class) to (case, class), greater for more plausible classes, which treats every case
-        alike.
+        Conformal score. ``"lac"``: the probability itself, or any number; ``"aps"``: minus the sum of the probabilities
+        down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the rank. Or a function from
+        (case, class) to (case, class) that is greater for more plausible classes and treats every case alike.
     target
-        What sets are to contain. ``"plausibility"``: a class drawn from the posterior mean of the plausibilities.
-        ``"annotator"``: the first choice of the next annotator; annotators of a case weigh the same, and tied first
-        choices share their weight. It takes the annotations as they are, with no aggregation model. ``"vote"``: the
-        class with most first choices, a tie being shared: a guarantee about the vote alone.
+        Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
+        plausibilities. ``"annotator"``: the first choice of the next annotator; annotators of a case have equal weight,
+        and tied first choices share it; no aggregation model is needed. ``"vote"``: the class with most first choices,
+        shared in a tie; the guarantee is about the vote only.
     groups
-        Groups of cases with a threshold each, so that the guarantee holds in each: ``"risk"``, the risk level of the
-        class predicted; ``"certainty"``, the greatest probability, below 0.5, 0.8, 0.95 or above; a column with a value
-        for each case, known of new cases too; or a function from (case, class) to a value for each case.
+        Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
+        the predicted class; ``"certainty"``, the greatest probability, below 0.5, 0.8, 0.95 or above; a column with a
+        value for each case, also known for new cases; or a function from (case, class) to a value for each case.
     loss
-        None for the probability of missing the answer; ``"risk"`` for the expected risk level of what is missed.
+        Loss to bound: None for the probability of missing the answer, ``"risk"`` for the expected risk level of missed
+        answers.
     risks
         Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
     samples
-        Number of labels to draw for each case in place of exact weights: Monte Carlo conformal prediction, as
-        published, for comparison.
+        Number of labels to draw per case instead of exact weights: Monte Carlo conformal prediction, as published, for
+        comparison.
     penalty, free_ranks
         Parameters of RAPS, by default 0.01 and 5.
     tuning
-        Share of the cases on which to choose the parameters of RAPS that give the smallest sets; these cases are not
-        calibrated on. By default none.
+        Share of the cases used to tune the parameters of RAPS for the smallest sets; these cases are not used for
+        calibration. By default none.
     randomise_scores
-        Whether a uniform share of the class itself counts (aps, raps, top-k), so that sets are as small as the
+        Whether to count a uniform random share of the class itself (aps, raps, top-k), which makes sets as small as the
         guarantee allows.
     randomise_threshold
-        Whether a class whose score equals the threshold is kept at random, with the probability at which the guarantee
-        is used up.
+        Whether to keep a class whose score equals the threshold at random, with the probability that just meets the
+        guarantee.
     logits
         Whether predictions are logits, to which a softmax is applied.
     by_draw
@@ -111,15 +112,15 @@ def conformal(
         If an argument is out of range or unknown, a target needs a posterior and annotations were given, or the
         posterior was fitted under a population prior, so that cases are not independent.
     PredictionError
-        If predictions do not fit the cases or classes, are not finite, or are no probabilities where a score needs
-        them.
+        If predictions do not match the cases or classes, are not finite, or are not probabilities and the score needs
+        probabilities.
     FileError
         If a file cannot be read.
 
     Warns
     -----
     PlausiblyWarning
-        If a group has fewer than 1/alpha − 1 cases: every class is in every set there.
+        If a group has fewer than 1/alpha − 1 cases, so that its sets contain every class.
 
     Notes
     -----

@@ -230,27 +230,28 @@ def _two_chains(draws: Float[np.ndarray, "1 draw quantity"]) -> Float[np.ndarray
 
 
 def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -> xr.Dataset:
-    """Convergence of every case of a posterior, as computed when it was sampled.
+    """Return the convergence of every case of a posterior, as computed when it was sampled.
 
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`. Of chains whose
-        group ``convergence`` is lost, it is computed again, from some cases at a time.
+        Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`. If its
+        group ``convergence`` is missing, it is computed again, some cases at a time.
     progress
-        Show a bar if it is computed.
+        Whether to show a progress bar while computing.
 
     Returns
     -------
     xarray.Dataset
-        By case: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging``, ``converged``, under the rule of
-        :mod:`plausibly.diagnostics`; of NUTS also ``e_bfmi`` and ``at_max_depth``, NaN of cases drawn exactly; of exact
-        draws and point estimates, ``converged`` alone, and true. Of models of labels, such as Rasch's, by quantity.
+        For each case, ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging`` and ``converged``, by the rule of
+        :mod:`plausibly.diagnostics`. NUTS adds ``e_bfmi`` and ``at_max_depth``, NaN for cases drawn exactly. Exact
+        draws and point estimates have ``converged`` only, always true. Models of labels, such as the Rasch model, have
+        these values for each quantity instead of each case.
 
     Raises
     ------
     ArgumentError
-        If it is no posterior.
+        If ``posterior`` is not a posterior.
     FileError
         If the file cannot be read.
 

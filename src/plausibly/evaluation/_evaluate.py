@@ -55,9 +55,9 @@ def evaluate(
     progress: bool = True,
     scheduler: Any = None,
 ) -> xr.Dataset:
-    r"""Measure classifiers, and the annotations themselves, against draws of the plausibilities.
+    r"""Evaluate classifiers against draws of the plausibilities, and measure how certain the annotations are.
 
-    Every metric comes with three kinds of draws, from which intervals follow (:func:`plausibly.summary`). With
+    Every metric has three kinds of draws, which give three intervals (:func:`plausibly.summary`). With
     :math:`g_i(\lambda)` the metric of case i and :math:`\bar g_i` its mean over draws,
 
     * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
@@ -70,56 +70,54 @@ def evaluate(
     much as it takes for no total interval, of a metric or a difference, to be narrower than the annotation interval
     (:func:`plausibly.evaluation.total_noise` has the formula).
 
-    Draws are read in ranges of cases and never held dense: a posterior that does not fit into memory is given by the
-    name of its file, or as :func:`plausibly.load` with ``lazy=True`` returns it. The work grows in proportion to draws,
-    cases and classifiers. What is held of all cases are the annotations, the predictions (in ``.npy`` files, they stay
-    there), and the results by case in single precision: about 100 bytes a case for each classifier.
+    Draws are read a range of cases at a time. If a posterior does not fit into memory, pass the name of its file, or
+    the result of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers.
+    Annotations, predictions (except those in ``.npy`` files) and results by case are in memory: about 100 bytes per
+    case and classifier.
 
     Parameters
     ----------
     posterior
         Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
     predictions
-        Predictions of each classifier by its name: an array (case, class), a data frame, or a path that
-        :func:`plausibly.read_predictions` understands. It may be empty.
+        Predictions of each classifier by name: an array (case, class), a data frame, or a path that
+        :func:`plausibly.read_predictions` understands. May be empty.
     k
-        Lengths of the lists, each at most the number of classes; by default 1, 2 and 3, as far as there are so many.
+        List lengths of the top-k metrics, each at most the number of classes. By default 1, 2 and 3.
     sizes
-        Sizes of the sets whose annotation certainty to report; by default 1, 2 and 3, as far as there are so many
-        classes.
+        Sizes of the sets of classes whose annotation certainty is reported. By default 1, 2 and 3.
     risks
         Risk level of each class, 0 (low), 1 or 2 (high), in any form that :func:`plausibly.read_risks` understands.
     metrics
-        Metrics of your own by name: functions of one case's scores (class,) and plausibilities (class,), in JAX, to a
-        number; or :class:`plausibly.metrics.Metric`, which says whether less is better. They need the plausibilities of
-        single classes, and so take far longer than the others.
+        Your own metrics by name: JAX functions of one case's scores (class,) and plausibilities (class,) that return a
+        number; or :class:`plausibly.metrics.Metric`, which says whether smaller is better. They need the plausibility
+        of every single class and are much slower than the built-in metrics.
     weights
-        How much each case counts, (case,), or how much in each draw, (draw, case): not negative. A pandas Series with
-        names of cases for an index, or an xarray DataArray with a coordinate "case", goes by name. With weights that
-        are the probability, or in each draw the fact, of belonging to a subgroup, results are those of the subgroup;
-        see :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN in a
-        draw in which none has weight; at the point estimate a case weighs what it does on average.
+        Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
+        by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
+        pass the probability that each case belongs to it, or its membership in each draw; see
+        :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN if all
+        weights are 0. The point estimate uses the mean weight over draws.
     groups
         Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
-        Series or an xarray DataArray goes by name, as for ``weights``. By default each case is its own group.
+        Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own group.
     replicates
-        Number of bootstrap replicates, at least; there are as many for each draw. 0 for no sampling and total
-        intervals.
+        Minimum number of bootstrap replicates; every draw gets the same number. 0 for no sampling and total intervals.
     by
-        Groups of cases for which to compute every metric, too, in the same pass: a table with a row per case (a data
+        Groups of cases for which every metric is also computed, in the same pass: a table with a row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
         mapping from names to these. See :func:`plausibly.evaluation.by_group`.
     intersections
         Whether to add combinations of the columns of ``by``.
     break_ties
-        Equal predictions, and equal plausibilities, in class order (``"order"``) or at random (``"random"``).
+        Rule for equal predictions and equal plausibilities: class order (``"order"``) or random (``"random"``).
     seed
-        Random seed of the split of the remainder among the unnamed classes, and of random ties.
+        Random seed for splitting the remainder among the unnamed classes, and for random ties.
     progress
-        Show a bar, on a terminal or in a notebook.
+        Whether to show a progress bar, on a terminal or in a notebook.
     scheduler
-        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the ranges, to the
-        same results. They are sent the draws and the predictions of their cases (at most 2 MB for each slot of a case),
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the ranges. Results
+        are the same. Workers receive the draws and predictions of their cases (at most 2 MB for each slot of a case),
         so they need neither the disk of this process nor the files.
 
     Returns
@@ -127,10 +125,10 @@ def evaluate(
     xarray.Dataset
         For each k, with X one of ``accuracy``, ``set_accuracy``, ``overlap``, ``average_overlap``, ``coverage``,
         ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
-        ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), at the model's
-        point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), with the noise of
-        sampling cases, NaN if there is a single group. The attribute ``better`` of the first says which way is
-        better. Your own metrics likewise.
+        ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), the value at the
+        model's point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), which include
+        sampling noise and are NaN if there is a single group. The attribute ``better`` of the first says whether
+        greater or smaller is better. The same variables exist for your own metrics.
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
@@ -160,17 +158,17 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``posterior`` is none, two classifiers share a name or one has none, ``k``, ``sizes``, ``replicates`` or
-        ``break_ties`` is out of range, weights or groups do not fit, weights are negative, or a
-        metric is no function of two vectors to a number or has the name of another.
+        If ``posterior`` is not a posterior, two classifiers share a name or one has none, ``k``, ``sizes``,
+        ``replicates`` or ``break_ties`` is out of range, weights or groups do not match the cases, weights are
+        negative, or a metric is not a function of two vectors that returns a number, or has the name of another.
     PredictionError
-        If predictions do not fit the cases or classes, or are not finite.
+        If predictions do not match the cases or classes, or are not finite.
     FileError
         If a file cannot be read.
     ClusterError
-        If the cluster cannot be reached or fails, or its workers have other versions than this process.
+        If the cluster cannot be reached or fails, or its workers have other package versions.
     AnnotationError
-        If ``risks`` do not fit the classes.
+        If ``risks`` do not match the classes.
 
     References
     ----------

@@ -11,7 +11,7 @@ from plausibly.bootstrap import CI_PROB, interval
 
 
 def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
-    """Tabulate the data-set metrics of an evaluation.
+    """Tabulate the metrics of an evaluation with their intervals.
 
     Parameters
     ----------
@@ -23,12 +23,11 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per classifier and metric: ``mean``, ``sd``, interval (``lower``, ``upper``), greatest and least value
-        (``best``, ``worst``; the other way round if less is better) over the draws, which say what the annotations
-        leave open on these cases (annotation interval); ``point``, the value at the model's point estimate;
-        ``total_lower`` and ``total_upper``, the interval for cases like these (total interval); and ``sampling_sd``,
-        the standard deviation of what other cases would change. The last three are NaN without replicates, or with a
-        single group. Draws in which a subgroup has no case are left out.
+        One row per classifier and metric: ``mean``, ``sd``, annotation interval (``lower``, ``upper``), ``best`` and
+        ``worst`` value over the draws, which show the uncertainty about these cases; ``point``, the value at the
+        model's point estimate; ``total_lower`` and ``total_upper``, the interval for new cases like these; and
+        ``sampling_sd``, the standard deviation from the sampling of cases. The last three are NaN without replicates
+        or with a single group. Draws in which a subgroup has no case are left out.
 
     Raises
     ------

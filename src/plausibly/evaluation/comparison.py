@@ -30,10 +30,10 @@ _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less ar
 
 
 def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation") -> float:
-    """Probability that classifier ``a`` is better than ``b``, ties counting half.
+    """Compute the probability that classifier ``a`` is better than ``b``.
 
-    It is the share of draws in which ``a`` is better. Both classifiers are measured against the same draws, so what is
-    equally hard for both cancels out. For a distance, the smaller value is better.
+    This is the share of draws in which ``a`` is better; ties count half. Both classifiers are measured against the same
+    draws, so what is equally hard for both cancels out. For a distance, the smaller value is better.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     a, b
         Names of two classifiers.
     noise
-        What to allow for: the annotations (``"annotation"``: better on these cases), sampled cases too (``"total"``:
-        better on cases like these), or the latter alone (``"sampling"``).
+        Uncertainty to include: that of the annotations (``"annotation"``: better on these cases), also that of
+        sampling cases (``"total"``: better on new cases like these), or the latter alone (``"sampling"``).
 
     Returns
     -------
@@ -100,7 +100,7 @@ def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise = "an
 
 
 def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> pd.DataFrame:
-    """Tabulate by how much classifiers differ, draw by draw.
+    """Tabulate the differences between classifiers.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
 
 
 def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> pd.DataFrame:
-    """Tabulate the posterior over rankings of the classifiers.
+    """Tabulate the posterior probability of each ranking of the classifiers.
 
     Arguments and errors are those of :func:`probability_better`.
 

@@ -33,12 +33,12 @@ def compare(
     seed: int = 0,
     progress: bool = True,
 ) -> Comparison:
-    r"""Compare aggregation models by the annotations that each predicts from the others of their case.
+    r"""Compare aggregation models by how well they predict left-out annotations.
 
-    Every annotation is left out once. What a model learns from the others of its case is a posterior over
-    plausibilities, and what counts is the logarithm of the probability that it gives to what was left out:
-    :math:`\log E[\sum_{k \in b_1} \lambda_k]`, that the annotator's first choice lies in her first block :math:`b_1`.
-    Every model has this probability, whatever it takes an annotation for, so all are judged by the same observation.
+    Every annotation is left out once and predicted from the other annotations of its case. A model scores the
+    logarithm of the probability that it gives to the annotator's first block :math:`b_1`,
+    :math:`\log E[\sum_{k \in b_1} \lambda_k]`. Every model has this probability, so all are judged by the same
+    observation.
 
     Parameters
     ----------
@@ -46,24 +46,23 @@ def compare(
         N cases over K classes.
     models
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100), "irn": None}``, as for
-        :func:`plausibly.sweep`: that is how a reliability is chosen by held-out density. Or, by any label, arguments of
-        :func:`plausibly.aggregate`, such as ``{"sparse": {"model": "plackett-luce", "concentration": 0.1}}``.
+        :func:`plausibly.sweep`; several reliabilities of one model are compared with each other, too. Alternatively,
+        arguments of :func:`plausibly.aggregate` by label, such as
+        ``{"sparse": {"model": "plackett-luce", "concentration": 0.1}}``.
     observation
-        What of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking given
-        the sizes of its blocks, for which some models have a probability: Plackett-Luce, also the staged one, and
-        Dirichlet-categorical, whose labels are whole rankings.
+        Part of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking, given
+        the sizes of its blocks; for Plackett-Luce (also staged) and Dirichlet-categorical only.
     folds
-        Number K ≥ 2 of folds to which the annotations of every case are dealt, and which are left out one at a time;
-        None to leave out one annotation at a time. Each annotation is predicted from the other folds of its case. Of
-        models that learn from other cases (``class_prior="population"``), cases are dealt to five folds, too: the
-        shared parameters that predict an annotation have seen neither it nor its case.
+        Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. None
+        leaves out one annotation at a time. For models that learn from other cases (``class_prior="population"``),
+        cases are also split into five folds, so that the shared parameters that predict an annotation have seen neither
+        it nor its case.
     method
-        Method where a posterior is known by draws alone, as that of Plackett-Luce: ``"auto"`` reweights the draws given
-        all annotations by Pareto-smoothed importance sampling, and samples again, all such cases side by side, wherever
-        k-hat is above 0.7 or no other annotation names one of the classes; ``"refit"`` samples again for each.
-        The other models' posteriors without an annotation are known exactly.
+        Method for models whose posterior is sampled, such as Plackett-Luce. ``"auto"`` reweights draws by
+        Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or no other annotation names one
+        of the classes; ``"refit"`` always samples again. The posteriors of other models are exact.
     ties, mode, unranked, concentration, draws, chains, warmup
-        Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
+        Arguments of :func:`plausibly.aggregate`, passed to the models that accept them.
     seed
         Random seed.
     progress
@@ -72,23 +71,23 @@ def compare(
     Returns
     -------
     Comparison
-        Its ``table`` has a row per model, best first, and the columns of ``arviz.compare``: ``rank`` from 0; ``elpd``,
-        the sum of all log probabilities, more is better; ``p``, by how much it falls short of the same with nothing
-        left out, an effective number of parameters; ``elpd_diff`` from the best, not negative; ``weight`` in the
-        mixture of the models that predicts best (stacking); ``se`` of ``elpd`` and ``dse`` of ``elpd_diff``;
-        ``warning``, whether chains that it rests on did not converge; ``scale``, ``"log"``. Further: ``error``, the
-        Monte Carlo standard error of ``elpd``; ``impossible``, how many annotations the model gives probability zero;
-        ``k_high``, how many had a k-hat above 0.7; ``refits``, for how many the posterior was sampled again; and
-        ``verdict``: ``"best"``, ``"no difference"`` from it, or ``"worse"``. ``pointwise`` has the log probability of
-        every annotation, and ``verdict()`` says the result in a sentence.
+        Its ``table`` has a row per model, best first, with the columns of ``arviz.compare``: ``rank`` from 0; ``elpd``,
+        the sum of all log probabilities (greater is better); ``p``, the difference to the same sum with nothing left
+        out, an effective number of parameters; ``elpd_diff``, the difference to the best; ``weight`` in the best
+        predicting mixture of models (stacking); ``se`` of ``elpd`` and ``dse`` of ``elpd_diff``; ``warning``, whether
+        chains did not converge; ``scale``, ``"log"``. Further columns: ``error``, the Monte Carlo standard error of
+        ``elpd``; ``impossible``, the number of annotations with probability zero; ``k_high``, the number with k-hat
+        above 0.7; ``refits``, the number for which the posterior was sampled again; and ``verdict``: ``"best"``, ``"no
+        difference"`` or ``"worse"``. ``pointwise`` has the log probability of every annotation, and ``verdict()``
+        states the result in a sentence.
 
     Raises
     ------
     ArgumentError
-        If fewer than two models are given, one twice, one that cannot answer the question, or an argument is out of
-        range or not accepted by any model.
+        If fewer than two models are given, a model is given twice or has no probability of the observation, or an
+        argument is out of range or not accepted by any model.
     AnnotationError
-        If annotations are not of the kind that a model takes.
+        If a model does not accept this kind of annotations.
 
     Notes
     -----

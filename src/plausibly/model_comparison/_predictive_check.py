@@ -91,10 +91,10 @@ class PredictiveCheck:
 def predictive_check(
     posterior: Posterior, *, replicates: int = 200, seed: int = 0, progress: bool = True
 ) -> PredictiveCheck:
-    r"""Hold the annotations against replicates: what the same annotators would have said under the fitted model.
+    r"""Compare the annotations with posterior predictive replicates.
 
-    For each replicate a draw of the plausibilities is taken, and every annotator of every case draws classes from it
-    without replacement, as many as she named, in blocks of the sizes that hers have.
+    Each replicate uses one draw of the plausibilities: every annotator of every case draws classes from it without
+    replacement, with the same block sizes as in the data.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def prior_sensitivity(
     seed: int = 0,
     progress: bool = True,
 ) -> Sensitivity:
-    """Evaluate under other priors, treatments of unranked classes and tie conventions, one choice at a time.
+    """Evaluate again under other priors and conventions, changing one choice at a time.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ def prior_sensitivity(
     predictions
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
     models
-        As for :func:`plausibly.sweep`; by default Plackett-Luce at 3 and PrIRN at 30. Of each, the baseline has the
-        usual value of every argument.
+        Models, as for :func:`plausibly.sweep`. By default Plackett-Luce at 3 and PrIRN at 30. The baseline of each
+        model has the default of every argument.
     concentration
-        Prior shapes to try, of models that have one; by default a tenth and ten times the model's usual.
+        Prior concentrations to try. By default one tenth and ten times the model's default.
     unranked
-        Treatments of unnamed classes, of Plackett-Luce.
+        Treatments of unnamed classes to try, for Plackett-Luce.
     ties
-        Weights of tied classes, of PrIRN and IRN.
+        Weights of tied classes to try, for PrIRN and IRN.
     k, draws, chains, warmup, seed, progress
         As for :func:`plausibly.sweep`. All runs have one seed.
 

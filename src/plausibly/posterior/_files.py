@@ -29,21 +29,23 @@ _CHUNK = 2**18  # numbers that are compressed together
 
 
 def save(posterior: Posterior, path: str | Path) -> None:
-    """Write a posterior as netCDF, compressed and with checksums; the same posterior always gives the same bytes.
+    """Write a posterior to a netCDF file, compressed and with checksums.
+
+    The same posterior always gives the same bytes.
 
     Parameters
     ----------
     posterior
-        From :func:`build_posterior` or :func:`load`.
+        Posterior of :func:`plausibly.aggregate`, :func:`build_posterior` or :func:`load`.
     path
-        Name of the file, usually ending in ``.nc``; overwritten if it exists.
+        Name of the file, usually ending in ``.nc``; an existing file is overwritten.
 
     Raises
     ------
     FileError
         If the file cannot be written.
     ArgumentError
-        If it is no posterior, or the path is none.
+        If ``posterior`` is not a posterior, or ``path`` is not a path.
     """
     check_posterior(posterior, of_plausibilities=False)
     check_path(path)
@@ -112,14 +114,15 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     path
         Name of the netCDF file or of the Zarr folder.
     lazy
-        Leave the draws on disk until they are needed; :func:`plausibly.evaluate` reads a few cases at a time.
+        Whether to leave the draws on disk until they are needed; :func:`plausibly.evaluate` reads a few cases at a
+        time.
 
     Raises
     ------
     FileError
-        If the file is missing, damaged, not complete, or not a posterior.
+        If the file is missing, damaged, incomplete, or not a posterior.
     ArgumentError
-        If the path is none, or what is in the file does not fit together.
+        If ``path`` is not a path, or the contents of the file are inconsistent.
     """
     tree, posterior = _open(path)
     if lazy:

@@ -53,7 +53,7 @@ def sweep(
 ) -> Sweep:
     """Aggregate and evaluate with every model at each of its reliabilities.
 
-    Everything that can be wrong with the arguments is found before the first model is run.
+    All arguments are checked before the first model is run.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def sweep(
     predictions
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
     models
-        Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for a model's
-        usual ones, or for a model that has none. A model is a name, a :class:`plausibly.Model` or a NumPyro program. Or
-        arguments of :func:`plausibly.aggregate` by any label, such as
+        Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for the usual
+        reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro
+        program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
     k, sizes, risks, metrics, weights, groups, replicates, by, intersections, break_ties
         Arguments of :func:`plausibly.evaluate`; weights are of cases, (case,), since runs differ in their draws.
@@ -73,17 +73,18 @@ def sweep(
     seed
         Random seed, the same for all runs.
     progress
-        Show bars, and say which posteriors are reused, on a terminal or in a notebook.
+        Whether to show progress bars and name the posteriors that are reused, on a terminal or in a notebook.
     out
-        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; made if it does not exist. Above one
-        shard of cases it is a Zarr store, ``posterior-prirn-30.zarr``, which is written in shards. Repeated, for
-        example after an interruption, the same call reuses the posteriors that are there. A posterior of other data,
-        arguments, seed or versions (a store also of other shards) is sampled again and replaced. One of the same run in
-        the other format is removed. A folder that holds something else than a posterior is refused.
+        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. With more cases
+        than one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When the same call
+        is repeated, for example after an interruption, it reuses the posteriors in the folder. A posterior of other
+        data, arguments, seed or versions (a Zarr folder also of other shards) is sampled again and replaced. A
+        posterior of the same run in the other format is removed. A file or folder with that name that is not a
+        posterior is refused.
     shard
         Number of cases in a shard, as for :func:`plausibly.aggregate`.
     fresh
-        Sample again, whatever is there.
+        Whether to sample again instead of reusing posteriors.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample shards and evaluate
         ranges of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled here.)
@@ -101,7 +102,7 @@ def sweep(
     FileError
         If ``out`` cannot be written.
     ClusterError
-        If the cluster cannot be reached or fails, or its workers have other versions than this process.
+        If the cluster cannot be reached or fails, or its workers have other package versions.
     PlausiblyError
         If annotations, predictions or risks break a rule.
 

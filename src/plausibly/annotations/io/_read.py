@@ -43,7 +43,7 @@ def read_annotations(
     soft_weight: int | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
-    r"""Read annotations from a file, in the format that its suffix and its first line tell.
+    r"""Read annotations from a file, whose format is recognised by its suffix and first line.
 
     Parameters
     ----------
@@ -67,14 +67,15 @@ def read_annotations(
         ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib. One file is one case, named after the file; its alternatives
         are the classes and its voters anonymous annotators. A folder of such files is a case for each.
     classes
-        Class names, or the path of a text file with one to a line. Needed where the file refers to classes by index,
-        and wherever unnamed classes are to count. For scores the names of two, up to a threshold and above.
+        Class names, or the path of a text file with one name per line. Needed if the file refers to classes by index,
+        or if classes that no annotator names are possible answers. For scores, the names of the classes up to the
+        threshold and above it.
     control
-        Of Label Studio and Argilla: which control, or question, to read, if there are several.
+        Label Studio control, or Argilla question, to read if there are several.
     soft_weight
-        Number of annotators that a soft label stands for; its probabilities become as many labels.
+        Number of annotators behind each soft label; its probabilities become as many labels.
     progress
-        Show bars, of a file that is not read at once.
+        Whether to show progress bars for large files.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def read_annotations(
     AnnotationError
         If the annotations break a rule; the message names the file, the case and the annotator.
     ArgumentError
-        If a control is named for a file that has none, or the path is none.
+        If a control is named for a file that has none, or ``path`` is not a path.
 
     Examples
     --------
