@@ -14,7 +14,7 @@ import pytest
 import plausibly as pb
 from plausibly import models
 from plausibly._arviz import HAS_INFERENCE_DATA, Posterior, az, to_groups
-from plausibly.aggregation import SETTINGS, find_model, refit
+from plausibly.aggregation import SETTINGS, _on_demand, find_model, refit
 from plausibly.annotations import Annotations
 from plausibly.datasets import published_case
 from plausibly.errors import AnnotationError, ArgumentError
@@ -301,3 +301,26 @@ def test_cases_too_large_to_sample_are_refused():
     with pytest.raises(AnnotationError, match=r"about a thousand named classes, but in case '1' .* 1,500 of them in"):
         pb.aggregate(annotations, progress=False)
     assert pb.aggregate(annotations, "majority-vote", progress=False).attrs["model"] == "majority-vote"
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+@pytest.mark.parametrize("name", [None, "p.nc", "p.zarr"])
+def test_log_likelihoods_are_computed_when_they_are_read(monkeypatch, tmp_path, name):
+    given = {"draws": 20, "chains": 2, "progress": False, "out": name and tmp_path / name}
+    computed, compute = [], _on_demand.log_likelihood
+    monkeypatch.setattr(_on_demand, "log_likelihood", lambda *a, **k: computed.append(a) or compute(*a, **k))
+    posterior = pb.aggregate(LABELS, "dirichlet-categorical", **given)
+    values = posterior["log_likelihood"]["ranking"]
+    assert values.sizes == {"chain": 2, "draw": 20, "annotation": LABELS.n_annotations}
+    assert (values["case"].values == LABELS.cases[LABELS.annotation_case]).all()
+    assert not computed
+    dense = pb.dense(posterior)
+    expected = np.log(dense[:, LABELS.annotation_case, LABELS.entry_class]).reshape(2, 20, -1)
+    np.testing.assert_allclose(values[:, 3:5, -1].values, expected[:, 3:5, -1], rtol=1e-5)
+    assert computed[0][0].n_cases == 1
+    np.testing.assert_allclose(values.values, expected, rtol=1e-5)
+    assert az.loo(posterior) is not None
+    if name:
+        assert "log_likelihood" not in to_groups(pb.load(tmp_path / name))
+        pb.save(posterior, tmp_path / "whole.nc")
+        np.testing.assert_allclose(pb.load(tmp_path / "whole.nc")["log_likelihood"]["ranking"], values)

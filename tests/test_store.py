@@ -15,6 +15,7 @@ from plausibly.posterior import Store
 from plausibly.sweeps import Folder, Plan
 
 SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "progress": False, "shard": 8}
+SETTINGS["log_likelihood"] = True
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,7 @@ def test_shards_have_the_draws_of_all_cases_together(annotations, whole):
 @pytest.mark.slow
 def test_chains_in_shards(annotations, tmp_path):
     settings = {"reliability": 2, "engine": "gibbs", "warmup": 20, "draws": 20, "chains": 2, "progress": False}
+    settings["log_likelihood"] = True
     found = pb.aggregate(annotations, out=tmp_path / "p.zarr", shard=9, **settings)
     expected = pb.aggregate(annotations, **settings)
     assert found.attrs.items() >= expected.attrs.items()

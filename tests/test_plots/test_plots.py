@@ -93,6 +93,26 @@ def test_metric_by_reliability_shows_means_bands_and_the_limit(ax, table):
     assert [text.get_text() for text in ax.texts] == ["A", "B"]
 
 
+def test_many_metrics_have_a_row_and_a_scale_each(ax, table):
+    other = table.assign(
+        metric="top2_overlap", **{name: 10 * table[name] for name in ("mean", "lower", "upper", "point")}
+    )
+    both = pd.concat([table, other])
+    plots.metrics_by_reliability(both, ["top2_overlap", "top1_accuracy"], "prirn", ax=ax)
+    lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+    # From the least lower end, 0.4, to the greatest value, 0.9, a row has a height of 0.8.
+    np.testing.assert_allclose(lines["A"], [[0, 1.16], [1, 1.32], [np.nan] * 2, [0, 0.16], [1, 0.32], [np.nan] * 2])
+    ends = [line.get_xydata() for line in ax.lines if set(line.get_xdata()) == {2}]
+    np.testing.assert_allclose(ends, [[[2, 1.64], [2, 0.64]], [[2, 1.8], [2, 0.8]]])
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [
+        "top-2 overlap\n4.00 to 9.00",
+        "top-1 accuracy\n0.40 to 0.90",
+    ]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
+    corners = ax.collections[0].get_paths()[1].vertices
+    np.testing.assert_allclose(corners[:4], [[0, 0], [1, 0.16], [1, 0.64], [0, 0.48]], atol=1e-12)
+
+
 def test_a_model_without_reliability_is_its_point_alone(ax, table):
     plots.metric_by_reliability(table, "top1_accuracy", "irn", ax=ax)
     ends = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 1]
@@ -240,6 +260,7 @@ def test_what_is_not_there_is_refused(ax, results, table, posterior, swept):
         ("no metric 'annotation_certainty_1' by draw", plots.metric_histogram, (results, "annotation_certainty_1")),
         ("2 models, but none was chosen", plots.metric_by_reliability, (table, "top1_accuracy")),
         ("no 'top9_accuracy' of 'irn'", plots.metric_by_reliability, (table, "top9_accuracy", "irn")),
+        ("no 'top9_accuracy' of 'irn'", plots.metrics_by_reliability, (table, ["top9_accuracy"], "irn")),
         ("no model 'x' here: choose from prirn, irn", plots.ranking_by_reliability, (swept, "top1_accuracy", "x")),
         ("no metric 'top9_accuracy'", plots.ranking_by_reliability, (swept, "top9_accuracy", "prirn")),
         ("nobody", plots.plausibilities, (posterior, "nobody")),

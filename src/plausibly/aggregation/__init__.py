@@ -2,8 +2,9 @@
 
 ``_registry`` finds models by name, declaration or program. ``_arguments`` checks that a model, its arguments and
 annotations go together, and computes nothing. ``_layout`` is what needs no draws: slots, point estimates, exact
-posteriors. ``_infer`` runs an engine on annotations, all of them or a shard, and judges its convergence. ``_aggregate``
-is the front door, which divides the work and describes the result. ``_variants`` are the runs of several models.
+posteriors. ``_infer`` runs an engine on annotations, all of them or a shard, and judges its convergence. ``_on_demand``
+computes log likelihoods and point estimates when they are read. ``_aggregate`` is the front door, which divides the
+work and describes the result. ``_variants`` are the runs of several models.
 """
 
 from plausibly.aggregation._aggregate import aggregate as aggregate

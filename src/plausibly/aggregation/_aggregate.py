@@ -12,6 +12,7 @@ from plausibly.aggregation._arguments import Settled, check_held, settle
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._layout import Shapes, slots_of_cases
+from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
@@ -49,6 +50,7 @@ def aggregate(
     fresh: bool = False,
     version: str | None = None,
     scheduler: Any = None,
+    log_likelihood: bool = False,
     **options: Any,
 ) -> Posterior:
     r"""Infer the plausibilities of every case from its annotations.
@@ -131,6 +133,9 @@ def aggregate(
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
         the same packages as this process, but not its disk. Draws do not depend on the number of workers or on lost
         ones. Without ``out``, all draws are returned in memory.
+    log_likelihood
+        Whether ``out`` also stores the log likelihoods, which take as much room as the draws or more. The returned
+        posterior always has them.
     options
         Options that your own model declares.
 
@@ -140,8 +145,8 @@ def aggregate(
         Posterior of the plausibilities, see :mod:`plausibly.posterior`. Markov chains add ``sample_stats`` and a group
         ``convergence`` by case, see :mod:`plausibly.diagnostics`. Exact draws have no trajectories (zero steps, energy
         0); the attribute ``exact`` is the number of cases with such draws. ``log_likelihood`` is that of single
-        annotations, not scaled by reliability. A model without draws gives one chain of one draw, its point estimate. A
-        posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS) and, in
+        annotations, not scaled by reliability; it is computed when it is read, for example by ``arviz.loo``. A model
+        without draws gives one chain of one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS) and, in
         ``constant_data``, the exact ``score_certainty``: the greater of the posterior probabilities up to the threshold
         and above it. A model of one true class has the attribute ``assumes``, the variables of its
         :class:`plausibly.TrueClass`, and a group ``shared_convergence`` for them; its plausibilities are probabilities
@@ -191,11 +196,15 @@ def aggregate(
     shapes = Shapes.of(annotations, settled, slots)
     common = {"settled": settled, "seed": seed, "quantities": len(slots), "shapes": shapes}
     shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
-    shards = partial(shards, progress=progress, scheduler=scheduler)
+    shards = partial(shards, progress=progress, scheduler=scheduler, log_likelihood=log_likelihood and out is not None)
 
     def infer() -> Posterior:
         if scheduler is None:
-            return infer_cases(annotations, **common, progress=progress)
+            iterated = settled.model.update is not None and settled.engine not in ("point", "ml")
+            posterior = infer_cases(annotations, **common, progress=progress, draws_alone=iterated)
+            if iterated:
+                posterior = with_point_estimate(posterior, annotations, settled, shapes, progress=progress)
+            return posterior
         with TemporaryDirectory(prefix="plausibly-") as folder:
             shards(Path(folder) / "posterior.zarr", {}, False)
             return load(Path(folder) / "posterior.zarr")
@@ -210,18 +219,22 @@ def aggregate(
         check_path(out)
     in_shards = out is not None and Path(out).suffix != ".nc"
     check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
+    complete = partial(with_log_likelihood, observed=annotations, settled=settled, progress=progress)
     if out is None:
-        return infer()
+        return complete(infer())
     fingerprint = fingerprint_of(annotations, asked, seed, model, version)
+    fingerprint |= {"log_likelihood": True} if log_likelihood else {}
     if Path(out).suffix == ".nc":
-        return as_file(Path(out), fingerprint, fresh, infer)
+        return complete(
+            as_file(Path(out), fingerprint, fresh, (lambda: complete(infer())) if log_likelihood else infer)
+        )
     if settled.model.of_scores:
         raise ArgumentError(
             f"a posterior of {settled.model.name} is written as a whole, to netCDF, but out={str(out)!r} was given: "
             "let the name end in .nc."
         )
     shards(Path(out), fingerprint, fresh)
-    return load(out, lazy=True)
+    return complete(load(out, lazy=True))
 
 
 def refit(
@@ -229,7 +242,7 @@ def refit(
 ) -> Posterior:
     """As :func:`aggregate`, for draws alone: without log likelihoods, and with the mean of the draws as point estimate.
 
-    These take as long as sampling, and are not needed where thousands of copies of cases are sampled.
+    Neither is needed where thousands of copies of cases are sampled.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     settled = _borrow(settled, annotations, seed, progress)

@@ -30,15 +30,14 @@ from plausibly.inference import (
     Program,
     Shape,
     bucket_scores,
+    check_likelihood,
     dirichlet,
     dirichlet_tree,
     draw_scores,
     estimate_ordinal_prior,
     estimate_prior,
     gibbs,
-    log_likelihood,
     no_trajectories,
-    normal_log_likelihood,
     nothing_kept,
     nuts,
     ordinal,
@@ -64,6 +63,7 @@ class _Work:
     arguments: Mapping[str, Any]
     exact: Bool[np.ndarray, " case"]
     shapes: Sequence[Shape] | None
+    of_cases: int | None
     keys: Key[Array, " case"]
     bars: Progress
     mixture: Mixture | None = None  # instead of the prior
@@ -73,6 +73,11 @@ class _Work:
     @property
     def numbers(self) -> dict[str, float]:
         return self.model.numeric(self.arguments)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What was decided on for all cases, of which these may be a shard."""
+        return {"shapes": self.shapes, "of_cases": self.of_cases}
 
     def settings(self, *names: str) -> dict[str, int]:
         return {name: self.arguments[name] for name in names}
@@ -138,12 +143,27 @@ def infer_cases(
         if engine in ("point", "ml"):
             point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars, shapes.point))
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
+        if known.log_likelihood and not is_built_in(known) and isinstance(observed, Annotations):
+            check_likelihood(observed, slots, program, known.numeric(arguments))
         mixture = Mixture.of(settled, observed) if settled.borrows else None
         exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
         work = _Work(
-            known, program, observed, labels, slots, prior, arguments, exact, shapes.sampling, keys, bars, mixture
+            known,
+            program,
+            observed,
+            labels,
+            slots,
+            prior,
+            arguments,
+            exact,
+            shapes.sampling,
+            shapes.n_cases,
+            keys,
+            bars,
+            mixture,
+            categories,
+            int(seed),
         )
-        work.categories, work.seed = categories, int(seed)
         drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine](work)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
@@ -166,16 +186,10 @@ def infer_cases(
             share = prior_share(known, observed, slots, prior, arguments)
         if not is_built_in(known):
             _check_shares(known.name, observed, slots, plausibility)
-        point = likelihood = None
+        point = None
         # Of scores, NUTS keeps the plausibilities alone.
         if not draws_alone and (scores is None or engine == "exact"):
             point = point_estimate(known, observed, slots, arguments, keys, bars, shapes.point)
-            release_memory()
-            if known.log_likelihood and scores is not None:
-                likelihood = normal_log_likelihood(scores, **drawn.by_case)
-            elif known.log_likelihood:
-                sizes = {"shapes": shapes.likelihood, "progress": bars}
-                likelihood = log_likelihood(observed, slots, program, work.numbers, prior, plausibility, keys, **sizes)
     return build_posterior(
         plausibility,
         labels,
@@ -183,7 +197,6 @@ def infer_cases(
         point=plausibility.mean((0, 1)) if point is None else point,
         concentration=alpha,
         sample_stats=statistics,
-        log_likelihood=likelihood,
         convergence=diagnosed,
         by_case=drawn.by_case,
         scores=scores,
@@ -241,15 +254,15 @@ def _gibbs(work: _Work) -> _Drawn:
         core = work.mixture.priors.core_shape[0]
 
         def by_head(heads: Heads, draws: int):
-            how = settings | {"draws": draws, "progress": work.bars, "heads": heads, "shapes": work.shapes}
-            return gibbs(work.labels, work.slots, count, core, work.keys, **how)
+            how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
+            return gibbs(work.labels, work.slots, count, core, work.keys, **how, **work.plan)
 
         drawn = sample_by_head(work.mixture, by_head, work.keys, settings["draws"])
         return _Drawn(*drawn, {"thinning": sweeps_per_draw(count)})
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
         keys = take(work.keys, which)
-        return gibbs(part, own, count, shape, keys, **settings, shapes=work.shapes, progress=work.bars)
+        return gibbs(part, own, count, shape, keys, **settings, **work.plan, progress=work.bars)
 
     drawn = _by_part(work, sample, lambda shape: {"lp": np.zeros(shape, np.float32)})
     drawn.attrs["thinning"] = sweeps_per_draw(count)
@@ -282,7 +295,7 @@ def _nuts(work: _Work) -> _Drawn:
     power = model.choice_power(arguments)
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
-        how = {"pooled": model.gibbs, "gaps": power is not None, "shapes": work.shapes}
+        how = {"pooled": model.gibbs, "gaps": power is not None, **work.plan}
         return nuts(part, own, work.program, work.numbers, shape, take(work.keys, which), **how, **settings)
 
     drawn = _by_part(work, sample, no_trajectories)

@@ -16,7 +16,6 @@ from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.inference import (
     Shape,
     gibbs_shapes,
-    likelihood_shapes,
     maximum_likelihood,
     nuts_shapes,
     point_shapes,
@@ -87,7 +86,7 @@ class Shapes:
 
     sampling: tuple[Shape, ...] | None = None  #: None where the engine samples none of them, or pads none
     point: tuple[Shape, ...] | None = None
-    likelihood: tuple[Shape, ...] | None = None
+    n_cases: int | None = None  #: of all together
 
     @classmethod
     def of(cls, observed: Annotations | Scores, settled: Settled, slots: Slots) -> "Shapes":
@@ -95,7 +94,7 @@ class Shapes:
         if isinstance(observed, Scores):
             return cls()
         model, arguments = settled.model, settled.arguments
-        sampling = point = likelihood = None
+        sampling = point = None
         which = ~settled.known_cases(observed)
         if settled.has_draws and model.gibbs and which.any():
             part, own = observed.select(np.flatnonzero(which)), lay_out(observed, arguments)[0].select(which)
@@ -106,9 +105,7 @@ class Shapes:
                 sampling = gibbs_shapes(part, own, model.count(arguments), **sizes)
         if model.update is not None:
             point = point_shapes(observed, Slots.of(observed, remainder=False))
-        if model.log_likelihood and "draws" in arguments:
-            likelihood = likelihood_shapes(observed, slots, arguments["chains"] * arguments["draws"])
-        return cls(sampling, point, likelihood)
+        return cls(sampling, point, observed.n_cases)
 
 
 def point_estimate(

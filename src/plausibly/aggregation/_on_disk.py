@@ -13,6 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._infer import infer_cases
+from plausibly.aggregation._on_demand import with_log_likelihood
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._true_class import draw_shared
 from plausibly.annotations import Annotations, Scores, Slots
@@ -66,6 +67,7 @@ def as_store(
     shard: int,
     progress: bool,
     scheduler: Any,
+    log_likelihood: bool,
 ) -> None:
     """Infer a posterior shard by shard into a Zarr folder, here or on a Dask cluster.
 
@@ -87,6 +89,7 @@ def as_store(
         return annotations if store.n_shards == 1 else annotations.select(np.arange(cases.start, cases.stop))
 
     alone = scheduler is None and store.n_shards == 1
+    options = {**options, "log_likelihood": log_likelihood}
     with Progress(progress and not alone) as bars:
         advance = bars.task("Aggregating", annotations.n_cases, "cases")
         left = sum(store.cases(number).stop - store.cases(number).start for number in missing)
@@ -108,4 +111,11 @@ def check_shard(shard: object) -> None:
 
 
 def _infer(annotations: Annotations, options: Mapping[str, Any], progress: bool = False) -> Posterior:
-    return infer_cases(annotations, **options, progress=progress)
+    given = dict(options)
+    log_likelihood = given.pop("log_likelihood")
+    posterior = infer_cases(annotations, **given, progress=progress)
+    return (
+        with_log_likelihood(posterior, annotations, given["settled"], progress=progress)
+        if log_likelihood
+        else posterior
+    )

@@ -72,6 +72,13 @@ def aggregate(
     ] = None,
     shard: options.Shard = 2000,
     fresh: options.Fresh = False,
+    log_likelihood: Annotated[
+        bool,
+        typer.Option(
+            "--log-likelihood",
+            help="Also write the log likelihood of every annotation at every draw, for example for arviz.loo.",
+        ),
+    ] = False,
     dask: options.Dask = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
@@ -109,6 +116,7 @@ def aggregate(
             shard=shard,
             fresh=fresh,
             scheduler=dask,
+            log_likelihood=log_likelihood,
             **(common | dict(variant.arguments)),
         )
     else:

@@ -1,6 +1,7 @@
 """Log probabilities of annotations at draws of any engine, through the program of the model."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -42,12 +43,8 @@ def log_likelihood(
         values = np.where(of_slot < 0, 0, plausibility[..., np.maximum(of_slot, 0)].reshape(-1, *of_slot.shape))
         return by_case(bucket, at), np.ascontiguousarray(values.transpose(0, 2, 1), np.float32)
 
-    def evaluate(values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
-        # A slot that only fills the shape, or that has underflowed, takes the least positive number.
-        return program.log_likelihood({PLAUSIBILITY: values, "log_ratio": log_ratios(jnp.maximum(values, 1e-37))}, data)
-
     def build(example: Any) -> Callable:
-        by_draw = jax.vmap(evaluate, in_axes=(0, None))
+        by_draw = jax.vmap(partial(_of_case, program), in_axes=(0, None))
         return lambda data, keys: over_cases(by_draw, -1, -1)(data[1], data[0])
 
     if shapes is None:
@@ -70,6 +67,26 @@ def log_likelihood(
         column = values[:, bucket.row[here], place[bucket.case[here]]]
         out[..., bucket.annotations[here]] = column.reshape(chains, draws, -1)
     return out
+
+
+def _of_case(program: Program, values: Float[Array, " slot"], data: CaseData) -> Float[Array, " annotation"]:
+    # A slot that only fills the shape, or that has underflowed, takes the least positive number.
+    return program.log_likelihood({PLAUSIBILITY: values, "log_ratio": log_ratios(jnp.maximum(values, 1e-37))}, data)
+
+
+def check_likelihood(annotations: Annotations, slots: Slots, program: Program, arguments: Mapping[str, float]) -> None:
+    """Trace the log probabilities of a case, and compute nothing, to find what is wrong with a program.
+
+    Raises
+    ------
+    ArgumentError
+        If the program fails, or has latent sites that the plausibilities do not determine.
+    """
+    first = np.arange(annotations.n_cases) == 0
+    own = slots.select(first)
+    (bucket,) = bucket_cases(annotations.select(np.flatnonzero(first)), own, np.ones(len(own)), fit="merged")
+    data = jax.tree.map(lambda a: a[..., 0], case_inputs(arguments)(bucket, np.zeros(1, int)))
+    jax.eval_shape(partial(_of_case, program), jnp.ones(bucket.slots.shape[1]), data)
 
 
 def likelihood_shapes(annotations: Annotations, slots: Slots, draws: int) -> tuple[Shape, ...]:

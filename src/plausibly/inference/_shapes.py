@@ -136,6 +136,27 @@ def _cost(sizes: Int[np.ndarray, "*shape 5"]) -> Int[np.ndarray, "*shape"]:
 COMPILATION = {"nuts": 5e7, "gibbs": 3.5e8, "likelihood": 1.3e8, "point": 6e5}
 
 
+def pays_to_optimise(kind: str, shapes: Iterable[Shape], n_cases: int, repetitions: int) -> bool:
+    """Whether so many cases run long enough that a program is worth more than the cheapest compilation.
+
+    Compiling a sampler with all optimisations takes twice as long, and halves the time that it runs. Roughly, on the
+    processor of the table above: NUTS 8.1 instead of 5.1 seconds, Gibbs 3.8 instead of 1.8. A single case, which runs
+    for a quarter of a second, does not earn them.
+
+    Parameters
+    ----------
+    kind
+        A key of :data:`COMPILATION`.
+    shapes
+        Shapes of the cases.
+    n_cases
+        Number of all cases, not of those of a shard, so that all shards have the same program.
+    repetitions
+        Sweeps or trajectories, of all chains.
+    """
+    return n_cases * max(shape.cost() for shape in shapes) * repetitions > COMPILATION[kind] / 4
+
+
 def planned(counts: Mapping[Shape, int], worth: float) -> tuple[Shape, ...]:
     """Decide on the shapes to compile, by rising cost.
 

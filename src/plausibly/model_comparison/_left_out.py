@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 import numpyro
+import xarray as xr
 from jaxtyping import Bool, Float, Int
 from scipy.special import gammaln, logsumexp
 
@@ -190,16 +191,19 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
     # Where the likelihood of an annotation enters by a known power, draws can be reweighted to those without it.
     importance = importance and model.log_likelihood and model.repeats is not None
     tried = to_refit & ~folds.alone() if importance else np.zeros_like(to_refit)
-    likelihood = np.empty((0, 0))
+    likelihood = None
     if importance or (of_rankings and model.log_likelihood):
-        likelihood = to_groups(posterior)["log_likelihood"]["ranking"].values.reshape(len(weight), -1)
+        likelihood = to_groups(posterior)["log_likelihood"]["ranking"]
     elif of_rankings:
         with Progress(progress) as bars:
-            likelihood = _log_likelihood(annotations, slots, weight[None], bars)[0]
+            likelihood = xr.DataArray(_log_likelihood(annotations, slots, weight[None], bars))
     effective, converged = _chains(posterior)
     for part in np.array_split(np.arange(annotations.n_annotations), max(1, annotations.n_annotations // 2000)):
+        found = np.empty((0, 0))
+        if likelihood is not None:  # computed for this part
+            found = likelihood[..., part[0] : part[-1] + 1].values.reshape(len(weight), -1).astype(float)
         if of_rankings:
-            log_value = likelihood[:, part].astype(float)
+            log_value = found
         else:
             case = annotations.annotation_case
             log_value = _log(first_block_shares(annotations, case, slots, weight, part, _class_shape(run)))
@@ -209,7 +213,7 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
             continue
         at = part[mine]
         share = effective[annotations.annotation_case[at]]
-        log_weight, k_hat = pareto_smoothed(-count * likelihood[:, at].T.astype(float), float(np.median(share)))
+        log_weight, k_hat = pareto_smoothed(-count * found[:, mine].T, float(np.median(share)))
         out.k_hat[at] = k_hat
         good = (k_hat <= K_HAT) & converged[annotations.annotation_case[at]]
         terms = log_weight + log_value[:, mine].T

@@ -16,6 +16,7 @@ safe for colour-blind readers, and lines and rows are labelled directly.
 :func:`certainty_histogram`       number of cases by certainty
 :func:`ambiguity`                 ambiguity against uncertainty, a dot per case
 :func:`metric_by_reliability`     a metric against reliability, with intervals and its limit
+:func:`metrics_by_reliability`    the same for many metrics, a row for each
 :func:`ranking_by_reliability`    ranking of classifiers against reliability
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             probability that one classifier is better than another

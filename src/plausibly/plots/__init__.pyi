@@ -8,6 +8,7 @@ from ._by_draw import better_matrix as better_matrix
 from ._by_draw import metric_histogram as metric_histogram
 from ._by_group import metric_by_group as metric_by_group
 from ._by_reliability import metric_by_reliability as metric_by_reliability
+from ._by_reliability import metrics_by_reliability as metrics_by_reliability
 from ._by_reliability import ranking_by_reliability as ranking_by_reliability
 from ._certainty import certainty_curve as certainty_curve
 from ._certainty import certainty_histogram as certainty_histogram

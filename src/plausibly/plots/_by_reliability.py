@@ -1,8 +1,11 @@
 """Metrics and rankings against reliability, with the limit at the point estimate."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 
 from plausibly.errors import ArgumentError
 from plausibly.evaluation.comparison import rank_probabilities
@@ -14,6 +17,7 @@ from plausibly.plots._style import (
     limit_axis,
     marker,
     name_end,
+    name_rows,
     new_axes,
     only,
     plain,
@@ -25,6 +29,8 @@ from plausibly.sweeps import Sweep
 
 _LARGEST = 15.0  # points, of the marker of a certain place
 _BAND = "#FBEBD3"
+_ROW, _FILLED = 0.55, 0.8  # inches of a metric among many, and the share that lines fill
+_LETTERS = 44  # of the names beside each other in a legend
 
 
 def metric_by_reliability(
@@ -46,7 +52,9 @@ def metric_by_reliability(
         Name of a model; not needed if there is only one.
     """
     model = only(list(dict.fromkeys(metrics["model"])), model)
-    rows = metrics[(metrics["model"] == model) & (metrics["metric"] == metric)].sort_values("reliability")
+    rows = metrics[(metrics["model"] == model) & (metrics["metric"] == metric)].sort_values(
+        "reliability", kind="stable"
+    )
     if rows.empty:
         known = ", ".join(dict.fromkeys(metrics["metric"]))
         raise ArgumentError(f"the table has no {metric!r} of {model!r}: choose from {known}.")
@@ -83,6 +91,67 @@ def metric_by_reliability(
     limit_axis(ax, reliabilities, 0.25)
     ax.set(ylabel=metric_name(metric), title=model)
     grid(ax, "y")
+    return ax
+
+
+def metrics_by_reliability(
+    metrics: pd.DataFrame, names: Sequence[str] | None = None, model: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw many metrics of every classifier against the reliability of one model, a row for each metric.
+
+    As :func:`metric_by_reliability`, with a scale of its own in every row, whose ends are written below the name of the
+    metric.
+
+    Parameters
+    ----------
+    metrics
+        Table ``metrics`` of :func:`plausibly.sweep`, or the ``metrics.csv`` of ``plausibly evaluate``.
+    names
+        Names of metrics, the topmost first; by default all.
+    model
+        Name of a model; not needed if there is only one.
+    """
+    model = only(list(dict.fromkeys(metrics["model"])), model)
+    own = metrics[metrics["model"] == model].sort_values("reliability", kind="stable")
+    names = list(dict.fromkeys(own["metric"])) if names is None else list(names)
+    if missing := sorted(set(names) - set(own["metric"])):
+        known = ", ".join(dict.fromkeys(own["metric"]))
+        raise ArgumentError(f"the table has no {missing[0]!r} of {model!r}: choose from {known}.")
+    values = [name for name in ("mean", "point", "lower", "upper", "total_lower", "total_upper") if name in own]
+    reliabilities = np.unique(own["reliability"].dropna())
+    limit = len(reliabilities)
+    ax = new_axes(ax, height=1.2 + _ROW * len(names))
+    labels, lines, bands = [], {}, {}
+    for row, name in enumerate(names):
+        of_metric = own[own["metric"] == name]
+        low, high = float(of_metric[values].min(axis=None)), float(of_metric[values].max(axis=None))
+        labels.append(f"{metric_name(name)}\n{low:.2f} to {high:.2f}")
+        scaled = of_metric[values].sub(low) / (high - low or 1) * _FILLED + len(names) - 1 - row
+        for classifier, heights in scaled.groupby(of_metric["classifier"], sort=False):
+            last, swept = heights.iloc[-1], heights[of_metric.loc[heights.index, "reliability"].notna()]
+            lines.setdefault(classifier, []).append(([*swept["mean"], np.nan], last["point"]))
+            for lower, upper in (("total_lower", "total_upper"), ("lower", "upper")):
+                if lower in values and limit:
+                    x = [0.0, 0.1] if limit == 1 else range(limit)
+                    ends = np.broadcast_to(swept[lower], len(x)), np.broadcast_to(swept[upper], len(x))
+                    outline = [*zip(x, ends[0], strict=True), *zip(reversed(x), ends[1][::-1], strict=True)]
+                    bands.setdefault(classifier, []).append(outline)
+    alpha = 0.13 if len(lines) <= len(COLOURS) else 0.05
+    for position, (classifier, rows) in enumerate(lines.items()):
+        style = {"color": colour(position), "marker": marker(position), "ms": 4}
+        x = np.tile([*range(limit), np.nan], len(rows))
+        ax.plot(x, np.concatenate([means for means, _ in rows]), lw=1.6, label=plain(classifier, 24), **style)
+        ax.plot([limit] * len(rows), [point for _, point in rows], mfc="white", mew=1.4, ls="", **style)
+        if classifier in bands:
+            ax.add_collection(PolyCollection(bands[classifier], facecolor=style["color"], alpha=alpha, lw=0))
+    limit_axis(ax, reliabilities, 0.4)
+    name_rows(ax, np.arange(len(names))[::-1] + _FILLED / 2, labels)
+    ax.set_ylim(-0.1, len(names))
+    longest = max(len(plain(classifier, 24)) for classifier in lines)
+    columns = max(1, min(len(lines), _LETTERS // (longest + 4)))
+    above = {"loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False, "borderpad": 0, "columnspacing": 1}
+    ax.legend(ncols=columns, handlelength=1.2, **above)
+    ax.set_title(model, pad=8 + 15 * -(-len(lines) // columns))
     return ax
 
 

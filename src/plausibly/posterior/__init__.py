@@ -11,8 +11,9 @@ A posterior of scores has also the ``mean`` and the ``variance`` of each case's 
 in ``constant_data`` the ``score_certainty`` of each case. Where it is known, ``constant_data`` has the ``prior_share``
 of each slot in the posterior concentration of its case.
 
-The other groups: ``sample_stats`` and ``log_likelihood`` where the engine has them, ``observed_data`` (the annotations)
-and ``constant_data`` (the model's point estimate, the names of the classes).
+The other groups: ``sample_stats`` where the engine has them, ``log_likelihood`` where the model has one (computed when
+it is read, and not in files unless it was asked for), ``observed_data`` (the annotations) and ``constant_data`` (the
+model's point estimate, the names of the classes).
 """
 
 from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME

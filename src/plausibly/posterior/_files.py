@@ -33,6 +33,9 @@ def save(posterior: Posterior, path: str | Path) -> None:
 
     The same posterior always gives the same bytes.
 
+    All its groups are written. Log likelihoods that nobody has read are computed for it: ``aggregate(…, out="x.nc")``
+    leaves them out.
+
     Parameters
     ----------
     posterior

@@ -75,12 +75,12 @@ def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     cases, annotators = (observed[name].values for name in ("case", "annotator"))
     classes = np.append(constant["class_names"].values, REMAINDER_NAME)  # last, where the index -1 finds it
     of_slots = {
-        "case": _Names("slot", cases, constant["case_index"].values),
-        "class_name": _Names("slot", classes, constant["class_index"].values),
+        "case": Names("slot", cases, constant["case_index"].values),
+        "class_name": Names("slot", classes, constant["class_index"].values),
     }
     of_annotations = {
-        "case": _Names("annotation", cases, observed["annotation_case"].values),
-        "annotator": _Names("annotation", annotators, observed["annotation_annotator"].values),
+        "case": Names("annotation", cases, observed["annotation_case"].values),
+        "annotator": Names("annotation", annotators, observed["annotation_annotator"].values),
     }
     for group, names in {
         "posterior": of_slots,
@@ -92,7 +92,7 @@ def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return groups
 
 
-class _Names(BackendArray):
+class Names(BackendArray):
     """Names by their numbers, looked up where they are asked for: of millions of slots they would fill a gigabyte."""
 
     def __init__(self, dim: str, names: np.ndarray, index: np.ndarray):
@@ -131,12 +131,15 @@ def read_fingerprint(path: Path) -> dict[str, Any] | None:
 def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Say in what two fingerprints differ; another processor changes no more than last digits, and counts for nothing.
 
+    Log likelihoods that are there and not wanted do not count either.
+
     Examples
     --------
     >>> difference({"seed": 0, "numpy": "2.3"}, {"seed": 1, "numpy": "2.3"})
     'seed was 0 and is 1'
     """
-    names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name != "processor"]
+    ignored = {"processor"} | ({"log_likelihood"} - wanted.keys())
+    names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name not in ignored]
     return ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
 
 

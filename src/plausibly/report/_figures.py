@@ -130,7 +130,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
     models = list(sampled(swept)) or list(swept.models)
     table = swept.metrics
     main = headline_metrics(swept.runs[0])
-    for metric in distinct_metrics(sizes(swept.runs[0])):
+    for metric in main:
         own = table[table["metric"] == metric]
         low = own[["lower", "point", "total_lower"]].min(axis=None)
         high = own[["upper", "point", "total_upper"]].max(axis=None)
@@ -146,7 +146,18 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             "right show the value at the point estimate, which takes the annotations at face value; the distance "
             "to them is what a single reference label hides.",
             limits=(low - margin, high + margin),
-            folded=metric not in main,
+            wide=len(swept.classifiers) > MANY,
+        )
+    others = [metric for metric in distinct_metrics(sizes(swept.runs[0])) if metric not in main]
+    if others:
+        yield _Sketch(
+            "reliability",
+            [("", partial(plots.metrics_by_reliability, table, others, model)) for model in models],
+            1.4 + 0.5 * len(others),
+            "All other metrics of each classifier against reliability",
+            "Every row is a metric with a scale of its own; the numbers below its name are the ends of the scale. "
+            "Lines, bands and hollow markers are as above.",
+            folded=True,
             wide=len(swept.classifiers) > MANY,
         )
 

@@ -13,7 +13,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._program import CaseData, case_inputs
 from plausibly.inference._scheduling import run_chunks
-from plausibly.inference._shapes import COMPILATION, Shape
+from plausibly.inference._shapes import COMPILATION, Shape, pays_to_optimise
 from plausibly.inference.gibbs._heads import Heads, choose_head, with_heads
 from plausibly.inference.gibbs._random import lane_words
 from plausibly.inference.gibbs._sweep import CHAINS, State, log_density, start, sweep, tally
@@ -42,6 +42,7 @@ def gibbs(
     draws: int,
     heads: Heads | None = None,
     shapes: Sequence[Shape] | None = None,
+    of_cases: int | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior under Plackett-Luce with the Gibbs sampler.
@@ -63,6 +64,8 @@ def gibbs(
         them.
     shapes
         What :func:`gibbs_shapes` decided on for these cases, or for more.
+    of_cases
+        Number of all cases, if these are a shard of them.
     progress
         Where to report.
 
@@ -100,6 +103,8 @@ def gibbs(
     thinning = sweeps_per_draw(reliability)
     if shapes is None:
         shapes = gibbs_shapes(annotations, slots, reliability, chains=chains, warmup=warmup, draws=draws)
+    sweeps = chains * (warmup + draws * thinning)
+    optimised = pays_to_optimise("gibbs", shapes, of_cases or annotations.n_cases, sweeps)
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     lp = np.empty((chains, draws, annotations.n_cases), np.float32)
     head = np.zeros((chains, draws, annotations.n_cases), np.int16)
@@ -109,10 +114,10 @@ def gibbs(
         by_case if heads is None else partial(with_heads, by_case, heads),
         bucket_cases(annotations, slots, concentration, pooled=True, fit="merged", shapes=shapes),
         keys,
-        name=("gibbs", chains, draws, heads is not None),
+        name=("gibbs", chains, draws, heads is not None, optimised),
         progress=progress,
         doing="Sampling by Gibbs",
-        repeated=True,
+        repeated=optimised,
         effort=_repetitions,
     )
     for bucket, at, (values, density, which) in chunks:

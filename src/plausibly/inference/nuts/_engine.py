@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.inference._batching import Bucket, bucket_cases, plan_shapes
 from plausibly.inference._program import PLAUSIBILITY, CaseData, Program, case_inputs, over_cases
 from plausibly.inference._scheduling import Seated, run_seats
-from plausibly.inference._shapes import COMPILATION, Shape
+from plausibly.inference._shapes import COMPILATION, Shape, pays_to_optimise
 from plausibly.inference.nuts._gaps import with_order
 from plausibly.inference.nuts._sampler import Sampler, State
 
@@ -38,6 +38,7 @@ def nuts(
     buckets: Sequence[Bucket] | None = None,
     gaps: bool = False,
     shapes: Sequence[Shape] | None = None,
+    of_cases: int | None = None,
     progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample every case's posterior with NUTS.
@@ -64,6 +65,8 @@ def nuts(
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     shapes
         What :func:`nuts_shapes` decided on for these cases, or for more.
+    of_cases
+        Number of all cases, if these are a shard of them.
     progress
         Where to report.
 
@@ -115,6 +118,9 @@ def nuts(
     plausibility = np.empty((chains, draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     settings = chains, warmup, draws, target_acceptance, max_tree_depth
+    planned = shapes or [bucket.shape for bucket in buckets]
+    trajectories = chains * (warmup + draws * THINNING[-1])
+    optimised = pays_to_optimise("nuts", planned, of_cases or annotations.n_cases, trajectories)
     if gaps:
         buckets = [with_order(bucket, annotations, slots) for bucket in buckets]
     chunks = run_seats(
@@ -122,10 +128,10 @@ def nuts(
         case_inputs(arguments),
         buckets,
         keys,
-        name=("nuts", program, tuple(arguments), pooled, gaps, *settings),
+        name=("nuts", program, tuple(arguments), pooled, gaps, optimised, *settings),
         progress=progress,
         doing=f"Sampling {program.name}",
-        repeated=True,
+        repeated=optimised,
     )
     for bucket, at, (values, of_draws) in chunks:
         case, slot = np.nonzero(bucket.slots[at] >= 0)

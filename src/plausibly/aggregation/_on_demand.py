@@ -1,0 +1,154 @@
+"""Parts of a posterior that are computed when they are read.
+
+Log likelihoods are as large as the draws or larger, and few readers want them: ``arviz.loo`` and
+:func:`plausibly.compare`. Point estimates that are found by iteration take a quarter of the time of sampling, and only
+evaluation and files need them.
+"""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from plausibly._arviz import Posterior, from_groups, to_groups
+from plausibly._progress import Progress
+from plausibly.aggregation._arguments import Settled
+from plausibly.aggregation._layout import Shapes, lay_out, point_estimate
+from plausibly.annotations import Annotations, Scores
+from plausibly.inference import Program, likelihood_shapes, log_likelihood, normal_log_likelihood
+from plausibly.posterior import slots_of
+from plausibly.posterior._store_reading import Names
+from plausibly.random_streams import case_keys
+
+_LIKELIHOOD, _POINT = "log_likelihood", "point_plausibility"
+
+
+def with_log_likelihood(
+    posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool
+) -> Posterior:
+    """Add the group ``log_likelihood``, computed when it is read, if the model has one and the group is missing."""
+    groups = to_groups(posterior)
+    of_scores = isinstance(observed, Scores)
+    if _LIKELIHOOD in groups or not settled.model.log_likelihood or settled.engine in ("point", "ml"):
+        return posterior
+    if of_scores and "mean" not in groups["posterior"]:  # NUTS keeps the plausibilities alone
+        return posterior
+    values = _LogLikelihood(posterior, observed, settled, progress).variable("chain", "draw", "annotation")
+    cases = Names("annotation", observed.cases, observed.annotation_case)
+    annotators = Names("annotation", observed.annotators, observed.annotation_annotator)
+    coords = {name: groups["posterior"][name] for name in ("chain", "draw")}
+    coords |= {"case": cases.variable(), "annotator": annotators.variable()}
+    made = {_LIKELIHOOD: xr.Dataset({"score" if of_scores else "ranking": values}, coords=coords)}
+    first = {name: groups.pop(name) for name in ("posterior", "sample_stats") if name in groups}
+    return from_groups(first | made | groups, posterior.attrs)
+
+
+def with_point_estimate(
+    posterior: Posterior, observed: Annotations | Scores, settled: Settled, shapes: Shapes, *, progress: bool
+) -> Posterior:
+    """Replace the point estimate by that of the model, computed when it is read."""
+    groups = to_groups(posterior)
+    values = _PointEstimate(posterior, observed, settled, progress, shapes).variable("slot")
+    constants = groups["constant_data"].assign({_POINT: values})
+    return from_groups(groups | {"constant_data": constants}, posterior.attrs)
+
+
+class _OnDemand(BackendArray):
+    """An array in place of which xarray keeps the recipe until it is read."""
+
+    def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
+        self._posterior, self._observed, self._settled, self._progress = posterior, observed, settled, progress
+        self.dtype = np.dtype(np.float32)
+
+    def variable(self, *dims: str) -> xr.Variable:
+        lazy = indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(self))
+        return xr.Variable(dims, indexing.MemoryCachedArray(lazy))
+
+    def __deepcopy__(self, memo: Any) -> "_OnDemand":
+        return self
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._part)
+
+    @abstractmethod
+    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+        """Compute what is asked for."""
+
+    @cached_property
+    def _slots(self):
+        return slots_of(self._posterior)
+
+
+class _PointEstimate(_OnDemand):
+    """Plausibilities (slot,) of the model's point estimate."""
+
+    def __init__(
+        self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool, shapes: Shapes
+    ):
+        super().__init__(posterior, observed, settled, progress)
+        self._shapes = shapes
+        self.shape = (posterior["posterior"].sizes["slot"],)
+
+    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+        return self._whole[key]
+
+    @cached_property
+    def _whole(self) -> Float[np.ndarray, " slot"]:
+        settled, observed = self._settled, self._observed
+        keys = case_keys(0, observed.cases)  # nothing is random
+        with Progress(self._progress) as bars:
+            given = settled.model, observed, self._slots, settled.arguments, keys, bars, self._shapes.point
+            return np.asarray(point_estimate(*given), np.float32)
+
+
+class _LogLikelihood(_OnDemand):
+    """Log probabilities (chain, draw, annotation), computed for the cases whose annotations are asked for."""
+
+    def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
+        super().__init__(posterior, observed, settled, progress)
+        sizes = posterior["posterior"].sizes
+        self.shape = (sizes["chain"], sizes["draw"], len(observed.annotation_case))
+
+    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+        annotation_case = self._observed.annotation_case
+        wanted = np.arange(self.shape[-1])[key[-1]]
+        if not np.size(wanted):
+            return np.empty(self.shape, self.dtype)[key]
+        first, last = annotation_case[wanted.min()], annotation_case[wanted.max()] + 1
+        start = np.searchsorted(annotation_case, first)
+        return self._of_cases(int(first), int(last))[*key[:-1], wanted - start]
+
+    @cached_property
+    def _shapes(self):
+        assert isinstance(self._observed, Annotations)
+        return likelihood_shapes(self._observed, self._slots, self.shape[0] * self.shape[1])
+
+    def _of_cases(self, first: int, last: int) -> Float[np.ndarray, "chain draw annotation"]:
+        draws, model, arguments = self._posterior["posterior"], self._settled.model, self._settled.arguments
+        which = np.arange(first, last)
+        if isinstance(self._observed, Scores):
+            by_case = {name: draws[name].values[..., which] for name in ("mean", "variance")}
+            return normal_log_likelihood(self._observed.select(which), **by_case).astype(self.dtype)
+        whole = len(which) == self._observed.n_cases
+        observed = self._observed if whole else self._observed.select(which)
+        slots = self._slots.select(np.isin(np.arange(self._observed.n_cases), which))
+        plausibility = draws["plausibility"][..., slice(*self._slots.start[[first, last]])].values
+        prior = np.ones(len(slots)) if self._settled.borrows else lay_out(observed, arguments)[1]
+        program = Program(model.program, tuple(model.static(arguments).items()))
+        with Progress(self._progress) as bars:
+            return log_likelihood(
+                observed,
+                slots,
+                program,
+                model.numeric(arguments),
+                prior,
+                plausibility,
+                case_keys(0, observed.cases),  # nothing is random
+                shapes=self._shapes,
+                progress=bars,
+            )
