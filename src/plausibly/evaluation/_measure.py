@@ -34,6 +34,10 @@ Part = tuple[
 ]
 
 
+_TOTALS = {f"{kind}{of}" for kind in ("counts", "amounts", "weight") for of in ("", "_point", "_sampling", "_signed")}
+"""What is added up over blocks, see :func:`measure_block`."""
+
+
 @dataclass(frozen=True)
 class Measures:
     """What to compute of every range.
@@ -103,29 +107,31 @@ def measure(part: Part, asked: Measures) -> Found:
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds))
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = (len(predictions), len(rows), cases.n_draws)
-    by_draw, at_point, weight, noisy, by_case = 0.0, 0.0, 0.0, {}, {}
+    totals: dict[str, np.ndarray] = {}
+    by_case: dict[str, np.ndarray] = {}
     for block, found in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
     ):
+        for key in _TOTALS & found.keys():  # in place, as there are a hundred blocks
+            totals.setdefault(key, np.zeros(found[key].shape))
+            totals[key] += found[key]
         if predictions:
-            by_draw += np.concatenate([found["counts"], found["amounts"]], axis=2, dtype=float)
-            at_point += np.concatenate([found["counts_point"], found["amounts_point"]], axis=2, dtype=float)
             sums = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
             found["rows"] = np.concatenate(sums, axis=1)
-        if plan.rounds:
-            for key, values in _noisy(found, with_metrics=bool(predictions)).items():
-                noisy[key] = noisy.get(key, 0) + values
-        weight += np.append(found["weight"], found["weight_point"][:, None], axis=1).astype(float)
         for key, values in _by_case(asked, found, cases.n_draws).items():
             own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
             own[..., block.at] = values[..., : len(block.at)]
+    weight = np.append(totals["weight"], totals["weight_point"][:, None], axis=1)
     n_groups = len(weight)
-    if not predictions:
-        by_draw, at_point = np.empty((0, n_groups, *shape[1:])), np.empty((0, n_groups, len(rows)))
+    by_draw, at_point = np.empty((0, n_groups, *shape[1:])), np.empty((0, n_groups, len(rows)))
+    if predictions:
+        by_draw = np.concatenate([totals["counts"], totals["amounts"]], axis=2)
+        at_point = np.concatenate([totals["counts_point"], totals["amounts_point"]], axis=2)
     n_draws = cases.n_draws if weights is None else by_case["case_weight"] * cases.n_draws
     over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, n_draws)
     sums = np.append(by_draw, at_point[..., None], axis=-1).transpose(1, 0, 2, 3)
+    noisy = _noisy(totals, with_metrics=bool(predictions)) if plan.rounds else {}
     n_replicates = cases.n_draws * plan.rounds
     none = {"sampling": np.empty((n_groups, 0, len(rows), n_replicates)), "sampling_weight": np.empty((n_groups, 0))}
     none |= {"signed": np.empty((n_groups, 0, len(rows), cases.n_draws)), "signed_weight": np.empty((n_groups, 0))}
@@ -155,14 +161,15 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
     return plan, rows
 
 
-def _noisy(found: Mapping[str, np.ndarray], *, with_metrics: bool) -> dict[str, np.ndarray]:
+def _noisy(totals: Mapping[str, np.ndarray], *, with_metrics: bool) -> dict[str, np.ndarray]:
     """Sums with bootstrap weights and with signs; replicate r belongs to the draw r modulo the number of draws."""
-    flat = {name: found[f"{name}_sampling"] for name in ("weight", "counts", "amounts") if f"{name}_sampling" in found}
+    kinds = ("weight", "counts", "amounts") if with_metrics else ("weight",)
+    flat = {name: totals[f"{name}_sampling"] for name in kinds}
     flat = {name: values.reshape(*values.shape[:-2], -1) for name, values in flat.items()}
-    sums = {"sampling_weight": flat["weight"].astype(float), "signed_weight": found["weight_signed"].astype(float)}
+    sums = {"sampling_weight": flat["weight"], "signed_weight": totals["weight_signed"]}
     if with_metrics:
-        sampling = np.concatenate([flat["counts"], flat["amounts"]], axis=2, dtype=float)
-        signed = np.concatenate([found["counts_signed"], found["amounts_signed"]], axis=2, dtype=float)
+        sampling = np.concatenate([flat["counts"], flat["amounts"]], axis=2)
+        signed = np.concatenate([totals["counts_signed"], totals["amounts_signed"]], axis=2)
         sums |= {"sampling": np.moveaxis(sampling, 1, 0), "signed": np.moveaxis(signed, 1, 0)}
     return sums
 

@@ -118,23 +118,27 @@ def metrics_by_reliability(
         known = ", ".join(dict.fromkeys(own["metric"]))
         raise ArgumentError(f"the table has no {missing[0]!r} of {model!r}: choose from {known}.")
     values = [name for name in ("mean", "point", "lower", "upper", "total_lower", "total_upper") if name in own]
-    reliabilities = np.unique(own["reliability"].dropna())
+    columns = own[values].to_numpy(float)
+    metric_of, classifier_of, reliability = (own[name].to_numpy() for name in ("metric", "classifier", "reliability"))
+    reliabilities = np.unique(reliability[~np.isnan(reliability)])
     limit = len(reliabilities)
     ax = new_axes(ax, height=1.2 + _ROW * len(names))
     labels, lines, bands = [], {}, {}
     for row, name in enumerate(names):
-        of_metric = own[own["metric"] == name]
-        low, high = float(of_metric[values].min(axis=None)), float(of_metric[values].max(axis=None))
+        at = np.flatnonzero(metric_of == name)
+        low, high = np.nanmin(columns[at]), np.nanmax(columns[at])
         labels.append(f"{metric_name(name)}\n{low:.2f} to {high:.2f}")
-        scaled = of_metric[values].sub(low) / (high - low or 1) * _FILLED + len(names) - 1 - row
-        for classifier, heights in scaled.groupby(of_metric["classifier"], sort=False):
-            last, swept = heights.iloc[-1], heights[of_metric.loc[heights.index, "reliability"].notna()]
-            lines.setdefault(classifier, []).append(([*swept["mean"], np.nan], last["point"]))
+        scaled = (columns[at] - low) / (high - low or 1) * _FILLED + len(names) - 1 - row
+        for classifier in dict.fromkeys(classifier_of[at]):
+            of_classifier = classifier_of[at] == classifier
+            heights, swept = scaled[of_classifier], ~np.isnan(reliability[at[of_classifier]])
+            found = dict(zip(values, heights[swept].T, strict=True))
+            lines.setdefault(classifier, []).append(([*found["mean"], np.nan], heights[-1, 1]))
             for lower, upper in (("total_lower", "total_upper"), ("lower", "upper")):
-                if lower in values and limit:
-                    x = [0.0, 0.1] if limit == 1 else range(limit)
-                    ends = np.broadcast_to(swept[lower], len(x)), np.broadcast_to(swept[upper], len(x))
-                    outline = [*zip(x, ends[0], strict=True), *zip(reversed(x), ends[1][::-1], strict=True)]
+                if lower in found and limit:
+                    x = [0.0, 0.1] if limit == 1 else [*range(limit)]
+                    below, above = (np.broadcast_to(found[end], len(x)).tolist() for end in (lower, upper))
+                    outline = [*zip(x, below, strict=True), *zip(x[::-1], above[::-1], strict=True)]
                     bands.setdefault(classifier, []).append(outline)
     alpha = 0.13 if len(lines) <= len(COLOURS) else 0.05
     for position, (classifier, rows) in enumerate(lines.items()):
@@ -148,10 +152,10 @@ def metrics_by_reliability(
     name_rows(ax, np.arange(len(names))[::-1] + _FILLED / 2, labels)
     ax.set_ylim(-0.1, len(names))
     longest = max(len(plain(classifier, 24)) for classifier in lines)
-    columns = max(1, min(len(lines), _LETTERS // (longest + 4)))
-    above = {"loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False, "borderpad": 0, "columnspacing": 1}
-    ax.legend(ncols=columns, handlelength=1.2, **above)
-    ax.set_title(model, pad=8 + 15 * -(-len(lines) // columns))
+    side_by_side = max(1, min(len(lines), _LETTERS // (longest + 4)))
+    place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "frameon": False, "borderpad": 0, "columnspacing": 1}
+    ax.legend(ncols=side_by_side, handlelength=1.2, **place)
+    ax.set_title(model, pad=8 + 15 * -(-len(lines) // side_by_side))
     return ax
 
 
