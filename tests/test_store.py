@@ -275,7 +275,7 @@ def test_a_chunk_that_is_lost_before_the_end_is_not_taken_for_zeros(monkeypatch,
 
 
 def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
-    interrupt(monkeypatch, annotations, tmp_path / "posterior-prirn-30.zarr", 1)
+    interrupt(monkeypatch, annotations, tmp_path / "posterior-prirn-30.zarr", 1, log_likelihood=False)
     plan, said = Plan.of(annotations, {}, {"prirn": (30,)}, draws=20, chains=2), []
     for _ in range(2):
         list(plan.runs(Folder(tmp_path, 8), progress=False, say=said.append))

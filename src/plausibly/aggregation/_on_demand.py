@@ -29,9 +29,9 @@ _LIKELIHOOD, _POINT = "log_likelihood", "point_plausibility"
 
 
 def with_log_likelihood(
-    posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool
+    posterior: Posterior, observed: Annotations | Scores, settled: Settled, *, progress: bool, now: bool = False
 ) -> Posterior:
-    """Add the group ``log_likelihood``, computed when it is read, if the model has one and the group is missing."""
+    """Add the group ``log_likelihood``, if the model has one and it is missing; computed now, or when it is read."""
     groups = to_groups(posterior)
     of_scores = isinstance(observed, Scores)
     if _LIKELIHOOD in groups or not settled.model.log_likelihood or settled.engine in ("point", "ml"):
@@ -44,6 +44,8 @@ def with_log_likelihood(
     coords = {name: groups["posterior"][name] for name in ("chain", "draw")}
     coords |= {"case": cases.variable(), "annotator": annotators.variable()}
     made = {_LIKELIHOOD: xr.Dataset({"score" if of_scores else "ranking": values}, coords=coords)}
+    if now:
+        made[_LIKELIHOOD].load()
     first = {name: groups.pop(name) for name in ("posterior", "sample_stats") if name in groups}
     return from_groups(first | made | groups, posterior.attrs)
 

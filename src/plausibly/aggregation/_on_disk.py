@@ -114,8 +114,6 @@ def _infer(annotations: Annotations, options: Mapping[str, Any], progress: bool 
     given = dict(options)
     log_likelihood = given.pop("log_likelihood")
     posterior = infer_cases(annotations, **given, progress=progress)
-    return (
-        with_log_likelihood(posterior, annotations, given["settled"], progress=progress)
-        if log_likelihood
-        else posterior
-    )
+    if log_likelihood:  # here, and not where a cluster sends it
+        posterior = with_log_likelihood(posterior, annotations, given["settled"], progress=progress, now=True)
+    return posterior

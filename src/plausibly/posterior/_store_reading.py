@@ -131,15 +131,12 @@ def read_fingerprint(path: Path) -> dict[str, Any] | None:
 def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Say in what two fingerprints differ; another processor changes no more than last digits, and counts for nothing.
 
-    Log likelihoods that are there and not wanted do not count either.
-
     Examples
     --------
     >>> difference({"seed": 0, "numpy": "2.3"}, {"seed": 1, "numpy": "2.3"})
     'seed was 0 and is 1'
     """
-    ignored = {"processor"} | ({"log_likelihood"} - wanted.keys())
-    names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name not in ignored]
+    names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name != "processor"]
     return ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
 
 
