@@ -62,8 +62,7 @@ def _published(seed: int) -> None:
     say("Top-3 accuracy of two classifiers on one published case:")
     for model, arguments, (a, b) in PUBLISHED:
         posterior = refit(case.annotations, model, seed=seed, progress=True, **arguments)
-        found = (
-            evaluate(posterior, case.predictions, k=3, seed=seed, progress=False)["top3_accuracy"].mean("draw").values
-        )
+        alone = {"k": 3, "sizes": 1, "replicates": 0, "seed": seed, "progress": False}
+        found = evaluate(posterior, case.predictions, **alone)["top3_accuracy"].mean("draw").values
         label = f"{model}@{arguments['reliability']}"
         say(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")
