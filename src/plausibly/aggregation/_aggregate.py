@@ -146,11 +146,11 @@ def aggregate(
         ``convergence`` by case, see :mod:`plausibly.diagnostics`. Exact draws have no trajectories (zero steps, energy
         0); the attribute ``exact`` is the number of cases with such draws. ``log_likelihood`` is that of single
         annotations, not scaled by reliability; it is computed when it is read, for example by ``arviz.loo``. A model
-        without draws gives one chain of one draw, its point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS) and, in
-        ``constant_data``, the exact ``score_certainty``: the greater of the posterior probabilities up to the threshold
-        and above it. A model of one true class has the attribute ``assumes``, the variables of its
-        :class:`plausibly.TrueClass`, and a group ``shared_convergence`` for them; its plausibilities are probabilities
-        of being the true class.
+        without draws gives one chain of one draw, its point estimate. A posterior of scores also has ``mean`` and
+        ``variance`` of each case's scores (not with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the
+        greater of the posterior probabilities up to the threshold and above it. A model of one true class has the
+        attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group ``shared_convergence`` for
+        them; its plausibilities are probabilities of being the true class.
 
     Raises
     ------
