@@ -112,6 +112,8 @@ def test_labels_go_where_they_pay():
     order = allocate(np.array([[4.0, 6.0], [3.0, 5.9], [0.0, 0.0]]), np.array([2.0, 1.0, 1.0]), 3.0)
     assert order.case.tolist() == [1, 1]  # the gains of case 0 are 2 and 1 per cost, those of case 1 are 3 and 2.9
     assert allocate(np.zeros((2, 2)), np.ones(2), 5).case.size == 0
+    # One label of case 0 cannot overturn anything, two can.
+    assert allocate(np.array([[0.0, 4.0], [1.5, 1.6]]), np.ones(2), 2).case.tolist() == [0, 0]
 
 
 def test_a_model_that_does_not_learn_is_said_to_do_so(two):

@@ -75,6 +75,34 @@ def test_with_everything_revealed_all_strategies_know_the_same(replayed):
     np.testing.assert_allclose(last[last["strategy"] == "plan"]["width"], last[last["strategy"] == "random"]["width"])
 
 
+@pytest.mark.slow
+def test_planning_spends_fewer_labels_than_chance_where_the_prior_is_right():
+    random = np.random.default_rng(0)
+    truth = random.dirichlet(np.full(4, 0.3), 100)
+    annotations = pb.Annotations.from_labels([random.choice(4, 8, p=p).tolist() for p in truth], classes=list("abcd"))
+    scores = {name: np.log(truth + 0.05) + sd * random.normal(size=truth.shape) for name, sd in (("A", 1), ("B", 2))}
+    found = pb.replay(
+        annotations, scores, repetitions=4, budget=200, step=25, concentration=0.3, draws=100, progress=False
+    )
+    assert found.share_of_labels() < 0.6
+    by = found.by_repetition.set_index(["strategy", "labels", "repetition"])["width"]
+    gap = (by["plan"] - by["random"]).groupby("labels").agg(["mean", "sem"]).iloc[1:]
+    assert (gap["mean"] < gap["sem"]).all()
+
+
+@pytest.mark.slow
+def test_a_population_is_estimated_once_from_what_is_visible_at_the_beginning(monkeypatch):
+    annotations, predictions, _ = simulated(20)
+    seen = []
+    borrow = pb.planning._replay.borrow
+    monkeypatch.setattr(
+        pb.planning._replay, "borrow", lambda settled, of, **given: seen.append(of) or borrow(settled, of, **given)
+    )
+    found = pb.replay(annotations, predictions, class_prior="population", repetitions=2, budget=10, progress=False)
+    assert [of.n_annotations for of in seen] == [40]
+    assert found.table["width"].between(0.01, 1).all()
+
+
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
@@ -82,7 +110,7 @@ def test_with_everything_revealed_all_strategies_know_the_same(replayed):
         ({"start": 0}, "start must be a whole number"),
         ({"start": 6}, "nothing can be hidden"),
         ({"repetitions": 0}, "repetitions must be"),
-        ({"model": "dirichlet-categorical", "class_prior": "population"}, "must be independent"),
+        ({"class_prior": "population", "shared": "sampled"}, "must not share draws"),
         ({"predictions": {}}, "needs the predictions"),
     ],
 )

@@ -2,7 +2,8 @@
 
 The metric of a data set is a mean over cases whose plausibilities are independent, so what labels of one case remove
 from its variance does not depend on those of the others, and taking the largest gains first is optimal as long as a
-case's gains fall from one label to the next, to which they are forced here.
+case's gains fall from one label to the next. Where they rise, because two labels can overturn what one cannot, they are
+replaced by their mean over the labels that bring most together: the slopes of the concave majorant.
 """
 
 from dataclasses import dataclass
@@ -51,8 +52,7 @@ def allocate(total: Float[np.ndarray, "case label"], cost: Float[np.ndarray, " c
     >>> allocate(np.array([[4.0, 6.0], [3.0, 3.5], [0.0, 0.0]]), np.ones(3), 3).case.tolist()
     [0, 1, 0]
     """
-    gain = np.minimum.accumulate(np.diff(total, axis=1, prepend=0.0), axis=1)
-    gain = np.maximum(gain, 0)
+    gain = np.maximum(falling_gains(total), 0)
     rate = (gain / cost[:, None]).ravel()
     order = np.argsort(-rate, kind="stable")
     order = order[rate[order] > 0]
@@ -63,6 +63,26 @@ def allocate(total: Float[np.ndarray, "case label"], cost: Float[np.ndarray, " c
         spent = np.cumsum(cost[case])
     keep = spent <= budget + 1e-9
     return Order(case[keep], spent[keep], gain.ravel()[order][keep])
+
+
+def falling_gains(total: Float[np.ndarray, "case label"]) -> Float[np.ndarray, "case label"]:
+    r"""Gain of each label: the slopes of the concave majorant of the totals.
+
+    .. math:: \min_{a < n} \max_{b \ge n} (T_b - T_a) / (b - a)
+
+    Examples
+    --------
+    >>> falling_gains(np.array([[4.0, 6.0, 6.5], [0.0, 4.0, 4.5]])).tolist()
+    [[4.0, 2.0, 0.5], [2.0, 2.0, 0.5]]
+    """
+    total = np.concatenate([np.zeros((len(total), 1)), total], axis=1)
+    most = total.shape[1]
+    found = np.full((len(total), most - 1), np.inf)
+    for a in range(most - 1):
+        slopes = (total[:, a + 1 :] - total[:, a, None]) / np.arange(1, most - a)
+        best = np.maximum.accumulate(slopes[:, ::-1], axis=1)[:, ::-1]
+        found[:, a:] = np.minimum(found[:, a:], best)
+    return found
 
 
 def _that_fit(case, order, cost, budget):

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.aggregation import AnyModel, aggregate, settle
+from plausibly.aggregation import AnyModel, aggregate, borrow, settle
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, check_probability
@@ -151,8 +151,7 @@ def replay(
     metric, goal, compare, metrics
         As for :func:`plausibly.plan`.
     model
-        Aggregation model, which must treat cases independently; by default dirichlet-categorical for labels and
-        plackett-luce for rankings.
+        Aggregation model; by default dirichlet-categorical for labels and plackett-luce for rankings.
     truth
         True plausibilities (case, class), where they are known, by which to tell the right decision. By default all
         annotations tell it.
@@ -165,7 +164,8 @@ def replay(
     progress
         Show a bar, on a terminal or in a notebook.
     **arguments
-        Arguments of :func:`plausibly.aggregate`, such as ``reliability``.
+        Arguments of :func:`plausibly.aggregate`, such as ``reliability``. With ``class_prior="population"``, the
+        population is estimated once, from what is visible at the beginning of the first repetition.
 
     Returns
     -------
@@ -208,11 +208,16 @@ def replay(
             f"no case has more than {start} annotations, so nothing can be hidden: choose a smaller start."
         )
     known = ("dirichlet-categorical" if _labels(annotations) else "plackett-luce") if model is None else model
-    if settle(annotations, known, seed=seed, **_settings(arguments)).borrows:
+    settled = settle(annotations, known, seed=seed, **_settings(arguments))
+    if settled.arguments.get("shared") == "sampled":
         raise ArgumentError(
-            "a replay aggregates only cases with new annotations again, so cases must be independent: leave "
-            "class_prior out."
+            "a replay aggregates only cases with new annotations again, so cases must not share draws: leave "
+            "shared='sampled' out."
         )
+    if settled.borrows:
+        of_one = np.arange(annotations.n_cases)
+        begun = hidden.visible(of_one, hidden.first()[of_one])
+        arguments["class_prior"] = borrow(settled, begun, seed=seed, progress=False).population
     budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
     step = step or max(1, budget // 10)
     world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed)
