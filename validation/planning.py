@@ -16,7 +16,7 @@ import plausibly as pb
 from plausibly._progress import Progress
 from validation._result import Result, Settings
 
-WORLDS, QUICK = 600, 60
+WORLDS, QUICK = 300, 40
 N_CASES, N_CLASSES, PRIOR, START, BUDGET = 100, 3, 0.5, 2, 300
 LEVEL, NEAR = 0.95, (0.5, 0.98)  #: forecasts that are looked at: they are neither certain nor hopeless
 WIDE = 0.05  #: bias of the width, of which a smaller one is none

@@ -10,6 +10,7 @@ from plausibly.planning._result import Plan
 from plausibly.planning._values import Source, Values
 from plausibly.plots._words import metric_name
 
+FEW_LABELS = 4  #: labels of a case, on average, below which the prior of classes matters
 LEAST_DRAWS = 50  #: effective draws below which a value should not be trusted
 _REPLICATES = 1000  # of the bootstrap over cases
 _WORTH = 0.05  # share of a width, of which a smaller gain is not worth the rest of the budget
@@ -139,13 +140,20 @@ def _new_cases(plan: Plan) -> list[str]:
 
 
 def _trust(plan: Plan) -> list[str]:
+    said = []
+    if plan.class_prior == "uniform" and plan.labels_per_case < FEW_LABELS:
+        said.append(
+            f"With {plan.labels_per_case:.2g} annotations per case, this plan depends on the prior, which takes all "
+            "classes to be equally common: aggregate with class_prior=population to learn the prior from all cases."
+        )
     poor = plan.table["effective_draws"] < LEAST_DRAWS
     of = plan.table.loc[poor & (plan.table["labels"] > 0)]
     if not len(of):
-        return []
+        return said
     return [
+        *said,
         f"The values of {len(of):,} of the chosen cases, {of['case'].iloc[0]} first, rest on fewer than {LEAST_DRAWS} "
-        "effective draws and cannot be trusted: sample more draws, or fit again after a few labels."
+        "effective draws and cannot be trusted: sample more draws, or fit again after a few labels.",
     ]
 
 

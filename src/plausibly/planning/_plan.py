@@ -139,8 +139,11 @@ def plan(
     cases of largest value (at most 20,000, and eight labels of a case in one plan): one of the draws is the truth,
     annotations are drawn from it, and all draws reweighted.
 
-    Classifiers are taken to know no more of a case than its annotations say. Where they do, the cases on which they
-    differ are more ambiguous than the posterior says, and forecasts are too hopeful: plan again after some labels.
+    A forecast is as good as the prior. Where cases have few annotations, ``class_prior="population"`` of
+    :func:`plausibly.aggregate` learns from all cases how common and how ambiguous classes are; under a uniform prior
+    that does not fit, labels planned for may narrow intervals no more than others. Classifiers are taken to know no
+    more of a case than its annotations say. Where they do, the cases on which they differ are more ambiguous than the
+    posterior says, and forecasts for the goal ``"better"`` are too hopeful: plan again after some labels.
 
     Reweighting cannot be trusted where few draws carry all weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to
@@ -238,6 +241,7 @@ def _plan(
         labels_per_case=annotations.n_annotations / n_cases,
         label_cost=float(case_cost[offered].mean()),
         posterior_model=str(posterior.attrs.get("model", "")),
+        class_prior=str(posterior.attrs.get("class_prior", "")),
         sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
     )
     return replace(result, advice=tuple(advise(result)))

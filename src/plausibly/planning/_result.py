@@ -41,8 +41,8 @@ class Plan:
         Number of annotations of a case so far, on average.
     label_cost
         Cost of a label, on average over cases.
-    posterior_model
-        Name of the aggregation model.
+    posterior_model, class_prior
+        Name of the aggregation model, and its prior of classes, if it has one.
     """
 
     table: pd.DataFrame
@@ -59,6 +59,7 @@ class Plan:
     labels_per_case: float
     label_cost: float
     posterior_model: str
+    class_prior: str = ""
     sequence: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
