@@ -324,3 +324,14 @@ def test_log_likelihoods_are_computed_when_they_are_read(monkeypatch, tmp_path, 
         assert "log_likelihood" not in to_groups(pb.load(tmp_path / name))
         pb.save(posterior, tmp_path / "whole.nc")
         np.testing.assert_allclose(pb.load(tmp_path / "whole.nc")["log_likelihood"]["ranking"], values)
+
+
+def test_iterated_point_estimates_are_computed_when_they_are_read(monkeypatch):
+    computed, compute = [], _on_demand.point_estimate
+    monkeypatch.setattr(_on_demand, "point_estimate", lambda *a, **k: computed.append(a) or compute(*a, **k))
+    posterior = pb.aggregate(LABELS, "plackett-luce", chains=1, **QUICK)
+    assert not computed
+    constants = posterior["constant_data"]["point_plausibility"].variable
+    np.testing.assert_allclose(constants[:2].values, [2 / 3, 1 / 3], atol=1e-4)
+    np.testing.assert_allclose(constants.values, [2 / 3, 1 / 3, 0, 1, 0], atol=1e-4)
+    assert len(computed) == 1

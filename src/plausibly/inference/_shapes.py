@@ -153,6 +153,11 @@ def pays_to_optimise(kind: str, shapes: Iterable[Shape], n_cases: int, repetitio
         Number of all cases, not of those of a shard, so that all shards have the same program.
     repetitions
         Sweeps or trajectories, of all chains.
+
+    Examples
+    --------
+    >>> [pays_to_optimise("gibbs", [Shape(8, 1, 8, ((4, 4),))], n_cases, 4200) for n_cases in (1, 1000)]
+    [False, True]
     """
     return n_cases * max(shape.cost() for shape in shapes) * repetitions > COMPILATION[kind] / 4
 

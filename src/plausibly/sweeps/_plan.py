@@ -199,10 +199,12 @@ class Plan:
         voted = None
         if self.predictions:
             posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
-            # As the runs are evaluated, whose program fits if one of them is a point estimate, too.
             options = {**self.options, "metrics": {}, "by": None, "seed": self.seed}
             options |= {"progress": False, "scheduler": None}
-            voted, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=True)
+            # The program of a run fits if that is a point estimate, too; else the metrics alone need a smaller one.
+            fits = any(step.settled.engine in ("point", "ml") for step in self.steps)
+            options |= {} if fits else {"risks": None, "sizes": 1, "replicates": 0}
+            voted, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=fits)
         return Sweep(self.annotations, tuple(runs), voted)
 
 
