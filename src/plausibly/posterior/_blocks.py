@@ -206,7 +206,9 @@ def run(
         Block, and NumPy arrays.
     """
     places = devices()
-    n_threads = -(-(os.cpu_count() or 1) // len(places))
+    # One thread prepares and sends a block while an accelerator works on that of another.
+    least = 1 if jax.default_backend() == "cpu" else 2
+    n_threads = max(least, -(-(os.cpu_count() or 1) // len(places)))
     pools = [ThreadPoolExecutor(n_threads) for _ in places]
     try:
         programs = _programs(name, function, parts, inputs, places, pools)
