@@ -134,11 +134,11 @@ def cases_numpyro(data: str, n: str) -> dict[str, float]:
         mcmc.run(key, case, reliability=RELIABILITY)
         return mcmc.get_samples()["plausibility"]
 
-    of_all = jax.jit(jax.vmap(sample))
+    of_one, of_all = jax.jit(sample), jax.jit(jax.vmap(sample))
 
     def all_cases():
         if annotations.n_cases == 1:
-            return jax.block_until_ready(sample(jax.random.key(0), jax.tree.map(lambda a: a[0], cases)))
+            return jax.block_until_ready(of_one(jax.random.key(0), jax.tree.map(lambda a: a[0], cases)))
         keys = jax.random.split(jax.random.key(0), annotations.n_cases)
         return jax.block_until_ready(of_all(keys, cases))
 

@@ -15,7 +15,7 @@ from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._words import metric_name
 from plausibly.posterior import case_names
 from plausibly.report._svg import PANEL, fill, to_uri
-from plausibly.report._tables import distinct_metrics, headline_metrics, representative, sampled, sizes
+from plausibly.report._tables import distinct_metrics, headline_metrics, lead, representative, sampled, sizes
 from plausibly.sweeps import Sweep
 
 SECTIONS = ("certainty", "cases", "reliability", "better", "noise", "chains")
@@ -215,18 +215,18 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
 
 
 def _plausibilities(swept: Sweep) -> Iterator[_Sketch]:
-    for found in sampled(swept).values():
-        run = representative(found)
-        names = case_names(run.excerpt)
-        yield _Sketch(
-            "cases",
-            [("", partial(plots.plausibilities, run.excerpt, name, draws=60)) for name in names],
-            2.7,
-            f"Draws of the plausibilities of the least certain cases under {run.label}",
-            f"{run.label}: the cases with the least certain most plausible class. Dots are draws, the bar their mean, "
-            "the diamond the point estimate. If the dots of several classes reach equally far, any of them may be the "
-            "most plausible class, whatever the point estimate says. Grey: all unnamed classes together.",
-        )
+    if not sampled(swept):
+        return
+    run = lead(swept)
+    yield _Sketch(
+        "cases",
+        [("", partial(plots.plausibilities, run.excerpt, name, draws=60)) for name in case_names(run.excerpt)],
+        2.7,
+        f"Draws of the plausibilities of the least certain cases under {run.label}",
+        f"{run.label}: the cases with the least certain most plausible class. Dots are draws, the bar their mean, "
+        "the diamond the point estimate. If the dots of several classes reach equally far, any of them may be the "
+        "most plausible class, whatever the point estimate says. Grey: all unnamed classes together.",
+    )
 
 
 def _row(swept: Sweep) -> float:
@@ -252,13 +252,14 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
         )
         if run.worst is None:
             continue
-        names = [str(name) for name in case_names(run.worst)]
+        names = [str(name) for name in case_names(run.worst)][: None if failing else 1]
+        shown = "cases whose chains are worst" if len(names) > 1 else "case whose chains are worst"
         yield _Sketch(
             "chains",
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,
-            f"Trace and rank plots of the cases whose chains are worst under {run.label}",
-            f"{run.label}: the cases whose chains are worst, each in its worst class. At the left draws, a line per "
+            f"Trace and rank plots of the {shown} under {run.label}",
+            f"{run.label}: the {shown}, in the worst class of each. At the left draws, a line per "
             "chain: chains that converged look alike, noise around one level. At the right the ranks of each chain's "
             "draws among all draws: flat if chains agree, leaning to a side if one lies elsewhere.",
             folded=not failing,
