@@ -176,7 +176,7 @@ def draw_staged(shares: np.ndarray, population: Population, rng: np.random.Gener
     follow = np.tile(shared.strength * shared.base, (K, 1))
     follow[shared.head, shared.later] += shared.count
     follow /= follow.sum(1, keepdims=True)
-    careless, log_doubt = rng.random() < stages.careless, np.log(max(1 - shares.max(), 1e-3))
+    log_doubt = np.log(max(1 - shares.max(), 1e-3))
     left, blocks = np.ones(K, bool), []
     while True:
         place = len(blocks)
@@ -186,6 +186,7 @@ def draw_staged(shares: np.ndarray, population: Population, rng: np.random.Gener
         for _ in range(size):
             first = not blocks and not block
             power = shared.reliability * (1 if first else stages.ratio)
+            careless = rng.random() < stages.careless
             weight = np.where(left, expected if careless else shares**power, 0)
             weight = weight / weight.sum()
             if blocks and not careless:
