@@ -63,6 +63,8 @@ def with_point_estimate(
 class _OnDemand(BackendArray):
     """An array in place of which xarray keeps the recipe until it is read."""
 
+    shape: tuple[int, ...]
+
     def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool):
         self._posterior, self._observed, self._settled, self._progress = posterior, observed, settled, progress
         self.dtype = np.dtype(np.float32)
