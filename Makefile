@@ -46,7 +46,7 @@ notebooks: $(VENV)/.dev ## run the notebooks into results/notebooks
 	cp notebooks/*.ipynb results/notebooks
 	$(BIN)/jupyter-execute --inplace results/notebooks/*.ipynb
 
-docs: $(VENV)/.docs ## build the site into build/docs, notebooks executed
+docs: $(VENV)/.dev ## build the site into build/docs, notebooks executed
 	$(BIN)/python docs/_notebooks.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Open build/docs/index.html"
@@ -76,10 +76,6 @@ $(VENV)/.runtime: pyproject.toml
 # Apart from the others, since Atheris has no wheels for the newest Python.
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) install --quiet --group fuzz
-	@touch $@
-
-$(VENV)/.docs: $(VENV)/.dev
-	$(PIP) install --quiet --group docs
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

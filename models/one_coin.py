@@ -47,9 +47,9 @@ def one_coin(labels: LabelledCases) -> None:
     down, nor are pulled up by them. A typical annotator is better than chance
     (the bound of :math:`m`), and chains start at the majority vote, so classes do not change places.
 
-    A spammer who favours one class is no coin: she is always right in that class and never in the others. In simulated
-    crowds of which 30 % are spammers, 90 % intervals of accuracies held 83 % of them, and 72 % where there are two
-    classes (without spammers 92 %); :mod:`plausibly.models.dawid_skene` is made for such crowds.
+    The model does not fit a spammer who favours one class: she is always right in that class and never in the others.
+    In simulated crowds with 30 % spammers, 90 % intervals contained 83 % of the accuracies, and 72 % with two classes
+    (92 % without spammers); :mod:`plausibly.models.dawid_skene` is made for such crowds.
 
     References
     ----------

@@ -58,9 +58,9 @@ def test_names_that_look_alike(cases):
     for said in cases.values():
         said["Dan"] = [[opinion(0)]]
     table = look(cases, classes=("nevus or so", "Nevus-or  so", *CLASSES, "A+", "A-", "1.5", "15", "C", "C#"))
-    assert table.loc["alike case names"].tolist()[:3] == [1, 41, "'p7 = P7'"]
-    assert table.loc["alike class names"].tolist()[:3] == [1, 12, "'nevus or so = Nevus-or  so'"]
-    assert table.loc["alike annotator names"].tolist()[:3] == [1, 5, "'dan = Dan'"]
+    assert table.loc["similar case names"].tolist()[:3] == [1, 41, "'p7 = P7'"]
+    assert table.loc["similar class names"].tolist()[:3] == [1, 12, "'nevus or so = Nevus-or  so'"]
+    assert table.loc["similar annotator names"].tolist()[:3] == [1, 5, "'dan = Dan'"]
 
 
 def test_a_second_opinion_under_a_numbered_name(cases):
@@ -72,7 +72,7 @@ def test_a_second_opinion_under_a_numbered_name(cases):
     row = look(cases).loc["repeated annotations"]
     assert row["count"] == 2
     assert row["examples"] == "'p3 / ann (2)', 'p5 / bob_2'"
-    assert "1 say the same again" in row["meaning"]
+    assert "1 of them give the same answer" in row["meaning"]
 
 
 def test_identical_cases_name_several_classes():
@@ -141,7 +141,7 @@ def test_ties_and_classes_without_a_name(cases):
     cases["p1"]["ann"] = [[*CLASSES, "nevus or so", "x"]]
     cases["p2"]["bob"] = [["wart"], ["corn", "melanoma", "nevus", "nevus or so"]]
     table = look(cases, classes=(*CLASSES, "nevus or so", "x"))
-    assert table.loc["annotations of nothing"].tolist()[:3] == [1, 160, "'p1 / ann'"]
+    assert table.loc["empty annotations"].tolist()[:3] == [1, 160, "'p1 / ann'"]
     assert table.loc["extreme ties"].tolist()[:3] == [1, 160, "'p2 / bob'"]
     assert look(cases, classes=(*CLASSES, "nevus or so", "x", "y")).loc["classes never named", "examples"] == "'y'"
 
@@ -157,7 +157,7 @@ def test_predictions(cases):
     assert "short: predictions: there are 9 rows for 40 cases" in table.loc["mismatched predictions", "examples"]
     assert table.loc["unrelated predictions"].tolist()[:3] == [1, 6, "'shuffled'"]
     assert table.loc["identical classifiers", "examples"] == "'good = copy'"
-    assert table.loc["predictions of nothing"].tolist()[:3] == [1, 240, "'flat / p3'"]
+    assert table.loc["flat predictions"].tolist()[:3] == [1, 240, "'flat / p3'"]
     assert table.loc["identical predictions", "count"] == 1 + 39
     assert table.loc["identical predictions", "examples"].startswith("'double / p6 = p7', 'constant / p0 = p1'")
 
@@ -166,7 +166,7 @@ def test_anonymous_annotators_are_not_compared():
     annotations = pb.Annotations.from_counts(np.full((6, 2), 3))
     table = pb.audit(annotations).set_index("check")
     checks = ["repeated annotations", "annotators of few cases", "constant annotators", "identical annotators"]
-    assert (table.loc[[*checks, "disconnected annotators", "alike annotator names"], "of"] == 0).all()
+    assert (table.loc[[*checks, "disconnected annotators", "similar annotator names"], "of"] == 0).all()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", None])
@@ -214,9 +214,9 @@ def file(tmp_path):
 def test_the_command_prints_findings_and_ends_well(file):
     result = plausibly("audit", file)
     assert result.exit_code == 0, result.output
-    assert "alike class names" in result.output
+    assert "similar class names" in result.output
     assert "extreme ties" not in result.output  # found nothing
-    assert result.output.splitlines()[-1].endswith("serious: alike class names.")
+    assert result.output.splitlines()[-1].endswith("serious: similar class names.")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

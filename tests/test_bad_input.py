@@ -1,4 +1,4 @@
-"""Bad input, a row each: what is wrong, and the sentence that says so, with the place and the mend."""
+"""Bad input, a row each: what is wrong, and the sentence that says so, with the place and the fix."""
 
 import io
 import json
@@ -62,7 +62,7 @@ ANNOTATION_FILES = [
     ("a.json", "case: p\nann: Eczema\n", None, F, "the file is not JSON (line 1, column 1"),
     ("a.json", b"\x00\xff\xfe\x93\x00\x81", None, F, "not UTF-8 text (byte 1); save it as UTF-8"),
     ("a.json", "[" * 200_000, None, F, "cannot be decoded (maximum recursion depth"),
-    ("a.json", "[[[[NaN]]]]", CLASSES, F, "holds NaN, which is no class; write an index"),
+    ("a.json", "[[[[NaN]]]]", CLASSES, F, "holds NaN, which is not a class; write an index"),
     ("a.json", f"[[[[{'1' * 5000}]]]]", CLASSES, F, "cannot be decoded (Exceeds the limit (4300 digits)"),
     ("a.json", "7", None, A, "rankings are a list of cases, or an object with 'cases'; got 7"),
     ("a.json", "null", None, A, "rankings are a list of cases, or an object with 'cases'; got None"),
@@ -74,8 +74,8 @@ ANNOTATION_FILES = [
     ("a.json", ONE_CASE | {"classes": "x"}, None, A, "'classes' is 'x'; write a list"),
     ("a.json", ONE_CASE | {"classes": ["Eczema", "Acne"]}, CLASSES, A, "the 2 classes listed with the rankings are"),
     ("a.json", ONE_CASE | {"classes": []}, None, A, "there are no classes; give at least one"),
-    ("a.json", '{"cases": {"p": [[["x"]]], "p": [[["y"]]]}}', None, A, "the name 'p' is there twice in one JSON"),
-    ("a.json", '{"cases": {"p": {"ann": [["x"]], "bob": [["x"]], "ann": [["y"]]}}}', None, A, "'ann' is there twice"),
+    ("a.json", '{"cases": {"p": [[["x"]]], "p": [[["y"]]]}}', None, A, "the name 'p' occurs twice in one JSON"),
+    ("a.json", '{"cases": {"p": {"ann": [["x"]], "bob": [["x"]], "ann": [["y"]]}}}', None, A, "'ann' occurs twice"),
     ("a.json", {"cases": {"p": {"ann": [["x"]]}, "q": [[["x"]]]}}, None, A, "case 'q': some cases name their"),
     ("a.json", [[[[0]]], 3], CLASSES, A, "case '1': a case is a list of annotations, got 3"),
     ("a.json", [[[[0]]], []], CLASSES, A, "case '1' has no annotators; annotate it, or"),
@@ -107,7 +107,7 @@ ANNOTATION_FILES = [
     ("a.csv", LONG + "p,ann,x,1,2\n", None, F, "no table of equally long rows (CSV parse error: Row #2"),
     ("a.csv", ', ",,"\n",\n', None, A, "the header names the column '' 3 times"),
     ("a.csv", "case,class,rank\np,x,1\n", None, A, "no column 'annotator' (columns found: 'case', 'class', 'rank')"),
-    ("a.csv", "case;annotator;class\np;a;x\n", None, F, "the cells are parted by ';'; part them by commas"),
+    ("a.csv", "case;annotator;class\np;a;x\n", None, F, "the cells are separated by ';'; separate them by commas"),
     ("a.csv", "case,annotator,class,class\np,a,x,y\n", None, A, "names the column 'class' 2 times"),
     ("a.csv", "case,task,annotator,class\np,p,a,x\n", None, A, "both a column 'case' and a column 'task'; keep one"),
     ("a.csv", "case,annotator,class,rank,confidence\np,a,x,1,0.5\n", None, A, "both 'rank' and 'confidence'; keep"),
@@ -117,7 +117,7 @@ ANNOTATION_FILES = [
     ("a.csv", LONG + "p,ann,x,1\np,ann,y,second\n", None, A, "row 2 (case 'p', annotator 'ann'): the rank 'second'"),
     ("a.csv", LONG + "p,ann,x,inf\n", None, A, "(case 'p', annotator 'ann'): the rank is inf; write a finite"),
     ("a.csv", LONG + "p,ann,x,0\n", None, A, "the rank 0 is below 1, the best; count ranks from 1, and leave out"),
-    ("a.csv", "case,annotator,class,confidence\np,a,x,high\n", None, A, "the confidence 'high' is no number"),
+    ("a.csv", "case,annotator,class,confidence\np,a,x,high\n", None, A, "the confidence 'high' is not a number"),
     ("a.csv", LONG + "p,ann,x,1\np,bob,x,1\np,ann,x,2\n", None, A, "case 'p', annotator 'ann': the class 'x' is"),
     ("a.csv", LONG + "p,ann,Tinea,1\np,bob,Tinae,1\n", CLASSES, A, "row 2 (case 'p', annotator 'bob'): the class"),
     ("a.csv", LONG + "p,ann,2,1\n", None, A, "holds indices such as 2, which have no names yet; pass classes="),
@@ -139,7 +139,7 @@ ANNOTATION_FILES = [
     ("a.csv", "1,2\ninf,1\n", None, A, "case '1', class '0': the count inf is not finite"),
     ("a.csv", "x,y\n1,2\n0,0\n", None, A, "case '1': all counts are 0"),
     ("a.npy", npy(np.array([[1.0, 1e300]])), None, A, "the counts stand for 1e+300 named classes, and 10,000,000 is"),
-    ("a.csv", "case,x,y\np,1,two\n", None, A, "case 'p', class 'y': the cell 'two' is no number"),
+    ("a.csv", "case,x,y\np,1,two\n", None, A, "case 'p', class 'y': the cell 'two' is not a number"),
     ("a.csv", "case,x,y\np,,2\n", None, A, "case 'p', class 'x': the cell is missing; write a number"),
     ("a.csv", "case,x,y\np,1,2\np,3,1\n", None, A, "the case 'p' is listed 2 times; list each case once"),
     ("a.csv", "Eczema,Psoriasis,Acne\n1,2,3\n", CLASSES, A, "the class 'Acne' is not among the 3 classes"),
@@ -161,9 +161,9 @@ PREDICTION_FILES = [
     ("b.csv", "Eczema,Tinea,Tinea\n1,2,3\n1,2,3\n", P, "the header names the column 'Tinea' 2 times; keep one"),
     ("b.csv", ",Eczema,Psoriasis,Tinea\n0,1,2,3\n1,1,2,3\n", P, "column 1 has no name in the header; name it 'case'"),
     ("b.csv", "case\np\nq\n", P, "there is no column of numbers; give a column per class"),
-    ("b.csv", HEADER + "p,1,2,3\nq,1,high,3\n", P, "case 'q', class 'Psoriasis': the cell 'high' is no number"),
-    ("b.csv", HEADER + 'p,1,2,3\nq,1,"0,5",3\n', P, "case 'q', class 'Psoriasis': the cell '0,5' is no number"),
-    ("b.csv", "1,2,3\n1,x,3\n", P, "row 2, column 2: the cell 'x' is no number; write a number"),
+    ("b.csv", HEADER + "p,1,2,3\nq,1,high,3\n", P, "case 'q', class 'Psoriasis': the cell 'high' is not a number"),
+    ("b.csv", HEADER + 'p,1,2,3\nq,1,"0,5",3\n', P, "case 'q', class 'Psoriasis': the cell '0,5' is not a number"),
+    ("b.csv", "1,2,3\n1,x,3\n", P, "row 2, column 2: the cell 'x' is not a number; write a number"),
     ("b.csv", HEADER + "p,1,2,3\nq,1,2,\n", P, "case 'q', class 'Tinea': the cell is missing; write a number"),
     ("b.csv", HEADER + "p,1,2,3\nq,1,nan,3\n", P, "case 'q', class 'Psoriasis': the score is nan; write a finite"),
     ("b.npy", npy(np.array([[0, -np.inf, 1], [0, 1, 2]])), P, "case 'p', class 'Psoriasis': the score is -inf; write"),
@@ -175,7 +175,7 @@ PREDICTION_FILES = [
     ("b.npy", npy(np.array([[2**53 + 1, 1, 1], [1, 2, 3]])), P, "the number 9007199254740993 has more digits than"),
     ("b.csv", HEADER + "p,1,2,3\nq,1,12345678901234567891,3\n", P, "case 'q', class 'Psoriasis': the number"),
     ("b.txt", "1 2 3\n1 2\n", F, "Row #2: Expected 3 columns, got 2"),
-    ("b.parquet", parquet(GRID.assign(Tinea=["1", "?"])), P, "case 'q', class 'Tinea': the cell '?' is no number"),
+    ("b.parquet", parquet(GRID.assign(Tinea=["1", "?"])), P, "case 'q', class 'Tinea': the cell '?' is not a number"),
     ("b.parquet", parquet(GRID.assign(Tinea=pd.Timestamp(0))), P, "case 'p', class 'Tinea': the cell Timestamp("),
 ]
 
@@ -198,7 +198,7 @@ CALLS = [
         "predictions: the column 'Tinea' is there 2 times; keep one",
     ),
     (lambda _: read_predictions(GRID.assign(Tinea=[1, "x"]), KNOWN), P, "predictions: the column 'Tinea' mixes types"),
-    (lambda _: read_predictions(GRID.set_index("case", drop=False), KNOWN), P, "the column 'case' is there twice, as"),
+    (lambda _: read_predictions(GRID.set_index("case", drop=False), KNOWN), P, "the column 'case' occurs twice, as"),
     (lambda _: read_predictions(GRID.assign(case=["p", "r"]).set_index("case"), KNOWN), P, "there is no row for case"),
     (lambda _: Annotations.from_table(pl.LazyFrame({"case": ["p"]})), A, "held in memory, got LazyFrame; convert it"),
     (lambda _: Annotations.from_table([["p", "a", "x"]]), A, "a table is a data frame held in memory, got list"),
@@ -237,7 +237,7 @@ CALLS = [
 
 
 def check_form(raised: PlausiblyError, error: type) -> None:
-    """One sentence on one line, of the very class, with a mend."""
+    """One sentence on one line, of the very class, with a fix."""
     assert type(raised) is error
     assert isinstance(raised, ValueError)
     assert "\n" not in str(raised)

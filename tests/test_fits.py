@@ -59,11 +59,11 @@ def test_nothing_is_wrong_with_what_nobody_changed():
         ("constant_data", lambda data: data.isel(slot=slice(0, -1)), "slots with draws"),
         ("constant_data", lambda data: data.isel(class_id=slice(0, 2)), "n_classes is 4, and 2 classes have names"),
         ("constant_data", lambda data: data.drop_vars("case_index"), "this one has no 'case_index'"),
-        ("constant_data", set_to("point_plausibility", by=lambda x: x.astype(str)), "no numbers with a point"),
+        ("constant_data", set_to("point_plausibility", by=lambda x: x.astype(str)), "not floating-point numbers"),
         ("posterior", lambda data: data.drop_vars("plausibility"), "this one has no 'p"),
         ("posterior", lambda data: data.isel(draw=slice(0, 0)), "plausibility has the dimensions"),
         ("posterior", lambda data: data.isel(draw=0), "plausibility has the dimensions"),
-        ("posterior", set_to("plausibility", by=lambda x: x.astype(int)), "no numbers with a point"),
+        ("posterior", set_to("plausibility", by=lambda x: x.astype(int)), "not floating-point numbers"),
         ("observed_data", lambda data: data.isel(case=slice(0, 1)), "slots are not those of the cases 1 to 1"),
     ],
 )

@@ -83,7 +83,7 @@ def test_no_pickle_in_a_posterior(tmp_path, unpickled):
     except PlausiblyError as error:
         assert "p.nc" in str(error)  # noqa: PT017
     (tmp_path / "q.nc").write_bytes(bomb)
-    with pytest.raises(FileError, match="is no posterior"):
+    with pytest.raises(FileError, match="is not a posterior"):
         load(tmp_path / "q.nc")
     assert not unpickled.exists()
 
@@ -210,7 +210,7 @@ STRANGE = {
     "an array of numbers is needed": np.array([("x", 1)], dtype=[("a", "U1"), ("b", int)]),
     # Times that NumPy has no text for.
     r"an array of numbers is needed, got datetime64 \(a value of the": np.arange(6).reshape(2, 3).astype("M8"),
-    # A count that signals that it is no number.
+    # A count that signals NaN.
     "is not finite; give a whole": np.array([0x3FF0000000000000, 0xFFF0000000000010], np.uint64).view(float)[None],
 }
 
@@ -235,7 +235,7 @@ def test_what_is_long_takes_no_square_of_it(tmp_path):
             read_annotations(tmp_path / name)
     members = ", ".join(f'"{one}": [[["x"]]]' for one in (*names, names[-1]))
     (tmp_path / "a.json").write_text('{"cases": {' + members + "}}")
-    with pytest.raises(AnnotationError, match="the name 'name 4999' is there twice in one JSON object"):
+    with pytest.raises(AnnotationError, match="the name 'name 4999' occurs twice in one JSON object"):
         read_annotations(tmp_path / "a.json")
     (tmp_path / "b.json").write_text(f'[[[["{"y" * n}"]]]]')
     with pytest.raises(AnnotationError, match="is not among the 5000 classes; add it"):

@@ -86,16 +86,15 @@ class Model:
     reliability
         Default reliability :math:`\gamma`; None for a model without one.
     concentration
-        Default prior shape :math:`\alpha` of each class, which reaches the program as ``case.concentration``; None for
-        a model without one.
+        Default prior concentration :math:`\alpha` of each class, which the program receives as ``case.concentration``;
+        None for a model without one.
     options
-        Allowed values of each further argument by its name, the default first. Some do not reach the program, since
-        they decide which slots a case has and what their prior is: ``unranked``, ``class_prior``, ``shared`` and
-        ``difficulty``.
+        Allowed values of each further argument by name, the default first. ``unranked``, ``class_prior``, ``shared``
+        and ``difficulty`` are not passed to the program, because they determine the slots of a case and their prior.
     reliabilities
-        Reliabilities of a sweep in which none are named.
+        Usual reliabilities, for sweeps that name none.
     deterministic
-        Whether nothing is drawn, so that the model consists of its point estimate.
+        Whether the model has a point estimate only and no draws.
     exact
         Exact posterior of all cases. Of rankings and labels, ``exact(entries, concentration, **arguments)``, with
         :class:`plausibly.case.Entries`, returns the (slot,) shapes of Dirichlet distributions. Of scores,
@@ -105,47 +104,47 @@ class Model:
         Whether the exact posterior also exists at concentration 0, where unnamed classes have no mass.
     gibbs
         Whether the prior is Dirichlet and an annotation has the Plackett-Luce probability of :math:`\lambda^p`, with p
-        the ``first_choice``. Where p is None, the Gibbs sampler applies (to whole ``repeats``); and cases whose
-        annotators agree on what was left at each draw have an exact posterior.
+        the ``first_choice``. If p is None, the Gibbs sampler applies (for whole ``repeats``), and cases whose
+        annotators all chose from the same remaining classes have an exact posterior.
     repeats
         Power to which the probability of an annotation enters the posterior, ``repeats(**arguments)``. It lets
         :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
     evidence
-        What annotations add to the prior shapes of the slots, ``evidence(entries, **arguments)``, of shape (slot,), to
-        tell how much of a posterior is prior. None for what ``exact`` adds; where there is neither, it is unknown.
+        Amount that annotations add to the prior concentrations of the slots, ``evidence(entries, **arguments)``, of
+        shape (slot,), from which the share of the prior in a posterior follows. None for the amount that ``exact``
+        adds; without either, the share is unknown.
     first_choice
-        Power p by which annotators choose, ``first_choice(**arguments)``: the first choice is class k with probability
-        :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for the plausibilities as they
-        are.
+        Power p with which annotators choose, ``first_choice(**arguments)``: the first choice is class k with
+        probability :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for p = 1.
     replicate
-        What the model has a probability for, and :func:`plausibly.predictive_check` replicates: whole ``"rankings"``,
-        by draws without replacement, or first blocks alone (``"first"``). A label is a whole ranking.
+        Part of an annotation that the model has a probability for and :func:`plausibly.predictive_check` replicates:
+        whole ``"rankings"``, by draws without replacement, or first blocks only (``"first"``). A label is a whole
+        ranking.
     staged
-        Log probability of an annotation given plausibilities and parameters that annotators share, as of
+        Log probability of an annotation given plausibilities and shared parameters of the annotators, as in
         :mod:`plausibly.models.staged_plackett_luce`; such a model is sampled by independent proposals.
     point_estimate
         Plausibilities to which the posterior contracts as the reliability grows: ``point_estimate(entries, **options)``
-        or, of scores, ``point_estimate(sums, threshold)``, of shape (slot,). None for the mean of the draws.
+        or, for scores, ``point_estimate(sums, threshold)``, of shape (slot,). None for the mean of the draws.
     update
-        Instead of ``point_estimate``: one step of an iteration whose fixed point it is, ``update(plausibility, case)``
-        with the slots of one case, such as maximum likelihood.
+        One step of an iteration whose fixed point is the point estimate, such as maximum likelihood:
+        ``update(plausibility, case)`` with the slots of one case. Used instead of ``point_estimate``.
     log_likelihood
-        Whether draws have a log probability of every annotation: of rankings and labels, that of the program's observed
-        sites, whose only latent site is then "plausibility" or "log_ratio"; of scores, the normal density.
+        Whether draws have a log probability of every annotation: for rankings and labels, that of the program's
+        observed sites, whose only latent site is then "plausibility" or "log_ratio"; for scores, the normal density.
     joint
         Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
     true_class
-        Sampler of a model of labels under which every case has one true class. The program is then that of
-        all cases, ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape
-        (case, class). Labels must say who gave them.
+        Sampler of a model of labels in which every case has one true class. The program then describes all cases,
+        ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class).
+        Labels must name their annotators.
     categories
-        Whether a model of scores treats them as categories: intervals of a latent scale with normal mean and variance,
-        as of normal scores, so that a Gibbs sampler draws the latent numbers. The option ``cutpoints`` says where the
-        intervals end.
+        Whether a model of scores treats them as categories: intervals of a latent normal scale, whose latent numbers a
+        Gibbs sampler draws. The option ``cutpoints`` sets the ends of the intervals.
     baseline
         Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.
     citations
-        What to cite, as pairs (what for, source).
+        Sources to cite, as pairs (purpose, source).
 
     Examples
     --------

@@ -108,7 +108,7 @@ def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case cl
 
 
 def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, classes: np.ndarray) -> None:
-    """Refuse scores that are no finite numbers."""
+    """Refuse scores that are not finite numbers."""
     size = max(1, _NUMBERS // values.shape[1])
     for first in range(0, len(values), size):
         for i, k in np.argwhere(~np.isfinite(values[first : first + size]))[:1]:

@@ -98,7 +98,7 @@ def test_what_are_no_distances(observed, expected, p, message):
 
 
 def test_weights_that_are_no_counts_are_not_expanded():
-    with pytest.raises(ArgumentError, match="weights that are no counts"):
+    with pytest.raises(ArgumentError, match="weights that are not counts"):
         np.asarray(PairDistances(np.array([1.0]), np.array([0.5])))
 
 

@@ -346,7 +346,7 @@ def test_damage_gets_one_sentence(form, number, tmp_path):
 def test_damage_in_cells_gets_one_sentence(text, sentence, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(text)
-    if sentence is None:  # what is no JSON is text, with commas
+    if sentence is None:  # what is not JSON is text, with commas
         assert read_annotations(path).n_annotations == 2
         return
     with pytest.raises(PlausiblyError, match=sentence) as error:

@@ -152,7 +152,7 @@ BAD = {
         "case '7', annotator '10': a second answer; keep one of each annotator",
     ),
     "choice twice": ([task(7, annotation(10, choices("a"), choices("b")))], "task '7': one annotation answers"),
-    "task twice": ([task(7), task(7)], "task '7' is there twice; keep one"),
+    "task twice": ([task(7), task(7)], "task '7' occurs twice; keep one"),
     "named and unnamed": (
         [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
         "case '7': an answer does not say whose it is, and others do; name its annotator",
@@ -178,7 +178,7 @@ BAD = {
         [task(7, annotation(10, result("ranker", {"ranker": {"good": ["a"], "bad": ["b"]}})))],
         "task '7', 'diagnosis': items are sorted into 'good', 'bad', which nothing orders",
     ),
-    "choice there twice": ([task(7, annotation(10, choices("a", "a")))], "case '7', annotator '10': the class 'a' is"),
+    "choice given twice": ([task(7, annotation(10, choices("a", "a")))], "case '7', annotator '10': the class 'a' is"),
 }
 
 

@@ -82,7 +82,7 @@ def test_files_with_other_alternatives_need_classes(tmp_path, election):
 
 
 BAD = {
-    "vote that is no list": ("1: x", "e.toi", FileError, "line 11 is '1: x'; write votes like 12: 3,{1,2}"),
+    "vote that is not a list": ("1: x", "e.toi", FileError, "line 11 is '1: x'; write votes like 12: 3,{1,2}"),
     "bracket left open": ("1: {1,2", "e.toi", FileError, "line 11 is '1: {1,2'"),
     "empty brackets": ("1: {},1", "e.toi", FileError, "line 11 is '1: {},1'"),
     "no votes": ("", "e.toi", AnnotationError, "there are no votes; give at least one"),

@@ -83,7 +83,10 @@ BAD = {
     "no annotator": ("case,score\np,1\n", "no column 'annotator' (columns found: 'case', 'score'); it needs 'case',"),
     "no case": ("annotator,score\nann,1\n", "no column 'case'"),
     "no rows": (HEAD, "the table has no rows; give at least one"),
-    "no number": (HEAD + "p,ann,high\n", "row 1 (case 'p', annotator 'ann'): the score 'high' is no number; write a"),
+    "no number": (
+        HEAD + "p,ann,high\n",
+        "row 1 (case 'p', annotator 'ann'): the score 'high' is not a number; write a",
+    ),
     "NaN": (HEAD + "p,ann,1\np,bob,nan\n", "case 'p', annotator 'bob': the score is nan; write a finite"),
     "infinite": (HEAD + "p,ann,-inf\n", "the score is -inf; write a finite number of a size of at most 1e+15"),
     "enormous": (HEAD + "p,ann,1e200\n", "the score is 1e+200; write a finite number of a size of at most 1e+15"),

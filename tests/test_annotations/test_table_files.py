@@ -69,7 +69,7 @@ def test_a_fault_in_a_late_piece_is_found_in_its_row(tmp_path, monkeypatch):
     with pytest.raises(FileError, match=r"no table of equally long rows .*Row #92: Expected 4 columns, got 3"):
         read_annotations(path)
     path.write_text("1,2\n" * 80 + "1,x\n")
-    with pytest.raises(PredictionError, match="row 81, column 2: the cell 'x' is no number"):
+    with pytest.raises(PredictionError, match="row 81, column 2: the cell 'x' is not a number"):
         read_matrix(path, PredictionError)
 
 
@@ -171,7 +171,7 @@ def test_names_that_begin_like_formulas(tmp_path):
     [
         (NAMED.assign(a=[1.0, None, 2.0]).convert_dtypes(), "case 'q', class 'a': the cell is missing"),
         (NAMED.assign(a=[1, 2, 2**53 + 1]), "case 'p', class 'a': the number 9007199254740993 has more digits"),
-        (NAMED.assign(a=[True, False, True]), "case 'r', class 'a': the cell True is no number"),
+        (NAMED.assign(a=[True, False, True]), "case 'r', class 'a': the cell True is not a number"),
         (NAMED.assign(case=[1.5, 2.5, 3.5]), "the column 'case' holds double, such as 1.5"),
         (NAMED.assign(case=["r", None, "p"]), "row 2: the cell in column 'case' is missing"),
         (NAMED.assign(d=0.0), "the class 'd' is not among"),

@@ -125,7 +125,7 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "Note" not in result.stderr
     assert "identical classifiers" in (tmp_path / "report.html").read_text()
     result = plausibly("evaluate", tmp_path / "a.csv", "--model", "irn", "--out", tmp_path)
-    assert "Note: the data have alike class names" in result.stderr
+    assert "Note: the data have similar class names" in result.stderr
     assert "Wart = wart" in (tmp_path / "report.html").read_text()
 
 
@@ -206,7 +206,7 @@ REFUSED = {
     "aggregate --infer-reliability dataset": [
         (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one"),
         (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
-        (["--mode", "power"], "no probability of the annotations"),
+        (["--mode", "power"], "not a probability of the annotations"),
         (["--ties", "full"], "--infer-reliability does not accept --ties full"),
     ],
     "sweep": [

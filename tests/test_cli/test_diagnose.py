@@ -111,7 +111,7 @@ def test_point_estimates_pass(tmp_path):
 
 def test_bad_input_is_one_sentence(tmp_path):
     (tmp_path / "text.nc").write_text("no netCDF")
-    for name, words in (("none.nc", "does not exist"), ("text.nc", "is no posterior")):
+    for name, words in (("none.nc", "does not exist"), ("text.nc", "is not a posterior")):
         result = plausibly("diagnose", tmp_path / name, "--strict")
         assert result.exit_code == 2
         assert words in result.stderr

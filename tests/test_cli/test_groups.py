@@ -25,7 +25,7 @@ def test_a_column_and_a_table_say_the_same(annotations, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("nobody", "--group must be a file .* or a column of the annotations, but 'nobody' is no file"),
+        ("nobody", "--group must be a file .* or a column of the annotations, but 'nobody' is not a file"),
         ("class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
     ],
 )

@@ -91,9 +91,9 @@ def test_without_ties_it_is_the_ordinary_average_overlap(depth):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[0], [0]], [[1]], 2), "must name a class once, but 0 is there twice"),
+        (([[0], [0]], [[1]], 2), "must name a class once, but 0 occurs twice"),
         (([[0], []], [[1]], 2), "a block of a ranking must name a class, but one is empty"),
-        ((np.ones((2, 3)), np.eye(3), 1), "must name a class once, but 0 is there twice"),
+        ((np.ones((2, 3)), np.eye(3), 1), "must name a class once, but 0 occurs twice"),
         ((np.zeros((2, 3)), np.eye(3), 1), "a block of a ranking must name a class, but one is empty"),
         ((2 * np.eye(3), np.eye(3), 1), "must hold zeros and ones"),
         (([0, 1], [[1]], 1), "a ranking must be a list of blocks, but .0, 1. was given"),

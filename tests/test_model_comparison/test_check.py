@@ -178,7 +178,7 @@ def test_each_annotator_draws_by_her_own_reliability():
 
 
 def test_powers_of_small_plausibilities_are_not_lost():
-    # 0.2 to the power of 100 is no number of single precision.
+    # 0.2 to the power of 100 is not a number of single precision.
     attrs = {"model": "plackett-luce", "reliability": 100.0, "declaration": WHOLE | {"choice_power": 100.0}}
     posterior = fixed(attrs, (0.2, 0.18, 0.17, 0.16, 0.15, 0.14), counts=((1,) * 6,))
     assert float(largest_share(posterior, replicates=50).min()) == 1

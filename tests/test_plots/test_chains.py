@@ -88,7 +88,7 @@ def test_models_of_labels_have_quantities():
     )
     assert plots.trace(posterior, "sd").lines[0].get_ydata().tolist() == sites["sd"][1][0].tolist()
     assert plots.worst_chains(posterior, most=1).axes[0].get_title(loc="left") == "ability of bob"
-    with pytest.raises(ArgumentError, match="'ability of eve' is no case or quantity"):
+    with pytest.raises(ArgumentError, match="'ability of eve' is not a case or quantity"):
         plots.rank(posterior, "ability of eve")
 
 
@@ -108,7 +108,7 @@ def test_exact_draws_have_no_chains_to_draw():
         plots.worst_chains(posterior)
     with pytest.raises(ArgumentError, match="there are no chains to draw"):
         plots.convergence_overview(pb.diagnose(posterior))
-    with pytest.raises(ArgumentError, match="'r_hat' is no diagnostic of these draws: they are exact"):
+    with pytest.raises(ArgumentError, match="'r_hat' is not a diagnostic of these draws: they are exact"):
         plots.convergence(pb.diagnose(posterior))
 
 
@@ -138,6 +138,6 @@ def test_every_diagnostic_that_is_known_has_a_panel():
     figure = plots.convergence_overview(table(at_max_depth=[np.nan] * 3))
     assert [ax.get_ylabel() for ax in figure.axes] == ["R-hat", "E-BFMI"]
     with pytest.raises(
-        ArgumentError, match="'at_max_depth' is no diagnostic of these draws: choose from r_hat, e_bfmi"
+        ArgumentError, match="'at_max_depth' is not a diagnostic of these draws: choose from r_hat, e_bfmi"
     ):
         plots.convergence(table(), "at_max_depth")

@@ -2,7 +2,7 @@ r"""Reliability inferred, for the data set or for every annotator, together with
 
 Under ``mode="temper"`` annotators draw with weights :math:`\lambda^\gamma`, and :math:`\gamma` can have a prior; the
 program is :func:`plausibly.models.tempered_plackett_luce`. Under ``mode="power"`` it cannot: the likelihood to a power
-is no probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
+is not a probability of the annotations, and what it lacks to one depends on :math:`\gamma`.
 
 What is identified
 ------------------
@@ -237,7 +237,7 @@ def check_inferable(model: AnyModel, mode: str | None) -> Model:
     if mode not in (None, "temper"):
         raise ArgumentError(
             f"reliability can be inferred by mode='temper' alone, but {mode!r} was given, under which a likelihood to "
-            "the power of γ is no probability of the annotations, so that a prior on γ has no posterior: leave mode "
+            "the power of γ is not a probability of the annotations, so that a prior on γ has no posterior: leave mode "
             "out, or choose among reliabilities by held-out density, see plausibly.compare."
         )
     return declared

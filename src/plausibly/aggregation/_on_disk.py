@@ -105,7 +105,7 @@ def as_store(
 
 
 def check_shard(shard: object) -> None:
-    """Refuse what is no number of cases."""
+    """Refuse anything but a number of cases."""
     if isinstance(shard, bool) or not isinstance(shard, int | np.integer) or shard < 1:
         raise ArgumentError(f"shard must be a whole number of at least 1, but {shard!r} was given.")
 

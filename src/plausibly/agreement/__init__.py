@@ -1,26 +1,26 @@
-"""How good are the labels, and how good is a model compared with those who gave them? Without a model of the truth.
+"""Quality of labels, and of models compared with the annotators who gave them, without a model of the truth.
 
-Everything here starts from a long table of labels, one row per label, with the columns ``case``, ``annotator`` and
-``label`` (:class:`Labels`); a label may be any Python object that the measure can compare.
+The input is a long table of labels, one row per label, with the columns ``case``, ``annotator`` and ``label``
+(:class:`Labels`); a label may be any Python object that the measure can compare.
 
 * :func:`agreement`: do annotators agree more than by chance? `Do` are the distances of pairs of labels on one case,
-  `De` those of pairs on different cases, by a distance from :mod:`plausibly.distances` or any function of two labels.
-  **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are apart; **sigma** is the share
-  of `Do` too small to be chance (Braylan, Alonso and Lease 2022). Alpha depends on the scale of a distance, KS does
-  not: :func:`choose_distance` ranks distances by KS. :func:`noise_dial` shows what a distance is sensitive to,
-  :func:`measures_of_distances` takes distances from elsewhere.
+  `De` those of pairs on different cases, under a distance from :mod:`plausibly.distances` or any function of two
+  labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are apart; **sigma** is the
+  share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). Alpha depends on the scale of a distance, KS
+  does not: :func:`choose_distance` ranks distances by KS. :func:`noise_dial` shows how sensitive a distance is to
+  noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
   :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`.
-* :func:`alternative_annotator_test`: may a model take the place of an annotator? Each one left out in turn, it is
-  compared with her in how close both are to the others.
-* :func:`weighted_reliability`: how much agreement is neither luck nor a common mistake? With
+* :func:`alternative_annotator_test`: may a model replace an annotator? Each annotator is left out in turn, and the
+  model is compared with her: which of the two is closer to the others?
+* :func:`weighted_reliability`: how much agreement is neither luck nor a shared mistake? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
-  which say what it means for a model that is measured by the labels; and for comparison :func:`cohen_kappa`,
+  which translate it for a model that is measured against the labels; and for comparison :func:`cohen_kappa`,
   :func:`fleiss_kappa` and, in Krippendorff's form, ``agreement(labels, weighting="units").alpha``.
 
-An argument out of range raises :class:`ArgumentError`; labels or predictions that do not fit raise
-:class:`AnnotationError` or :class:`PredictionError`, and a distance that cannot take a label :class:`DistanceError`.
+An argument out of range raises :class:`ArgumentError`; invalid labels or predictions raise :class:`AnnotationError` or
+:class:`PredictionError`, and a label that a distance does not accept raises :class:`DistanceError`.
 Sources are Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally across complex structured,
 multi-object, and free-text annotation tasks", for agreement and distances; Lovchinsky et al. (2020), "Discrepancy
 ratio: evaluating model performance when even experts disagree on the truth", ICLR, for discrepancies; Cabitza,

@@ -36,7 +36,7 @@ def read_classes(path: str | os.PathLike) -> np.ndarray:
     FileError
         If the file cannot be read or is empty.
     AnnotationError
-        If a line is blank, a name begins or ends with a blank, or a name is there twice.
+        If a line is blank, a name begins or ends with a blank, or a name occurs twice.
 
     Examples
     --------

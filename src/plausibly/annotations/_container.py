@@ -209,7 +209,7 @@ class Annotations(ByCase):
         Raises
         ------
         AnnotationError
-            If a column or a cell is missing, a rank is no number or below 1, a class is unknown, or a row is there
+            If a column or a cell is missing, a rank is not a number or below 1, a class is unknown, or a row is there
             twice.
 
         Examples
@@ -238,13 +238,13 @@ class Annotations(ByCase):
         Returns
         -------
         plausibly.annotations.Scores
-            Scores are no partial rankings: what takes them is the model ``"normal-scores"``, with a threshold, and
+            Scores are not partial rankings: what takes them is the model ``"normal-scores"``, with a threshold, and
             :meth:`~plausibly.annotations.Scores.split` turns them into labels of two classes.
 
         Raises
         ------
         AnnotationError
-            If a column or a cell is missing, a score is no finite number, or an annotator scores a case twice.
+            If a column or a cell is missing, a score is not a finite number, or an annotator scores a case twice.
 
         Examples
         --------

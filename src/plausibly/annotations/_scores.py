@@ -119,7 +119,7 @@ class Scores(ByCase):
         Raises
         ------
         ArgumentError
-            If the threshold is no finite number.
+            If the threshold is not a finite number.
 
         Examples
         --------
@@ -158,7 +158,7 @@ class Scores(ByCase):
 
 
 def check_threshold(threshold: object) -> float:
-    """Refuse a threshold that is no finite number."""
+    """Refuse a threshold that is not a finite number."""
     number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
     if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
         raise ArgumentError(

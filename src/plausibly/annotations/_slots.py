@@ -72,7 +72,7 @@ class Slots:
         Raises
         ------
         AnnotationError
-            If they are no annotations, or scores.
+            If they are not annotations, or scores.
         """
         if not isinstance(annotations, Annotations):
             raise AnnotationError(

@@ -30,7 +30,7 @@ from plausibly.predictions import named_predictions
 SERIOUS = (
     "repeated annotations",
     "identical annotators",
-    "alike class names",
+    "similar class names",
     "mismatched predictions",
     "unrelated predictions",
 )
@@ -110,7 +110,7 @@ def serious(found: pd.DataFrame) -> list[str]:
     Examples
     --------
     >>> serious(audit(Annotations.from_labels([["wart", "Wart"]])))
-    ['alike class names']
+    ['similar class names']
     """
     return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
 

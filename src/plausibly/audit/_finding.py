@@ -1,4 +1,4 @@
-"""What a check finds, and what each finding means."""
+"""Findings of the checks, and what each of them means."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,46 +14,46 @@ HANDFUL = 5  #: cases, below which little can be said of an annotator
 LONG_TIE = 10  #: classes, above which a tie is extreme however many classes there are
 
 MEANINGS = {
-    "alike class names": "Classes whose names differ in capitals, blanks or punctuation alone are probably one class.",
-    "alike case names": "Cases whose names differ in capitals, blanks or punctuation alone are probably one case.",
-    "alike annotator names": "Annotators whose names differ in capitals, blanks or punctuation alone are probably one "
+    "similar class names": "Class names that differ only in capitals, blanks or punctuation. Probably the same class.",
+    "similar case names": "Case names that differ only in capitals, blanks or punctuation. Probably the same case.",
+    "similar annotator names": "Annotator names that differ only in capitals, blanks or punctuation. Probably the same "
     "person.",
-    "repeated rows": "Rows that repeat the case, annotator and class of another. The better rank was kept here; "
-    "elsewhere the table is refused.",
-    "several classes without a rank": "Annotators who name several classes of a case where nothing orders them: read "
-    "as tied, not as a first and a second opinion.",
-    "repeated annotations": "Annotations of a case by someone who, judging by the names, had annotated it already; "
-    "they count as further annotators{note}.",
-    "identical cases": "Cases that repeat an earlier one in everything that every annotator said, of those in which "
-    "several classes are named: duplicates, unless classes are few and rankings short.",
-    "one-annotator cases": "Cases with a single annotator: their uncertainty is an assumption of the model.",
-    "annotators of few cases": f"Annotators of fewer than {HANDFUL} cases, and not of all: too few to tell how far "
-    "they can be trusted.",
-    "constant annotators": "Annotators who always say the same, more often than the frequency of that answer among the "
-    "others explains.",
-    "identical annotators": f"Pairs of annotators who say the same of every case they share, {HANDFUL} or more, more "
-    "often than agreement explains: one person under two names, or a copy.",
-    "disconnected annotators": "Annotators whom no chain of shared cases joins to the largest group: their skill "
-    "cannot be compared with it.",
-    "classes never named": "Classes that no annotator named: their plausibilities are those of the prior.",
-    "fewer labels than classes": "Cases with fewer labels than there are classes: under dirichlet-categorical@1, the "
-    "default for labels, the prior outweighs them. A prior learnt from all cases (class_prior=population) does not.",
-    "annotations of nothing": "Annotations that tie all classes, which says nothing about the case.",
-    "extreme ties": "Annotations that tie four classes or more that are at least half of all, or more than "
-    f"{LONG_TIE}: defaults of a tool, or lists without an order.",
-    "frequent scores": "Values that more than 5 % of the scores have: categories rather than measurements. Model them "
-    "by ordinal-scores, above all if a threshold is one of these values.",
-    "mismatched predictions": "Classifiers whose scores do not fit the cases and classes.",
-    "unrelated predictions": "Classifiers whose first choices meet the annotations no more often than if the rows were "
-    "shuffled: probably cases or classes in another order.",
-    "identical classifiers": "Classifiers with the same scores throughout as another.",
-    "identical predictions": "Cases with exactly the scores of an earlier one: duplicates, unless scores are coarse.",
-    "predictions of nothing": "Cases all of whose classes have the same score, which class order or chance will rank.",
+    "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here; "
+    "other commands refuse the table.",
+    "several classes without a rank": "Annotators who name several classes of a case without ranking them. These are "
+    "read as tied, not as first and second choice.",
+    "repeated annotations": "Annotations of a case by someone who, judging by the names, had already annotated it. "
+    "They count as further annotators{note}.",
+    "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "
+    "classes. Probably duplicates, unless there are few classes and short rankings.",
+    "one-annotator cases": "Cases with a single annotator. Their uncertainty is an assumption of the model.",
+    "annotators of few cases": f"Annotators with fewer than {HANDFUL} cases. Too few to tell how reliable they are.",
+    "constant annotators": "Annotators who always give the same answer, more often than its frequency among the others "
+    "explains.",
+    "identical annotators": f"Pairs of annotators who agree on all of their {HANDFUL} or more shared cases, more often "
+    "than general agreement explains. One person under two names, or a copy.",
+    "disconnected annotators": "Annotators without a chain of shared cases to the largest group. Their skill cannot be "
+    "compared with that of the group.",
+    "classes never named": "Classes that no annotator names. Their plausibilities come from the prior alone.",
+    "fewer labels than classes": "Cases with fewer labels than there are classes. Under dirichlet-categorical@1, the "
+    "default for labels, the prior outweighs them; a prior learned from all cases (class_prior=population) does not.",
+    "empty annotations": "Annotations that tie all classes and therefore say nothing about the case.",
+    "extreme ties": f"Annotations that tie at least half of all classes (four or more), or more than {LONG_TIE}. "
+    "Probably defaults of a tool, or lists without an order.",
+    "frequent scores": "Values of more than 5 % of the scores, which suggest categories rather than measurements. Use "
+    "ordinal-scores, especially if the threshold is one of these values.",
+    "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
+    "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
+    "Probably cases or classes in another order.",
+    "identical classifiers": "Classifiers with exactly the same scores as another one.",
+    "identical predictions": "Cases with exactly the same scores as an earlier one. Probably duplicates, unless scores "
+    "are coarse.",
+    "flat predictions": "Cases in which all classes have the same score. They are ranked by class order or at random.",
 }
 
 
 class Finding(NamedTuple):
-    """How often a check found something, of how many, with examples."""
+    """Number of findings of a check, among how many, with examples."""
 
     check: str
     count: int

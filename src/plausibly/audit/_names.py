@@ -16,7 +16,7 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
     named = {"class": annotations.classes, "case": annotations.cases, "annotator": known_names(annotations)}
     for what, names in named.items():
         alike = _alike(names.tolist())
-        yield Finding(f"alike {what} names", len(alike), len(names), alike)
+        yield Finding(f"similar {what} names", len(alike), len(names), alike)
 
 
 def _alike(names: list[str]) -> list[str]:

@@ -45,7 +45,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
     yield Finding("identical classifiers", len(twins), n_read, twins)
     yield Finding("identical predictions", n_alike, n_read * annotations.n_cases, alike)
-    yield Finding("predictions of nothing", n_flat, n_read * annotations.n_cases, flat)
+    yield Finding("flat predictions", n_flat, n_read * annotations.n_cases, flat)
 
 
 def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"]:

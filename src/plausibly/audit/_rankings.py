@@ -23,7 +23,7 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
     yield Finding(
-        "annotations of nothing", len(empty), annotations.n_annotations, _places(annotations, annotation[empty[:SHOWN]])
+        "empty annotations", len(empty), annotations.n_annotations, _places(annotations, annotation[empty[:SHOWN]])
     )
     long = (sizes > LONG_TIE) | ((sizes >= 4) & (2 * sizes >= n_classes))
     tied = np.unique(annotation[long & (sizes < n_classes)])

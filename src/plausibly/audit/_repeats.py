@@ -88,5 +88,5 @@ def of_repeats(
         len(found),
         0 if annotations.anonymous else annotations.n_annotations,
         [f"{annotations.cases[case[r]]} / {annotations.annotators[who[r]]}" for r in found[:SHOWN]],
-        f", and {same:,} say the same again" if same else "",
+        f", and {same:,} of them give the same answer" if same else "",
     )

@@ -5,7 +5,7 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.audit._finding import Finding
 
-OF_CLASSES = ("alike class names", "classes never named", "annotations of nothing", "extreme ties")  #: not of scores
+OF_CLASSES = ("similar class names", "classes never named", "empty annotations", "extreme ties")  #: not of scores
 _OFTEN = 0.05  # share of scores with one value, from which on they are categories
 
 

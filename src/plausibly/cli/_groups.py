@@ -44,7 +44,7 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     where = "" if annotations is None else f", nor a column of {annotations}"
     raise ArgumentError(
         f"{option} must be a file with the columns case and group{' or a column of the annotations' if where else ''}, "
-        f"but {given!r} is no file{where}: check the name."
+        f"but {given!r} is not a file{where}: check the name."
     )
 
 

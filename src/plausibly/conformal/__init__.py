@@ -1,8 +1,8 @@
 """Sets of classes with a guarantee, where experts disagree about the answer.
 
-A classifier that names a *set* can promise that the answer is in it with a probability of, say, 0.9, whatever its own
-probabilities are worth: conformal prediction. But a promise about one voted label is a promise about the vote. Here the
-answer of a case is a distribution over classes, and a set is charged with the plausibility of the classes that it
+Conformal prediction gives *sets* of classes that contain the answer with a probability of, say, 0.9, however good or
+bad the classifier's own probabilities are. But a guarantee about one voted label is a guarantee about the vote. Here
+the answer of a case is a distribution over classes, and the loss of a set is the plausibility of the classes that it
 misses.
 
 Notation: case i has plausibilities ``λ_i`` and scores ``s(x_i, k)``, greater for more plausible classes. For a
@@ -14,9 +14,9 @@ Departures from Monte Carlo conformal prediction (Stutz et al. 2023), which draw
 weights are exact, which is the limit of large m; the guarantee is ``1 − α`` instead of ``1 − 2α``, since the share of
 missed labels is a loss like any other; and thresholds are order statistics, not interpolated between them.
 
-What ``λ_i`` stands for is up to the user (:func:`conformal`, ``target=``): the posterior mean of the plausibilities,
-the annotations themselves, or the majority vote. :func:`conformal_coverage` measures how well sets calibrated for one
-serve the others, :func:`conformal_regions` bounds plausibilities instead of naming sets, and :func:`conformal_sweep`
+You choose what ``λ_i`` is (:func:`conformal`, ``target=``): the posterior mean of the plausibilities, the annotations
+themselves, or the majority vote. :func:`conformal_coverage` measures how well sets calibrated for one of them cover the
+others, :func:`conformal_regions` bounds plausibilities instead of listing classes, and :func:`conformal_sweep`
 calibrates under every model and reliability.
 """
 

@@ -238,7 +238,7 @@ def source_of(posterior: Any):
 
 
 def check_alpha(alpha: Any, bound: float = 1.0) -> float:
-    """Refuse what is no number strictly between 0 and the greatest loss."""
+    """Refuse anything but a number strictly between 0 and the greatest loss."""
     number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
     if not number or not 0 < alpha < bound:
         raise ArgumentError(

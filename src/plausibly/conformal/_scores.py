@@ -159,7 +159,7 @@ def softmax(values: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case 
 
 
 def check_probabilities(values: Float[np.ndarray, "case class"], what: str) -> None:
-    """Refuse rows that are no probabilities; `what` needs them.
+    """Refuse rows that are not probabilities; `what` needs them.
 
     Raises
     ------

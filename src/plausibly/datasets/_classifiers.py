@@ -44,7 +44,7 @@ def simulate_classifiers(
     ------
     ArgumentError
         If a quality is outside [0, 1], if a sequence has more than 26 qualities, if the truth is not a
-        non-negative finite matrix, or if the seed is no whole number of 32 bits.
+        non-negative finite matrix, or if the seed is not a whole number of 32 bits.
 
     Examples
     --------

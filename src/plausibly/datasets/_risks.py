@@ -28,7 +28,7 @@ def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
     Raises
     ------
     ArgumentError
-        If there are no classes, or the seed is no whole number of 32 bits.
+        If there are no classes, or the seed is not a whole number of 32 bits.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def toy_plausibilities(positions: Float[np.ndarray, "*shape"]) -> Float[np.ndarr
     Raises
     ------
     ArgumentError
-        If a position is no finite number.
+        If a position is not a finite number.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     Raises
     ------
     ArgumentError
-        If there are no cases or annotators, or the seed is no whole number of 32 bits.
+        If there are no cases or annotators, or the seed is not a whole number of 32 bits.
 
     References
     ----------

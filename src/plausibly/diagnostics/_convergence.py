@@ -264,7 +264,7 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     """
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source:
-        # Models of labels, such as Rasch's, carry the verdict, too, and are no posteriors of plausibilities.
+        # Models of labels, such as Rasch's, carry the verdict, too, and are not posteriors of plausibilities.
         if isinstance(source, Posterior) and "convergence" in to_groups(source):
             return to_groups(source)["convergence"].load()
         check_posterior(source)

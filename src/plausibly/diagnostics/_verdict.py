@@ -115,7 +115,7 @@ def worst(found: xr.Dataset, most: int = 6) -> list[str]:
             distances.append(np.where(found["n_diverging"].values > 0, 1.0 + found["n_diverging"].values, 0))
         if "e_bfmi" in found:
             distances.append(np.nan_to_num(E_BFMI / found["e_bfmi"].values, nan=0.0))
-    # What is no number cannot be worse.
+    # What is not a number cannot be worse.
     severity = np.nan_to_num(np.array(distances, float), nan=np.inf).max(0)
     order = np.lexsort((-severity, found["converged"].values))[:most]
     return [str(name) for name in names(found)[order]]

@@ -95,7 +95,7 @@ class PartialPlackettLuce(Distribution):
     ------
     ValueError
         If there are no classes on the last axis of the weights or of a ranking, the limit is below one, or the sizes of
-        blocks are no whole numbers or too large.
+        blocks are not whole numbers or too large.
 
     Notes
     -----

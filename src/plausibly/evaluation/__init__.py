@@ -1,10 +1,10 @@
-"""Evaluating classifiers against a posterior: every metric by draw, by case and at the point estimate.
+"""Evaluation of classifiers against a posterior: every metric by draw, by case and at the point estimate.
 
 Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs a compiled program (``_program``) over
-blocks of their cases, which turns draws into sums (``_rows``) and means by case; what ranges give is added up in their
-order, here or from a cluster's workers. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` say how much a
-case counts in each draw; ``_evaluate`` is the front door, ``_total`` adds
-annotation to sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better.
+blocks of their cases, which turns draws into sums (``_rows``) and means by case; the sums of the ranges are added in
+order, also those of a cluster's workers. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups`` compute the
+weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to sampling noise,
+``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better.
 """
 
 from plausibly.evaluation import comparison as comparison

@@ -90,7 +90,7 @@ class Labels:
         Raises
         ------
         AnnotationError
-            If a column is absent or there twice, a case or annotator has no name, no label is left, or one is missing
+            If a column is absent or given twice, a case or annotator has no name, no label is left, or one is missing
             under ``missing="error"``; the message names the row.
         FileError
             If a file cannot be read.
@@ -143,7 +143,7 @@ class Labels:
         Raises
         ------
         AnnotationError
-            If they are no numbers, or one is infinite.
+            If they are not numbers, or one is infinite.
         """
         return self._numbers(self.values, "label", AnnotationError)
 

@@ -44,7 +44,7 @@ def read_labels(
         * ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``: a long table, read by `kind` cell by cell;
         * ``.json``: such a table as a list of records or in the forms of :meth:`Labels.of`; or COCO, for ``"boxes"``
           and ``"keypoints"``, which need one file per annotator or a field ``annotator`` in every annotation;
-        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, sentences parted by blank lines
+        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, blank lines between sentences
           (in a single file every column after the first is an annotator, in files by annotator only the last column
           counts); with ``"text"`` and ``"trees"`` a label per line, cases numbered from 1, one file per annotator.
           ``.mrg`` is for trees, each of as many lines as its brackets take;

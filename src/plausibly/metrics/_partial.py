@@ -35,7 +35,7 @@ def soft_permutation(ranking: Ranking, n_classes: int | None = None) -> Float[np
     Raises
     ------
     ArgumentError
-        If a class is there twice, is no index below K, or a block is empty.
+        If a class occurs twice, is not an index below K, or a block is empty.
 
     References
     ----------
@@ -82,7 +82,7 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
     Raises
     ------
     ArgumentError
-        If a class is there twice, a block is empty, ``depth`` is no positive whole number, or there are more classes
+        If a class occurs twice, a block is empty, ``depth`` is no positive whole number, or there are more classes
         than ``n_classes``.
 
     References
@@ -146,7 +146,7 @@ def _amount_within(place, before, size):
 def _blocks(ranking):
     if isinstance(ranking, np.ndarray) and ranking.ndim == 2:
         if not np.isin(ranking, (0, 1)).all():
-            raise ArgumentError("a matrix (block, class) must hold zeros and ones, but others are there: mend it.")
+            raise ArgumentError("a matrix (block, class) must hold zeros and ones, but it has others: correct it.")
         blocks, width = [np.flatnonzero(row).tolist() for row in ranking], ranking.shape[1]
     else:
         if not isinstance(ranking, Iterable) or any(
@@ -162,7 +162,7 @@ def _blocks(ranking):
             raise ArgumentError("a block of a ranking must name a class, but one is empty: leave it out.")
         for name in block:
             if name in seen:
-                raise ArgumentError(f"a ranking must name a class once, but {name!r} is there twice: keep one.")
+                raise ArgumentError(f"a ranking must name a class once, but {name!r} occurs twice: keep one.")
             seen.add(name)
     return blocks, width
 

@@ -126,7 +126,7 @@ def predictive_check(
     Raises
     ------
     ArgumentError
-        If it is no posterior, or a number is out of range.
+        If it is not a posterior, or a number is out of range.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class Said:
         (2, [[[1, 0]], [[0]]])
         """
         known, number = np.unique(np.concatenate([named.ravel() for named in classes]), return_inverse=True)
-        if known[0] < 0:  # what only fills lists up is no class
+        if known[0] < 0:  # what only fills lists up is not a class
             known, number = known[1:], number - 1
         ends = np.cumsum([named.size for named in classes])[:-1]
         parts = np.split(number.ravel(), ends)

@@ -132,7 +132,7 @@ def _quantity(
                     if ", ".join(names[i] for names, i in zip(of, at, strict=True)) == wanted:
                         return plain(name), str(site), ordered[(..., *at)].values
     raise ArgumentError(
-        f"{_show(name)} is no case or quantity of this posterior: choose one that plausibly.diagnose names."
+        f"{_show(name)} is not a case or quantity of this posterior: choose one that plausibly.diagnose names."
     )
 
 

@@ -32,7 +32,7 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
     if statistic not in STATISTICS or statistic not in found:
         known = [name for name in STATISTICS if name in found]
         choose = f"choose from {', '.join(known)}" if known else "they are exact draws or a point estimate"
-        raise ArgumentError(f"{statistic!r} is no diagnostic of these draws: {choose}.")
+        raise ArgumentError(f"{statistic!r} is not a diagnostic of these draws: {choose}.")
     values, good = found[statistic].values.astype(float), found["converged"].values
     known = np.flatnonzero(~np.isnan(values))
     sign = -1 if statistic in GREATER_IS_WORSE else 1

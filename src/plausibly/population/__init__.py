@@ -1,4 +1,4 @@
-r"""What cases have in common: how common classes are, and which of them are named together.
+r"""Population of cases: how common classes are, and which of them are named together.
 
 Every case has a *head*, the class that it is most likely about, and every head a *profile*, the plausibilities that
 its cases have on average:
@@ -18,12 +18,12 @@ the prior of each is a mixture over heads of Dirichlet distributions (``_case_pr
 what to do with a Dirichlet prior can sample them in shards. Unnamed classes that the profiles make likely get slots of
 their own; the others remain in the remainder, which is split in proportion to the prevalence.
 
-What the shared parameters are learnt from
-------------------------------------------
-For them an annotation is a few labels: its first choice, and every later rank with a probability that halves from rank
-to rank, beginning at 1/4, anew in every sweep. Later ranks say which classes go together, but they are no independent
-votes. Tied classes are equally likely to be the one that counts. Every annotation counts once, whatever the
-reliability at which cases are aggregated afterwards. Of single labels, all of this is the posterior of the model above.
+How the shared parameters are learned
+-------------------------------------
+For the shared parameters, an annotation is a few labels: its first choice, and each later rank with a probability that
+starts at 1/4 and halves from rank to rank, drawn again in every sweep. Later ranks show which classes go together, but
+they are not independent votes. One of the classes in a tie is chosen at random. Every annotation counts once, whatever
+the reliability at which cases are aggregated afterwards. For single labels, this is the posterior of the model above.
 
 Difficulty
 ----------
@@ -32,9 +32,8 @@ five nodes. :func:`difficulties` has the hardest cases.
 
 Interpretation
 --------------
-A population prior pulls rare classes towards common ones. That is what the best prediction of the next annotation
-asks for; it is not always what a patient with a rare disease deserves. :func:`shifts` has the classes that are moved
-most, and by how much.
+A population prior pulls rare classes towards common ones. This gives the best prediction of the next annotation, but it
+is not always what a patient with a rare disease deserves. :func:`shifts` shows which classes are moved and how far.
 
 References
 ----------

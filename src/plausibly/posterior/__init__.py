@@ -1,13 +1,13 @@
 """Draws of the plausibilities of all cases, ragged in their classes, as an ArviZ container.
 
-Of K classes a case usually sees a handful. The variable ``plausibility`` in group ``posterior`` therefore has the
-dimensions (chain, draw, slot): a *slot* is a case with a class that somebody named there, or a case with its
-*remainder*, which stands for all unnamed classes (``class_index`` −1, their number in ``n_classes``). Within
-a case the slots sum to one. The remainder falls on its classes as Dirichlet(concentration · 1), and is split only when
-somebody asks for single classes: :func:`dense` splits it in full, :func:`top_classes` as far as ranked lists need.
-:func:`case_draws` takes the draws of one case out, by the names of its classes.
+Annotators usually name only a few of the K classes of a case. The variable ``plausibility`` in group ``posterior``
+therefore has the dimensions (chain, draw, slot): a *slot* is a case with one of its named classes, or a case with its
+*remainder*, which stands for all unnamed classes (``class_index`` −1, their number in ``n_classes``). The slots of a
+case sum to one. The remainder is distributed over its classes as Dirichlet(concentration · 1), and is split only when
+single classes are needed: :func:`dense` splits it completely, :func:`top_classes` as far as ranked lists need.
+:func:`case_draws` returns the draws of one case by the names of its classes.
 
-A posterior of scores has also the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
+A posterior of scores also has the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
 in ``constant_data`` the ``score_certainty`` of each case. Where it is known, ``constant_data`` has the ``prior_share``
 of each slot in the posterior concentration of its case.
 

@@ -191,7 +191,7 @@ def slots_of(posterior: Posterior) -> Slots:
     Raises
     ------
     ArgumentError
-        If it is no posterior, or they do not fit its draws, cases and classes.
+        If it is not a posterior, or they do not fit its draws, cases and classes.
     """
     check_posterior(posterior)
     groups = to_groups(posterior)
@@ -214,7 +214,7 @@ def annotations_of(posterior: Posterior) -> Annotations:
     Raises
     ------
     ArgumentError
-        If it is no posterior, or has lost some of them.
+        If it is not a posterior, or has lost some of them.
     AnnotationError
         If what is there breaks the rules of annotations.
     """

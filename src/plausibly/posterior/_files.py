@@ -187,7 +187,7 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         if Path(path).is_dir():
             tree, groups = read_store(path)
         elif not _is_hdf5(Path(path)):
-            raise FileError(f"{path} is no posterior: give a file of save() or aggregate().")
+            raise FileError(f"{path} is not a posterior: give a file of save() or aggregate().")
         else:
             tree = xr.open_datatree(path, engine="h5netcdf")
             groups = {name: node.to_dataset() for name, node in tree.children.items()}
@@ -207,7 +207,7 @@ def _is_hdf5(path: Path) -> bool:
 
 
 def check_path(path: object) -> None:
-    """Refuse what is no name of a file.
+    """Refuse anything but a name of a file.
 
     Raises
     ------

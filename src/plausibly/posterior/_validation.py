@@ -51,7 +51,7 @@ def _misfit(groups: Mapping[str, xr.Dataset], attrs: Mapping[Any, Any], slots: S
     if set(draws.dims) != {"chain", "draw", "slot"} or not draws.size:
         return f"plausibility has the dimensions {dict(draws.sizes)} instead of chain, draw and slot"
     if draws.dtype.kind != "f" or groups["constant_data"]["point_plausibility"].dtype.kind != "f":
-        return "plausibilities are no numbers with a point"
+        return "plausibilities are not floating-point numbers"
     if draws.sizes["slot"] != len(slots.case):
         return f"there are {draws.sizes['slot']} slots with draws, and {len(slots.case)} with a case"
     return _misfit_of_slots(slots, int(n_classes))

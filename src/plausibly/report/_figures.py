@@ -106,9 +106,9 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             panels,
             3.4,
             f"Top-{size} annotation certainty over sorted cases",
-            f"Cases from the least to the most certain. The height is the share of draws that agree on the most "
-            f"plausible {what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further right a "
-            "curve rises, the more cases the annotations leave unsettled. A higher reliability moves it to the left.",
+            f"Cases are sorted from the least to the most certain. The height is the share of draws that agree on the "
+            f"most plausible {what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further to "
+            "the right a curve rises, the more cases are unsettled. A higher reliability moves it to the left.",
             folded=size > 1,
         )
 
@@ -120,9 +120,8 @@ def _ambiguity(swept: Sweep) -> _Sketch:
         [(run.label, partial(plots.ambiguity, run.results)) for run in runs],
         3.6,
         "Ambiguity and uncertainty of all cases",
-        "Every dot is a case. Upwards: what the annotations have not settled yet, so that more labels help. To the "
-        "right: what annotators disagree about however many are asked. The cases at the ends are named: those on top "
-        "need more labels, those far to the right and low are ambiguous for good.",
+        "Every dot is a case. Cases at the top are not settled yet, so more labels help. Cases at the right are "
+        "ambiguous: annotators disagree about them however many are asked. The extreme cases are named.",
     )
 
 
@@ -140,11 +139,10 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             "reliability",
             [("", partial(plots.metric_by_reliability, own, metric, model)) for model in models],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
-            f"{words} of each classifier against reliability",
-            f"{words} of each classifier: the mean over draws, with a light band for the 94 % total interval, on cases "
-            "like these, and a dark one for what the annotations leave open on these cases. Hollow markers at the "
-            "right show the value at the point estimate, which takes the annotations at face value; the distance "
-            "to them is what a single reference label hides.",
+            f"{words} of each classifier by reliability",
+            f"{words} of each classifier: mean over draws, 94 % total interval for new cases like these (light band), "
+            "and interval for these cases (dark band). Hollow markers at the right are values at the point estimate, "
+            "which ignores uncertainty; their distance from the lines is what a single reference label hides.",
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
@@ -154,8 +152,8 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             "reliability",
             [("", partial(plots.metrics_by_reliability, table, others, model)) for model in models],
             1.4 + 0.5 * len(others),
-            "All other metrics of each classifier against reliability",
-            "Every row is a metric with a scale of its own; the numbers below its name are the ends of the scale. "
+            "All other metrics of each classifier by reliability",
+            "Every row is a metric with its own scale; the numbers below its name are the ends of the scale. "
             "Lines, bands and hollow markers are as above.",
             folded=True,
             wide=len(swept.classifiers) > MANY,
@@ -172,10 +170,10 @@ def _rankings(swept: Sweep) -> Iterator[_Sketch]:
             "reliability",
             [("", partial(plots.ranking_by_reliability, swept, metric, model)) for model in models],
             1.4 + _row(swept) * len(swept.classifiers),
-            f"Place of each classifier by {words} against reliability",
-            f"Place of each classifier by its mean {words}; hollow markers show the place at the point estimate. The "
-            "larger a marker, the more probable the place. The ranking changes where a step is shaded: there, which "
-            "classifier is better depends on how far the annotators are trusted.",
+            f"Rank of each classifier in {words} by reliability",
+            f"Rank of each classifier by its mean {words}; hollow markers show the rank at the point estimate. The "
+            "larger a marker, the more probable the rank. Shading marks where the ranking changes: there, the better "
+            "classifier depends on how far you trust the annotators.",
         )
 
 
@@ -191,9 +189,9 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             [(run.label, partial(plots.metric_histogram, run.results, metric)) for run in runs],
             1.2 + 1.1 * _row(swept) * n,
             f"Histogram over draws of the {words} of each classifier",
-            f"Every draw is one version of the truth that agrees with the annotations, and gives each classifier one "
-            f"value of the {words} on these cases (bars). The line below is the 94 % total interval, on cases like "
-            f"these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
+            f"Every draw is one version of the truth that fits the annotations, and gives each classifier one value of "
+            f"the {words} on these cases (bars). The line below is the 94 % total interval for new cases like these. "
+            f"Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
         )
         if n < 2:
             continue
@@ -202,14 +200,14 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             [
                 (f"{run.label}, {where}", partial(plots.better_matrix, run.results, metric, noise=noise))
                 for run in runs
-                for where, noise in (("on these cases", "annotation"), ("on cases like these", "total"))
+                for where, noise in (("on these cases", "annotation"), ("on new cases like these", "total"))
                 if noise == "annotation" or run.results.attrs["groups"] > 1
             ],
             1.4 + _row(swept) * n,
-            f"Probability that one classifier has the greater {words} than another",
-            f"Probability that the classifier of the row has the greater {words} than that of the column; ties count "
-            "half. On these cases, the annotations settle which is better where it is near 1 or 0, and do not near "
-            "0.5. On cases like these, chance in the sampling of the cases counts, too.",
+            f"Probability that one classifier has a greater {words} than another",
+            f"Probability that the classifier of the row has a greater {words} than that of the column; ties count "
+            "half. Near 1 or 0 the better classifier is known, near 0.5 it is not. The probability for new cases like "
+            "these also reflects that other cases could have been sampled.",
             wide=n > MANY,
         )
 
@@ -223,8 +221,8 @@ def _plausibilities(swept: Sweep) -> Iterator[_Sketch]:
         [("", partial(plots.plausibilities, run.excerpt, name, draws=60)) for name in case_names(run.excerpt)],
         2.7,
         f"Draws of the plausibilities of the least certain cases under {run.label}",
-        f"{run.label}: the cases with the least certain most plausible class. Dots are draws, the bar their mean, "
-        "the diamond the point estimate. If the dots of several classes reach equally far, any of them may be the "
+        f"{run.label}: the cases whose most plausible class is least certain. Dots are draws, bars are means, "
+        "diamonds are point estimates. If the dots of several classes reach equally far, any of them may be the "
         "most plausible class, whatever the point estimate says. Grey: all unnamed classes together.",
     )
 
@@ -244,10 +242,10 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             [("", partial(plots.convergence, run.convergence, name)) for name in shown_statistics(run.convergence)],
             2.8,
             f"Diagnostics of all cases under {run.label}, the worst first",
-            f"{run.label}: every diagnostic over all cases, the worst case first; dotted lines are required values. An "
-            "R-hat near 1 means that chains agree. Effective sample sizes (ESS) give the number of independent draws "
-            "that the draws are worth, in the middle (bulk) and at the ends (tail) of a distribution. E-BFMI is low if "
-            "the sampler has trouble with the tails. R-hat may exceed its line by chance.",
+            f"{run.label}: every diagnostic for all cases, the worst case first; dotted lines are required values. An "
+            "R-hat near 1 means that chains agree; it may exceed its line by chance. Effective sample sizes (ESS) are "
+            "the numbers of independent draws that the draws are worth, in the middle (bulk) and at the ends (tail) of "
+            "a distribution. E-BFMI is low if the sampler has trouble with the tails.",
             folded=not failing,
         )
         if run.worst is None:
@@ -259,8 +257,8 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,
             f"Trace and rank plots of the {shown} under {run.label}",
-            f"{run.label}: the {shown}, in the worst class of each. At the left draws, a line per "
-            "chain: chains that converged look alike, noise around one level. At the right the ranks of each chain's "
-            "draws among all draws: flat if chains agree, leaning to a side if one lies elsewhere.",
+            f"{run.label}: the {shown}, in the worst class of each. The left panels show the draws of each chain: after "
+            "convergence, all chains are noise around the same level. The right panels show the ranks of each chain's "
+            "draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,
         )

@@ -80,7 +80,7 @@ def agreement(
     AnnotationError
         If there are fewer than two cases, or no case has two labels.
     DistanceError
-        If a label is of a wrong type; or a function fails, returns what is no distance, or is not symmetric (fifty
+        If a label is of a wrong type; or a function fails, returns what is not a distance, or is not symmetric (fifty
         pairs are checked). The message names the labels.
     ArgumentError
         If an argument is out of range, or there are too many pairs to hold.

@@ -52,7 +52,7 @@ class PairDistances:
         counts = np.rint(self.weights)
         if not np.allclose(counts, self.weights):
             raise ArgumentError(
-                "these distances have weights that are no counts (weighting='units'): use .values and .weights."
+                "these distances have weights that are not counts (weighting='units'): use .values and .weights."
             )
         return np.repeat(self.values, counts.astype(np.int64)).astype(dtype or np.float64)
 

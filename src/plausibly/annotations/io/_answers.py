@@ -67,7 +67,7 @@ class Answers:
         return columns | {name: column for name, column in self.further.items() if name not in columns}
 
     def to_rankings(self, classes: Iterable[str] | None) -> dict[str, Any]:
-        """Return rankings in object form; a value that is no ranking is a block of its own, a list of values a tie."""
+        """Return rankings in object form; a single value becomes a block of its own, and a list of values a tie."""
         self._check()
         anonymous = self.annotator[0] is None
         known = None if classes is None else {str(name) for name in classes}

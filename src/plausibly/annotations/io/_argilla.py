@@ -39,7 +39,7 @@ def argilla_answers(records: Iterable[Mapping], question: str | None = None) -> 
     ------
     AnnotationError
         On anything that is not as Argilla writes it, naming the record; if there are several questions and none is
-        chosen; if a record is there twice.
+        chosen; if a record occurs twice.
     """
     listed = list(records)
     wanted = _question(listed, question)
@@ -49,7 +49,7 @@ def argilla_answers(records: Iterable[Mapping], question: str | None = None) -> 
             raise AnnotationError(f"record {number + 1} is {_show(record)}; write a record with its responses")
         case = name_of(record, number, _NAME)
         if case in seen:
-            raise AnnotationError(f"record {case!r} is there twice; keep one")
+            raise AnnotationError(f"record {case!r} occurs twice; keep one")
         seen.add(case)
         columns = [name for name in record if str(name).endswith((_END, _END + ".users", _END + ".status"))]
         suggested = [name for name in record if ".suggestion" in str(name)]

@@ -67,7 +67,7 @@ def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answe
     Raises
     ------
     AnnotationError
-        If answers are no list, annotators are not as many, a case is there twice, or a name is missing.
+        If answers are no list, annotators are not as many, a case occurs twice, or a name is missing.
     ArgumentError
         If there are soft labels and no weight.
     """

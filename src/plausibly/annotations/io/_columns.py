@@ -27,7 +27,7 @@ def is_frame(source: object) -> bool:
 
 
 def table_columns(table: object) -> Columns:
-    """Turn a table into columns as :func:`frame_columns`, and refuse what is no table."""
+    """Turn a table into columns as :func:`frame_columns`, and refuse what is not a table."""
     if not is_frame(table):
         raise AnnotationError(f"a table is a data frame held in memory, got {type(table).__name__}; convert it to one")
     return frame_columns(table)
@@ -182,7 +182,7 @@ def to_floats(column: pa.ChunkedArray) -> tuple[np.ndarray, int | None]:
     values
         float64, NaN from the first bad cell on.
     bad
-        Index of the first cell that is no number; None if all are.
+        Index of the first cell that is not a number; None if all are.
     """
     if coded := _of_texts(column):
         texts, code = coded
@@ -264,7 +264,7 @@ def _with_index(frame: Any, error: type[PlausiblyError]) -> Any:
     """Turn an index that carries names into columns."""
     for name in frame.index.names:
         if name is not None and name in frame.columns:
-            raise error(f"the column {name!r} is there twice, as a column and as the index; keep one")
+            raise error(f"the column {name!r} occurs twice, as a column and as the index; keep one")
     if any(name is not None for name in frame.index.names):
         return frame.reset_index()
     if frame.index.nlevels == 1 and frame.index.dtype.kind not in "iu" and "case" not in frame.columns:

@@ -31,7 +31,7 @@ def doccano_answers(files: Mapping[str | None, Iterable[Mapping]]) -> Answers:
     Raises
     ------
     AnnotationError
-        If a line is no document with its labels, or a document is there twice.
+        If a line is not a document with its labels, or a document occurs twice.
     """
     found = Answers()
     for who, records in files.items():
@@ -44,7 +44,7 @@ def doccano_answers(files: Mapping[str | None, Iterable[Mapping]]) -> Answers:
                 )
             case = name_of(record, number, ("id",))
             if case in seen:
-                raise AnnotationError(f"{file}document {case!r} is there twice; keep one")
+                raise AnnotationError(f"{file}document {case!r} occurs twice; keep one")
             seen.add(case)
             labels = list(record["label"])
             if not labels:

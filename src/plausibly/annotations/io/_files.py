@@ -50,7 +50,7 @@ def reading(fault: str = "damaged") -> Iterator[None]:
     ...     json.loads("case")
     Traceback (most recent call last):
         ...
-    plausibly.errors.FileError: the file is no JSON (Expecting value: line 1 column 1 (char 0)); write it again
+    plausibly.errors.FileError: the file is not JSON (Expecting value: line 1 column 1 (char 0)); write it again
     """
     try:
         yield
@@ -96,7 +96,7 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
 
 
 def check_path(path: object, what: str = "the name of a file") -> None:
-    """Refuse what is no path."""
+    """Refuse anything but a path."""
     if not isinstance(path, str | os.PathLike):
         given = " ".join(repr(path).split())[:60]
         raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
@@ -160,7 +160,7 @@ def read_json(path: Path) -> object:
     FileError
         If the file is truncated or not JSON.
     AnnotationError
-        If a key is there twice.
+        If a key occurs twice.
     """
     text = read_text(path)
     with many_objects():
@@ -187,10 +187,10 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict:
     found = dict(pairs)
     if len(found) < len(pairs) and (again := repeated(key for key, _ in pairs)):
         raise AnnotationError(
-            f"the name {again[0]!r} is there twice in one JSON object; give each case and annotator once"
+            f"the name {again[0]!r} occurs twice in one JSON object; give each case and annotator once"
         )
     return found
 
 
 def _no_constant(constant: str) -> NoReturn:
-    raise FileError(f"the JSON holds {constant}, which is no class; write an index or a name")
+    raise FileError(f"the JSON holds {constant}, which is not a class; write an index or a name")

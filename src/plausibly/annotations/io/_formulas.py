@@ -1,6 +1,6 @@
 """Text that a spreadsheet would run as a formula: kept from it in CSV files that we write, and read back as it was.
 
-A cell that begins with =, +, -, @, a tab or a carriage return, and is no number, gets an apostrophe before it, which
+A cell that begins with =, +, -, @, a tab or a carriage return, and is not a number, gets an apostrophe before it, which
 spreadsheets take for "this is text". So that nothing is lost, a cell that begins with apostrophes and then one of these
 gets one more, and the readers of annotations and predictions take one off again.
 """

@@ -9,9 +9,9 @@ a labelling interface those that choose or order are read:
 * ``ranker``: the items are classes, best first; what stays in the column "_" is not ranked;
 * ``pairwise``: "left" or "right".
 
-An annotation that was skipped (``was_cancelled``) or holds no answer says nothing, and a task without any other answer
-is no case: a :class:`plausibly.errors.PlausiblyWarning` says how many were left out. ``predictions`` in the file are a
-model's and are not read.
+Annotations that were skipped (``was_cancelled``) or hold no answer are left out, and so are tasks without any answer; a
+:class:`plausibly.errors.PlausiblyWarning` says how many. ``predictions`` in the file are those of a model and are not
+read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def _given_answers(content: Sequence) -> tuple[list[tuple[Mapping, str, str | No
     for number, task in enumerate(content):
         case = _name(task, number)
         if case in seen:
-            raise AnnotationError(f"task {case!r} is there twice; keep one")
+            raise AnnotationError(f"task {case!r} occurs twice; keep one")
         seen.add(case)
         annotations = task.get("annotations", task.get("completions"))
         if not isinstance(annotations, list):

@@ -142,7 +142,7 @@ def numbers_of(columns: Columns, name: str) -> np.ndarray:
     values, bad = to_floats(columns[name])
     if bad is not None:
         shown = cell(columns[name], bad)
-        raise AnnotationError(f"{where(columns, bad)}: the {name} {shown!r} is no number; write a number")
+        raise AnnotationError(f"{where(columns, bad)}: the {name} {shown!r} is not a number; write a number")
     if (row := rounded(columns[name])) is not None:
         raise AnnotationError(
             f"{where(columns, row)}: the {name} {cell(columns[name], row)} has more digits than "

@@ -75,7 +75,7 @@ def read_matrix(
 ) -> Matrix:
     """Read a matrix from a file, a data frame or an array.
 
-    The first row of text is a header if one of its cells is no number. Where the classes are named by numbers, it is
+    The first row of text is a header if one of its cells is not a number. Where the classes are named by numbers, it is
     one also if it lists exactly these and there is a row more than expected.
 
     Parameters
@@ -122,7 +122,7 @@ def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray |
 
 
 def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
-    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is no header, unless of classes."""
+    """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is not a header, unless of classes."""
     matrix = _joined([frame_columns(frame, error)], error, classes)
     labels = [] if isinstance(frame, pa.Table) else list(frame.columns)
     unnamed = labels == list(range(len(labels))) and (classes is None or set(map(str, labels)) != set(classes))
@@ -208,7 +208,7 @@ def _numbers(
     if len(blank):
         raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
     if bad is not None:
-        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is no number; write a number")
+        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is not a number; write a number")
     if (row := rounded(column)) is not None:
         raise error(
             f"{place(row)}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "

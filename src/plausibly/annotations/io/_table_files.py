@@ -129,7 +129,7 @@ def _raw_header(path: Path) -> list[str]:
         names = _open_csv(path).schema.names
     for other in (";", "\t"):
         if len(names) == 1 and other in names[0]:
-            raise FileError(f"the cells are parted by {other!r}; part them by commas")
+            raise FileError(f"the cells are separated by {other!r}; separate them by commas")
     return names
 
 

@@ -58,7 +58,7 @@ def write_annotations(
     Raises
     ------
     ArgumentError
-        If suffix and form do not fit, these are no annotations, or the path is none.
+        If suffix and form do not fit, these are not annotations, or the path is none.
     AnnotationError
         If the format cannot hold these annotations.
     FileError

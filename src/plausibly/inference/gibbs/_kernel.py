@@ -74,7 +74,7 @@ class PlackettLuceGibbs(MCMCKernel):
     Raises
     ------
     ArgumentError
-        When run with another mode, or a reliability that is no whole number.
+        When run with another mode, or a reliability that is not a whole number.
 
     References
     ----------

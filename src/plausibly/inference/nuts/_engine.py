@@ -60,7 +60,7 @@ def nuts(
     pooled
         Whether the program's likelihood is a sum over draws, see :func:`bucket_cases`.
     buckets
-        The cases as the program sees them, if it is no program of partial rankings.
+        The cases as the program sees them, if it is not a program of partial rankings.
     gaps
         Whether the program is told how annotators order the slots, see :class:`plausibly.distributions.Gaps`.
     shapes
