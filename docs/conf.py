@@ -38,6 +38,7 @@ templates_path: list[str] = []
 
 nb_execution_mode = os.environ.get("PLAUSIBLY_NOTEBOOKS", "cache")
 nb_execution_cache_path = str(HERE.parent / "build" / "notebooks")
+nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
