@@ -195,7 +195,7 @@ CALLS = [
     (
         lambda _: read_predictions(pd.DataFrame(np.ones((2, 3)), columns=["Eczema", "Tinea", "Tinea"]), KNOWN),
         P,
-        "predictions: the column 'Tinea' is there 2 times; keep one",
+        "predictions: the column 'Tinea' occurs 2 times; keep one",
     ),
     (lambda _: read_predictions(GRID.assign(Tinea=[1, "x"]), KNOWN), P, "predictions: the column 'Tinea' mixes types"),
     (lambda _: read_predictions(GRID.set_index("case", drop=False), KNOWN), P, "the column 'case' occurs twice, as"),

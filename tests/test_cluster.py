@@ -352,7 +352,7 @@ def test_what_is_no_scheduler(annotations, tmp_path):
         pb.aggregate(annotations, reliability="infer", scheduler="tcp://127.0.0.1:9")
     table = pd.DataFrame({"case": ["a", "a", "b"], "annotator": ["x", "y", "x"], "score": [1.0, 2.0, 3.0]})
     scores = pb.Annotations.from_scores(table)
-    with pytest.raises(ArgumentError, match=r"one model of all cases, which comes in no shards, but scheduler was"):
+    with pytest.raises(ArgumentError, match=r"one model of all cases, which has no shards, but scheduler was"):
         pb.aggregate(scores, "normal-scores", threshold=0, scheduler="tcp://127.0.0.1:9")
     words = ["aggregate", str(tmp_path / "a.json"), "--infer-reliability", "dataset", "--dask", "tcp://127.0.0.1:9"]
     pb.write_annotations(annotations, tmp_path / "a.json")

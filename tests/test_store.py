@@ -182,7 +182,7 @@ def test_a_folder_with_something_else_is_left_alone(annotations, tmp_path):
     (tmp_path / "p.zarr").mkdir()
     (tmp_path / "p.zarr" / "thesis.tex").write_text("mine")
     for fresh in (False, True):
-        with pytest.raises(ArgumentError, match=r"p\.zarr holds something else"):
+        with pytest.raises(ArgumentError, match=r"p\.zarr holds something other"):
             pb.aggregate(annotations, out=tmp_path / "p.zarr", fresh=fresh, **SETTINGS)
     assert (tmp_path / "p.zarr" / "thesis.tex").read_text() == "mine"
 
@@ -258,7 +258,7 @@ def test_damaged_metadata_are_a_sentence(annotations, whole, tmp_path, name):
     for damage in (lambda: flip(file, 30), lambda: file.write_text('{"zarr'), file.unlink):
         damage()
         for use in (pb.load, pb.diagnose, lambda out: pb.aggregate(annotations, out=out, **SETTINGS)):
-            with pytest.raises(PlausiblyError, match=r"p\.zarr (cannot be read|is damaged|holds something else)"):
+            with pytest.raises(PlausiblyError, match=r"p\.zarr (cannot be read|is damaged|holds something other)"):
                 use(out)
 
 
@@ -315,7 +315,7 @@ def test_links_and_folders(annotations, whole, tmp_path):
     pb.save(lazy, tmp_path / "new" / "p.nc")  # into the file that it is read from
     assert_equal(pb.load(tmp_path / "new" / "p.nc"), expected)
     pb.save(lazy, tmp_path / "file.zarr")
-    with pytest.raises(ArgumentError, match="holds something else"):
+    with pytest.raises(ArgumentError, match="holds something other"):
         pb.aggregate(annotations, out=tmp_path / "file.zarr", **SETTINGS)
 
 

@@ -198,7 +198,7 @@ def test_lists_are_no_longer_than_there_are_classes():
             ArgumentError,
             r"reliabilities of prirn must be a list of numbers, but \(\) was given",
         ),
-        ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is asked for 2 times"),
+        ({"models": {"prirn": (1, 1.0)}}, ArgumentError, "prirn@1 is given 2 times"),
         ({"models": {"irn": None, "prirn": (10, -1)}}, ArgumentError, "reliability must be"),
         ({"models": {"prirn": ("x",)}}, ArgumentError, "reliability must be"),
         ({"models": {"irn": (3,)}}, ArgumentError, "irn has no reliability, but 3"),

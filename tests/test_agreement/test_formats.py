@@ -169,7 +169,7 @@ def test_null_in_a_cell_is_a_missing_label_but_in_text(write):
 
 def test_coco_without_annotators(write):
     path = write("a.json", {**COCO, "annotations": [{"image_id": 4, "bbox": [0, 0, 1, 1]}]})
-    with pytest.raises(AnnotationError, match="annotation 1 does not say whose it is; give one file per annotator"):
+    with pytest.raises(AnnotationError, match="annotation 1 does not name its annotator; give one file per annotator"):
         read_labels(path, "boxes")
 
 

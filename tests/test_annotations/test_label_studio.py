@@ -155,7 +155,7 @@ BAD = {
     "task twice": ([task(7), task(7)], "task '7' occurs twice; keep one"),
     "named and unnamed": (
         [task(7, annotation(10, choices("a")), annotation(None, choices("b")))],
-        "case '7': an answer does not say whose it is, and others do; name its annotator",
+        "case '7': an answer has no annotator, but others do; name its annotator",
     ),
     "no id": ([{"annotations": []}], "task 0 (counted from 0) has the id None; give it text or a whole number"),
     "task that is none": ([task(7), 3], "task 1 (counted from 0) is 3; write an object"),

@@ -110,7 +110,7 @@ def test_a_refusal_leaves_the_folder_as_it_was(evaluated, tmp_path):
     kept = {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()}
     result = plausibly(*words, "--resume", "--out", again)
     assert result.exit_code == 2
-    assert "holds something else" in result.stderr
+    assert "holds something other" in result.stderr
     assert {path: path.read_bytes() for path in again.rglob("*.*") if path.is_file()} == kept
 
 
@@ -185,7 +185,7 @@ REFUSED = {
         (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers separated by commas"),
         (["--model", "prirn@0"], "reliability must be"),
         (["--model", "irn@3"], "irn has no reliability, but 3.0 was given"),
-        (["--model", "prirn@3,3"], "prirn@3 is asked for 2 times"),
+        (["--model", "prirn@3,3"], "prirn@3 is given 2 times"),
         (["--model", "irn", "--mode", "temper"], "none of the models accepts mode='temper'"),
         (["--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv' was given"),
         (["--predictions", "A=a", "--predictions", "A=b"], "--predictions A was given twice ('a' and 'b')"),
@@ -201,7 +201,7 @@ REFUSED = {
     "aggregate": [
         (["--model", "prirn@1,3"], "--model takes one reliability here, but 'prirn@1,3' was given"),
         (["--model", "irn", "--draws", "9"], "does not accept draws=9"),
-        (["--out", ".."], "holds something else than a posterior"),
+        (["--out", ".."], "holds something other than a posterior"),
     ],
     "aggregate --infer-reliability dataset": [
         (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one"),

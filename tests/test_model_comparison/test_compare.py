@@ -385,7 +385,7 @@ def normal_scores(case):
     [
         ({}, {}, "a comparison needs two models, but none was given"),
         ({"prirn": (30,)}, {}, "a comparison needs two models, but 1 was given"),
-        ({"prirn": (30, 30)}, {}, "prirn@30 is asked for 2 times"),
+        ({"prirn": (30, 30)}, {}, "prirn@30 is given 2 times"),
         (["prirn"], {}, "models must be a mapping"),
         ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),

@@ -284,7 +284,7 @@ def test_variants(what):
         (["prirn@x"], "the reliabilities of --model 'prirn@x' must be numbers"),
         (["prirn:ties"], "must be NAME@R1,R2:option=value, but 'prirn:ties'"),
         (["prirn:seed=3"], "must be NAME@R1,R2:option=value"),
-        (["prirn@1", "prirn@1.0"], "prirn@1 is asked for 2 times"),
+        (["prirn@1", "prirn@1.0"], "prirn@1 is given 2 times"),
         (["prirn@1:mode=temper"], "does not accept mode='temper'"),
         (["irn@3"], "irn has no reliability"),
     ],

@@ -211,7 +211,7 @@ def aggregate(
 
     if settled.model.of_scores and scheduler is not None:
         raise ArgumentError(
-            f"{settled.model.name} makes one model of all cases, which comes in no shards, but scheduler was given: "
+            f"{settled.model.name} makes one model of all cases, which has no shards, but scheduler was given: "
             "leave it out."
         )
     check_shard(shard)

@@ -208,7 +208,7 @@ def plan_runs(
             used = settled.arguments.get("reliability", np.nan)
             label = variant.label if variant.single else run_label(variant.label, used)
             if label in runs:
-                raise ArgumentError(f"{label} is asked for 2 times: ask for each run once.")
+                raise ArgumentError(f"{label} is given 2 times: give each run once.")
             runs[label] = PlannedRun(label, variant.label, used, variant.model, arguments, settled)
     return list(runs.values())
 

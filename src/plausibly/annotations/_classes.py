@@ -56,7 +56,7 @@ def read_classes(path: str | os.PathLike) -> np.ndarray:
                 )
             if lines.setdefault(name, number) != number:
                 raise AnnotationError(
-                    f"line {number}: the class {name!r} is there already, in line {lines[name]}; list each class once"
+                    f"line {number}: the class {name!r} is already listed in line {lines[name]}; list each class once"
                 )
         return to_names(names, "class")
 

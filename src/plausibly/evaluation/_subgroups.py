@@ -72,7 +72,7 @@ def risk_weights(
     """
     check_break_ties(break_ties)
     if isinstance(level, bool) or level not in range(N_LEVELS):
-        raise ArgumentError(f"level must be 0, 1 or 2, but {level!r} was given: choose low, medium or high so.")
+        raise ArgumentError(f"level must be 0, 1 or 2, but {level!r} was given: for low, medium or high risk.")
     if of not in ("class", "level", "plausibility"):
         raise ArgumentError(
             f'of must be "class", "level" or "plausibility", but {of!r} was given: choose one of the three.'

@@ -63,7 +63,7 @@ def coco_labels(content: Mapping, kind: str, *, one_annotator: bool = False) -> 
         who = "" if one_annotator else next((str(one[name]) for name in _WHO if name in one), None)
         if who is None:
             raise AnnotationError(
-                f"annotation {number} does not say whose it is; give one file per annotator, or every annotation a "
+                f"annotation {number} does not name its annotator; give one file per annotator, or every annotation a "
                 "field 'annotator'"
             )
         found.setdefault((images.get(image, str(image)), who), []).append(_object(one, kind, number))

@@ -135,5 +135,5 @@ def _check_risks(risks, n_classes):
     if not isinstance(risks, jax.core.Tracer):
         wrong = np.asarray(risks)[~np.isin(np.asarray(risks), np.arange(N_LEVELS))]
         if len(wrong):
-            raise ArgumentError(f"risks must be 0, 1 or 2, but {wrong[0]} was given: write low, medium or high so.")
+            raise ArgumentError(f"risks must be 0, 1 or 2, but {wrong[0]} was given: for low, medium or high risk.")
     return risks.astype(jnp.int32)

@@ -85,7 +85,7 @@ class Store:
         with _writing(path):
             found = read_fingerprint(path) if path.is_dir() else None
             if path.exists() and found is None and not (path.is_dir() and all(map(_is_partial, path.iterdir()))):
-                raise ArgumentError(f"{path} holds something else than a posterior: name another place.")
+                raise ArgumentError(f"{path} holds something other than a posterior: choose another place.")
             if found is not None and fresh:
                 remove_store(path)
                 found = None

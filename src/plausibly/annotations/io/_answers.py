@@ -95,9 +95,7 @@ class Answers:
         nameless = [who is None for who in self.annotator]
         if any(nameless) and not all(nameless):
             case = self.case[nameless.index(True)]
-            raise AnnotationError(
-                f"case {case!r}: an answer does not say whose it is, and others do; name its annotator"
-            )
+            raise AnnotationError(f"case {case!r}: an answer has no annotator, but others do; name its annotator")
 
     def _numbered(self) -> list[str]:
         seen: dict[str, int] = {}

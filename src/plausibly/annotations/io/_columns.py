@@ -50,7 +50,7 @@ def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> 
         frame = _with_index(frame, error)
     names = [str(name) for name in (frame.column_names if isinstance(frame, pa.Table) else frame.columns)]
     if again := repeated(names):
-        raise error(f"the column {again[0]!r} is there {again[1]} times; keep one")
+        raise error(f"the column {again[0]!r} occurs {again[1]} times; keep one")
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = frame.set_axis(names, axis=1)  # pandas allows names that are not text
     wrapped = nw.from_native(frame, eager_only=True)
