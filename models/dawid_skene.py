@@ -1,4 +1,4 @@
-"""Dawid-Skene: every case has one true class, and annotators confuse classes, each in a way of their own."""
+"""Dawid-Skene: every case has one true class, and each annotator has a confusion matrix."""
 
 from functools import partial
 from typing import Any
@@ -30,31 +30,31 @@ def dawid_skene(labels: LabelledCases) -> None:
        \theta_{rk} \sim \mathrm{Dirichlet}\big(\kappa_k (g_r m_k + (1 - g_r) h_r)\big), \quad
        z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(\theta_{r z_i})
 
-    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and what
-    cases share.
+    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
+    shared parameters.
 
     Parameters
     ----------
     labels
-        Labels of all cases by known annotators.
+        Labels of all cases by named annotators.
 
     Notes
     -----
-    Dawid & Skene estimate the confusion matrices :math:`\theta_r` of annotators by maximum likelihood, which fails
-    where an annotator gave few labels. Here, as in the hierarchical model of Paun et al., their rows are pooled towards
-    a common matrix :math:`m`. An annotator is near it in all rows or in none: with her attention :math:`g_r` she labels
-    as the attentive do, else by a habit :math:`h_r` that has nothing to do with the case, as annotators of Hovy et al.
-    do. Without that, few labels of each class would not show a spammer. How attentive annotators are is learnt from all
-    of them: at a strength :math:`\nu` below 2 attention may pile up at 0 and 1, so that a few spammers do not pull the
-    others down, nor are pulled up by them.
+    Dawid & Skene estimate the confusion matrices :math:`\theta_r` of annotators by maximum likelihood, which fails for
+    annotators with few labels. Here, as in the hierarchical model of Paun et al., the rows are pooled towards a common
+    matrix :math:`m`. An annotator is close to it in all rows or in none: with probability :math:`g_r`, her attention,
+    she labels like attentive annotators, otherwise by a habit :math:`h_r` that does not depend on the case, as in the
+    model of Hovy et al. Otherwise a few labels of each class would not reveal a spammer. The distribution of attention
+    is learned from all annotators: at a strength :math:`\nu` below 2, attention may be concentrated at 0 and 1, so that
+    a few spammers do not change the estimates of the others.
 
-    The prior of a row of :math:`m` is worth five labels, of which four name the true class, and the others are spread
-    evenly. That and :math:`\kappa_k`, between 1.8 and 24 with 90 % probability, are weak: forty labels of a class
-    settle either. Classes do not change places, since in a row of :math:`m` no class is more probable than the true
-    one, and chains start at the majority vote.
+    The prior of a row of :math:`m` is worth five labels, of which four name the true class and the others are spread
+    evenly. This prior and that of :math:`\kappa_k`, between 1.8 and 24 with 90 % probability, are weak: forty labels of
+    a class outweigh both. Label switching does not occur, because in a row of :math:`m` no class is more probable than
+    the true one, and chains start at the majority vote.
 
-    In simulated crowds of 40 annotators, of which 30 % are spammers (another law than this prior), 90 % intervals of
-    accuracies held 88 % of them, and 93 % without spammers.
+    In simulated crowds of 40 annotators with 30 % spammers (whose distribution differs from this prior), 90 % intervals
+    contained 88 % of the accuracies; without spammers, 93 %.
 
     References
     ----------

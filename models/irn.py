@@ -11,14 +11,14 @@ from plausibly.model import STUTZ, Model
 def inverse_rank(
     position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"], ties: str
 ) -> Float[ArrayLike, "*entry"]:
-    r"""The weight that an annotation gives to a class it names.
+    r"""Return the weight that an annotation gives to a class it names.
 
     Parameters
     ----------
     position
         Position :math:`i - 1` of the class's block, 0 for the best.
     block_size
-        Number of classes that are tied in it.
+        Number of classes tied in this block.
     ties
         Weight of tied classes. ``"split"``: a block's weight is shared by its classes, :math:`1 / (i |b_i|)` (Stutz et
         al. 2025, Eq. 3); ``"full"``: each of them gets :math:`1 / i`, as in that paper's figures and released results.

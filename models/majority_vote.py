@@ -9,7 +9,7 @@ from plausibly.model import Model
 
 
 def vote(position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"]) -> Float[ArrayLike, "*entry"]:
-    """The vote that an annotation gives to a class it names: its first block shares one vote.
+    """Return the vote that an annotation gives to a class it names: its first block shares one vote.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Normal scores: annotators give numbers about the mean of the case; a threshold makes two classes of them."""
+"""Normal scores: annotators give numbers around the mean of the case; a threshold separates two classes."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -33,8 +33,8 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
 
     Notes
     -----
-    Ordinal scores are treated as numbers, with the distances between their levels. To count the level at the threshold
-    wholly as below, put the threshold halfway to the next level.
+    Ordinal scores are treated as numbers. To count the level at the threshold entirely as below it, put the threshold
+    halfway to the next level.
 
     References
     ----------

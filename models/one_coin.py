@@ -1,4 +1,4 @@
-"""One coin: every case has one true class, and an annotator is right with one probability, whatever the class."""
+"""One coin: every case has one true class, and each annotator has one accuracy, whatever the class."""
 
 from functools import partial
 from typing import Any
@@ -31,21 +31,21 @@ def one_coin(labels: LabelledCases) -> None:
        z_i \sim \mathrm{Categorical}(\pi), \quad
        p(y_{ir} = j) = \begin{cases} a_r & j = z_i \\ (1 - a_r) / (K - 1) & j \ne z_i \end{cases}
 
-    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and what
-    cases share.
+    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
+    shared parameters.
 
     Parameters
     ----------
     labels
-        Labels of all cases by known annotators.
+        Labels of all cases by named annotators.
 
     Notes
     -----
-    Wrong labels are spread evenly over the other classes, and accuracies are pooled on the logit scale. The
-    prior 90 % interval of a typical annotator's accuracy is 0.2 to 0.97. A share :math:`\rho` of annotators is unlike
-    the others, and of these any accuracy is as probable as any other, so that a few spammers do not pull the others
-    down, nor are pulled up by them. A typical annotator is better than chance
-    (the bound of :math:`m`), and chains start at the majority vote, so classes do not change places.
+    Wrong labels are spread evenly over the other classes, and accuracies are pooled on the logit scale. The prior 90 %
+    interval of a typical annotator's accuracy is 0.2 to 0.97. A share :math:`\rho` of annotators is unlike the others:
+    their accuracies are uniform, so that a few spammers do not change the estimates of the others. A typical annotator
+    is better than chance (the bound of :math:`m`), and chains start at the majority vote, so label switching does not
+    occur.
 
     The model does not fit a spammer who favours one class: she is always right in that class and never in the others.
     In simulated crowds with 30 % spammers, 90 % intervals contained 83 % of the accuracies, and 72 % with two classes

@@ -1,4 +1,4 @@
-"""Ordinal scores: a score is an interval of a latent scale, on which annotators are about the mean of the case."""
+"""Ordinal scores: a score is an interval of a latent scale, on which annotators scatter around the mean of the case."""
 
 import jax.numpy as jnp
 import numpyro
@@ -20,7 +20,7 @@ def ordinal_scores(case: ScoredCase) -> None:
        z^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad y^r = v_k \iff c_{k-1} < z^r \le c_k, \quad
        \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
 
-    The latent :math:`z^r` is summed out. The threshold stands at the cutpoint above the greatest score up to it.
+    The latent :math:`z^r` is integrated out. The threshold is at the cutpoint above the greatest score up to it.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ def ordinal_scores(case: ScoredCase) -> None:
 
     Notes
     -----
-    Many scores are categories: ten annotators who all answer 0 agree, and a normal distribution of numbers about 0
-    would put half of it above. Here they show that all of it is likely within one category.
+    Many scores are categories. If ten annotators all answer 0, they agree, but a normal distribution of numbers around
+    0 would put half of its mass above 0. Here it is likely that all of its mass is within one category.
 
-    Annotators who all give the same score leave no doubt about which side of the threshold is likelier (the share of
-    draws that agree on it, ``annotation_certainty_1``), but the next annotator may still be on the other side (the mean
-    of :math:`\lambda`, ``score_certainty``), as often as those of other cases like that are.
+    If all annotators give the same score, it is clear which side of the threshold is likelier (the share of draws that
+    agree on it, ``annotation_certainty_1``). The next annotator may still be on the other side (the mean of
+    :math:`\lambda`, ``score_certainty``), as often as in similar cases.
 
-    Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from how often each score is used in the whole data set:
-    its distribution on the latent scale is standard normal, which fixes location and scale. Or they are the midpoints
-    of neighbouring scores (``"midpoints"``), which takes distances between scores at face value.
+    Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from the frequency of each score in the whole data set,
+    whose distribution on the latent scale is standard normal; this fixes location and scale. Alternatively, they are
+    the midpoints of neighbouring scores (``"midpoints"``), which takes distances between scores at face value.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Staged Plackett-Luce: first choices by plausibility, later ones less reliably, and from what follows the first."""
+"""Staged Plackett-Luce: first choices by plausibility, later ones less reliable and dependent on the first."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Tempered Plackett-Luce: how reliable annotators are, inferred together with the plausibilities of all cases."""
+"""Tempered Plackett-Luce: reliabilities of the annotators, inferred together with the plausibilities of all cases."""
 
 from collections.abc import Sequence
 
@@ -45,13 +45,13 @@ def tempered_plackett_luce(
 
     Notes
     -----
-    Rankings show the weights :math:`\lambda^\gamma` and nothing else. What tells the two apart is the prior of
-    :math:`\lambda`: under a given concentration :math:`\alpha`, plausibilities are known to be spread so far, and
-    :math:`\gamma` is how much further the annotators' weights are. Other concentrations give other reliabilities.
-    Ratios :math:`\gamma_r / \gamma` need no such assumption: they show in how much annotators agree with the others.
+    Rankings depend on the weights :math:`\lambda^\gamma` only. The prior separates :math:`\lambda` from :math:`\gamma`:
+    a concentration :math:`\alpha` determines how far plausibilities are spread, and :math:`\gamma` is how much further
+    the annotators' weights are spread. Other concentrations give other reliabilities. Ratios :math:`\gamma_r / \gamma`
+    need no such assumption: they follow from how much annotators agree with the others.
 
-    Annotators are written as multiples of their spread (not centred), which suits a sampler if most of them gave few
-    annotations.
+    Reliabilities of annotators are parametrised as multiples of their spread (non-centred), which is efficient if most
+    annotators gave few annotations.
 
     References
     ----------
