@@ -33,8 +33,8 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     Notes
     -----
     Independent weights :math:`w_k \sim \mathrm{Gamma}(\alpha_k, 1)`, divided by their sum, have a Dirichlet
-    distribution; rankings do not depend on the sum. Under ``"temper"`` the remainder competes as a single class with weight
-    :math:`\lambda_{\text{rest}}^\gamma`.
+    distribution; rankings do not depend on the sum. Under ``"temper"`` the remainder competes as a single class with
+    weight :math:`\lambda_{\text{rest}}^\gamma`.
 
     References
     ----------
