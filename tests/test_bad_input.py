@@ -223,7 +223,11 @@ CALLS = [
     (lambda folder: write_annotations(KNOWN, folder / "no" / "a.json"), F, "a.json: the file cannot be written (No"),
     (lambda folder: read_classes(folder), F, "this is a folder; name a file in it"),
     (lambda folder: read_classes(put(folder, "c.txt", "x\n\ny\n")), A, "c.txt: line 2 is blank, and each line"),
-    (lambda folder: read_classes(put(folder, "c.txt", "x\ny\nx\n")), A, "c.txt: line 3: the class 'x' is there"),
+    (
+        lambda folder: read_classes(put(folder, "c.txt", "x\ny\nx\n")),
+        A,
+        "c.txt: line 3: the class 'x' is already listed",
+    ),
     (lambda folder: read_classes(put(folder, "c.txt", "x \ny\n")), A, "c.txt: the class 'x ' begins or"),
     (lambda folder: read_classes(put(folder, "c.txt", "Nävus".encode("latin-1"))), F, "c.txt: the file is not UTF-8"),
     (lambda folder: read_risks(put(folder, "r.txt", "0\n3\n1\n"), CLASSES), A, "r.txt: class 'Psoriasis': the risk"),

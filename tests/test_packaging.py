@@ -82,3 +82,9 @@ def test_every_module_of_the_wheel_imports_away_from_the_checkout(wheel, tmp_pat
     files = run.stdout.split()
     assert str(tmp_path / "site/plausibly/models/__init__.py") in files
     assert [f for f in files if not f.startswith(str(tmp_path / "site"))] == []
+
+
+def test_the_version_is_the_same_everywhere(root):
+    version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}\n" in (root / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -98,7 +98,7 @@ def test_what_is_not_there_is_refused(posterior, draw):
         draw(posterior, "x")
     with pytest.raises(ArgumentError, match="'c' has no slot in case 'p': choose from 'a', 'b', '\\(remainder\\)'"):
         draw(posterior, "p", "c")
-    with pytest.raises(ArgumentError, match="no case or quantity of this posterior"):
+    with pytest.raises(ArgumentError, match="not a case or quantity of this posterior"):
         draw("posterior.nc", "p")
 
 
