@@ -257,8 +257,8 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,
             f"Trace and rank plots of the {shown} under {run.label}",
-            f"{run.label}: the {shown}, in the worst class of each. The left panels show the draws of each chain: after "
-            "convergence, all chains are noise around the same level. The right panels show the ranks of each chain's "
-            "draws among all draws: flat if the chains agree, tilted if one differs.",
+            f"{run.label}: the {shown}, in the worst class of each. The left panels show the draws of each chain: "
+            "after convergence, all chains are noise around the same level. The right panels show the ranks of each "
+            "chain's draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,
         )
