@@ -10,7 +10,7 @@ from plausibly.agreement.judge._alternative_annotator import check_epsilon, from
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
 from plausibly.agreement.judge._judgement import Judgement
-from plausibly.agreement.judge._reasons import reasons_of
+from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.errors import ArgumentError
 from plausibly.labels._case_columns import column_names
@@ -145,12 +145,15 @@ def judge(
     if model is not None:
         answers = answers_of(labels, models, distance, model)
     fits, reasons = {}, {name: {} for name in models}
+    if distance == "nominal":
+        strange = {name: unknown_labels(labels, one.values, name) for name, one in models.items()}
+        reasons = {name: {} if words is None else {"unknown labels": words} for name, words in strange.items()}
     if isinstance(answers, Answers):
         sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
         fits, alone = fit(answers, compared.groups, ci_prob=ci_prob, **sampling)
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
-            reasons[name] = reasons_of(truth, answers, found, test, name)
+            reasons[name] |= reasons_of(truth, answers, found, test, name)
     result = Judgement(
         test=test,
         fits=fits,

@@ -58,7 +58,8 @@ class Judgement:
     left_out
         Why there is none.
     reasons
-        By model, reasons why sides may disagree, by name: ``"shared error"``, ``"base rates"``, ``"ties"``, ``"copy"``.
+        By model, reasons why sides may disagree, by name: ``"shared error"``, ``"base rates"``, ``"ties"``, ``"copy"``,
+        ``"unknown labels"``.
     margin, accuracy_margin
         How much worse than the annotators a model may be, in Δ and in accuracy.
     ci_prob, replicates, seed

@@ -1,6 +1,8 @@
 """Reasons why the sides of a judgement disagree: shared errors, base rates, ties, and a copied annotator."""
 
+from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +13,7 @@ from plausibly.agreement.discrepancy._result import ratio_of
 from plausibly.agreement.judge._alternative_annotator import from_discrepancy
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
+from plausibly.annotations._names import some
 from plausibly.labels._container import Labels
 
 #: What is mentioned: votes that are probably wrong, tied votes, recall lost.
@@ -112,6 +115,18 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     )
 
 
+def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
+    """Whether a model gives labels that no annotator gives, as where classes are spelt differently."""
+    known = {_hashable(value) for value in labels.values.tolist()}
+    strange = [str(value) for value in said.tolist() if _hashable(value) not in known]
+    if not strange:
+        return None
+    return (
+        f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, which no "
+        "annotator says; check the spelling"
+    )
+
+
 def reasons_of(
     truth: Float[np.ndarray, "case class"] | None,
     answers: Answers,
@@ -126,6 +141,10 @@ def reasons_of(
         found["base rates"] = base_rate(truth, answers, test, model)
     found["ties"] = ties(answers, fit, model)
     return {name: words for name, words in found.items() if words is not None}
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, Hashable) else repr(value)
 
 
 def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tuple[float, bool]:
