@@ -174,6 +174,6 @@ def test_refuses_what_does_not_fit():
     found = judge(rows, model, **FAST)
     assert "only one label" in found.verdict()
     other = judge(rows, {"m": {"p": 1, "q": 2}}, **FAST | {"replicates": 50}, model=None)
-    assert "m says '2' in 1 of 2 cases, which no annotator says" in other.verdict()
+    assert "m says '2' in 1 of 2 cases, and no annotator ever does" in other.verdict()
     with pytest.raises(ArgumentError, match="no model 'x'"):
         found.headline("x")

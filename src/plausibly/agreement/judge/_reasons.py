@@ -122,8 +122,8 @@ def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:
     if not strange:
         return None
     return (
-        f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, which no "
-        "annotator says; check the spelling"
+        f"Unknown labels: {model} says {some(sorted(set(strange)))} in {len(strange):,} of {len(said):,} cases, and no "
+        "annotator ever does; check the spelling"
     )
 
 
