@@ -1,6 +1,6 @@
 """A model among the annotators, and against the posterior over the truth, by a model of how annotators err."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from plausibly.models import MODELS
 
 MOST_CLASSES = 30  #: different labels up to which they are taken for classes
 _PER_CELL = 5  # labels of an annotator by true class, from which a confusion matrix of her own is estimated
-#: Sweeps per draw: few are enough for accuracies, which is all that is used, unless data hardly tell annotators apart.
+#: Sweeps per draw: few are enough for accuracies, unless data hardly tell annotators apart.
 _SWEEPS = 4, 32
 RANKED = "plackett-luce"
 
@@ -78,7 +78,8 @@ class Fit:
     vote
         Accuracy against the vote: with ties shared, with all ties lost, with all won.
     converged
-        Whether all chains converged.
+        Whether the chains of all that is compared converged: the model's ability and accuracy, and the annotators'
+        means.
     """
 
     ability: pd.DataFrame
@@ -153,13 +154,13 @@ def fit(
 ) -> tuple[dict[str, Fit], Posterior]:
     """Fit annotators alone, for the truth, and once with each model, for its ability."""
     sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
-    alone = _sampled(answers.annotations, answers.model, sampling)
+    alone = _sampled(answers.annotations, answers.model, sampling, lambda ability: (ability.mean(axis=1),))
     typical = None if answers.model == RANKED else _abilities(alone).mean(axis=1)
     random = np.random.default_rng(seed)
     group = np.unique(groups[answers.case], return_inverse=True)[1]
     found = {}
     for name, annotations in answers.with_model.items():
-        joint = _sampled(annotations, answers.model, sampling)
+        joint = _sampled(annotations, answers.model, sampling, _compared)
         ability = _abilities(joint)
         scale = np.log(ability) if answers.model == RANKED else ability
         lower, upper = interval(ability, ci_prob)
@@ -179,12 +180,22 @@ def fit(
             typical=typical,
             right=right,
             vote=_vote(said, answers.votes),
-            converged=_converged(chains, scale, right.mean(axis=1) if typical is not None else scale),
+            converged=_converged(
+                chains, *_compared(scale), *([] if typical is None else [typical, right.mean(axis=1)])
+            ),
         )
     return found, alone
 
 
-def _sampled(annotations: Annotations, model: str, sampling: dict[str, Any]) -> Posterior:
+def _compared(ability: Float[np.ndarray, "draw annotator"]) -> tuple[Float[np.ndarray, " draw"], ...]:
+    """Ability of the model, the last one, and the mean of the annotators."""
+    return ability[:, -1], ability[:, :-1].mean(axis=1)
+
+
+def _sampled(
+    annotations: Annotations, model: str, sampling: dict[str, Any], compared: Callable[[Any], tuple[Any, ...]]
+) -> Posterior:
+    """Sample; again with more sweeps if what is compared, a function of abilities, has not converged."""
     if model == RANKED:
         return infer_reliability(annotations, per="annotator", **sampling)
     declared = MODELS[model]
@@ -193,7 +204,7 @@ def _sampled(annotations: Annotations, model: str, sampling: dict[str, Any]) -> 
     for sweeps in _SWEEPS:
         model_of = replace(declared, true_class=replace(sampler, thinning=sweeps))
         found = aggregate(annotations, model_of, **sampling)
-        if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], _abilities(found)):
+        if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(_abilities(found))):
             break
     return found
 
