@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from plausibly.agreement import alternative_annotator_test, discrepancy_ratio, judge
+from plausibly.agreement.judge import _fit
 from plausibly.errors import AnnotationError, ArgumentError
 
 FAST = {"draws": 40, "chains": 2, "warmup": 15, "replicates": 200, "progress": False}
@@ -158,6 +159,15 @@ def test_labels_that_are_no_classes_leave_two_sides_out():
     assert by["n_cases"].tolist() == [30, 30]
 
 
+def test_chains_that_did_not_converge_are_sampled_with_more_sweeps(monkeypatch):
+    seen, converged = [], iter([False, True])
+    monkeypatch.setattr(_fit, "aggregate", lambda annotations, model, **_: seen.append(model.true_class.thinning))
+    monkeypatch.setattr(_fit, "_abilities", lambda found: np.zeros((200, 3)))
+    monkeypatch.setattr(_fit, "_converged", lambda *_: next(converged))
+    _fit._sampled(None, "one-coin", {"draws": 100, "chains": 2}, _fit._compared)
+    assert seen == list(_fit._SWEEPS)
+
+
 def test_refuses_what_does_not_fit():
     rows = [{"case": c, "annotator": a, "label": 1, "odd": c + a} for c in "pq" for a in "xyz"]
     model = {"m": {"p": 1, "q": 1}}
@@ -175,5 +185,7 @@ def test_refuses_what_does_not_fit():
     assert "only one label" in found.verdict()
     other = judge(rows, {"m": {"p": 1, "q": 2}}, **FAST | {"replicates": 50}, model=None)
     assert "m says '2' in 1 of 2 cases, and no annotator ever does" in other.verdict()
+    assert set(other.test.table["test"]) == {"t"}
+    assert "fewer than 30 cases" in other.verdict()
     with pytest.raises(ArgumentError, match="no model 'x'"):
         found.headline("x")

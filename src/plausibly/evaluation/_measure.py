@@ -36,6 +36,7 @@ Part = tuple[
 
 _TOTALS = {f"{kind}{of}" for kind in ("counts", "amounts", "weight") for of in ("", "_point", "_sampling", "_signed")}
 """What is added up over blocks, see :func:`measure_block`."""
+_TIMES = 8  # as many cases in a block where there are groups, whose sums are as large for few cases as for many
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def measure(part: Part, asked: Measures) -> Found:
     given = _Given(asked, cases, predictions, weights, group_words, member)
     uneven = np.ndim(cases.concentration) > 0
     dense = cases.n_classes if uneven or (asked.own and predictions) else 0
-    blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds))
+    blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = (len(predictions), len(rows), cases.n_draws)
     totals: dict[str, np.ndarray] = {}

@@ -78,12 +78,14 @@ class Range:
         )
         return lists.transpose(2, 1, 0)
 
-    def blocks(self, room: int, *, point: bool = True, cases: Int[np.ndarray, " chosen"] | None = None) -> Blocks:
+    def blocks(
+        self, room: int, *, point: bool = True, cases: Int[np.ndarray, " chosen"] | None = None, times: int = 1
+    ) -> Blocks:
         """Cut the range into blocks for compiled programs, with the point estimate as the last of their draws.
 
         Parameters
         ----------
-        room
+        room, times
             As for :class:`Blocks`.
         point
             Whether to add the point estimate.
@@ -96,7 +98,8 @@ class Range:
         wanted, words = np.arange(len(self)), self.words
         if cases is not None:
             wanted, words = cases, select(words, cases)
-        return Blocks(draws, self.slots, wanted, words, self.n_classes, self.concentration, room=room, numbers=numbers)
+        sizes = {"room": room, "times": times, "numbers": numbers}
+        return Blocks(draws, self.slots, wanted, words, self.n_classes, self.concentration, **sizes)
 
 
 class Ranges:

@@ -107,6 +107,8 @@ class Blocks:
         Numbers that a program holds for each pair of a case and a draw, besides the named classes.
     numbers
         Numbers of the draws, if they are not 0, 1, ….
+    times
+        How many times as many cases as usual a block has, where a program gives much for each block.
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class Blocks:
         *,
         room: int = 8,
         numbers: Int[np.ndarray, " draw"] | None = None,
+        times: int = 1,
     ):
         self._draws, self._slots, self._words = draws, slots, words
         self._n_classes, self._concentration = n_classes, np.maximum(concentration, _LEAST)
@@ -136,7 +139,7 @@ class Blocks:
         self.parts = []
         for rung in np.unique(rungs):
             members = np.flatnonzero(rungs == rung)
-            size = _size(rung, n_draws, max(room, int(rung)), len(cases))
+            size = _size(rung, n_draws, max(room, int(rung)), len(cases), times)
             self.parts += [Part(int(rung), size, members[i : i + size]) for i in range(0, len(members), size)]
 
     def block(self, part: Part) -> Block:
@@ -173,9 +176,9 @@ def _rung(n: int) -> int:
     return next((rung for rung in _RUNGS if rung >= n), -(-n // _RUNGS[-1]) * _RUNGS[-1])
 
 
-def _size(rung: int, n_draws: int, room: int, n_cases: int) -> int:
+def _size(rung: int, n_draws: int, room: int, n_cases: int, times: int) -> int:
     """How many cases a block has: as many as a core's cache holds, or as keep a GPU busy; no more than there are."""
-    pairs = (2**17 if jax.default_backend() == "cpu" else 2**25) // room
+    pairs = (2**17 * times if jax.default_backend() == "cpu" else 2**25) // room
     most = 1 << max(n_cases - 1, 0).bit_length()
     return min(1 << max(pairs // n_draws, 1).bit_length() - 1, most)
 
