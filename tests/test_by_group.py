@@ -76,8 +76,7 @@ def test_the_table_says_what_the_draws_say(data):
     assert table.loc[("site", "north", "A"), "p_worst"] == pytest.approx((worst[0] / worst.sum(axis=0)).mean())
     sexes = table.loc["sex"]
     assert sexes["few"].to_dict() == {(sex, name): sex == "m" for sex in "fm" for name in "AB"}
-    assert sexes["p_worst"].isna().equals(sexes["few"])
-    assert set(sexes["p_worst"].dropna()) == {1.0}
+    assert sexes["p_worst"].isna().all()  # a single group is large enough
 
 
 @pytest.mark.parametrize("form", ["index", "mapping", "series", "nested", "path"])
@@ -124,7 +123,7 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
     assert title == "Results by site, sex"
     assert "site × sex" not in title
     worst = next(iter(shown[1].values()))
-    assert worst["by"].tolist() == [name for name in ("site", "sex", "site × sex") for _ in "AB"]
+    assert worst["by"].tolist() == ["site", "site", "site × sex", "site × sex"]
     table = by_group(found, "top1_accuracy").set_index(["column", "group", "classifier"]).sort_index()
     for row in worst.itertuples():
         own = table.loc[(row.by, slice(None), row.classifier), "p_worst"]

@@ -156,7 +156,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         ``lower`` and ``upper`` (the total interval, or without replicates that over draws); ``difference`` from all
         cases with its ends; ``few``, whether there are fewer than 30 cases, of which the bootstrap is too sure;
         ``p_worst``, the probability that no group of the column is worse, among groups that are not few (NaN for those
-        that are).
+        that are, and where there are not two others).
 
     Raises
     ------
@@ -239,7 +239,8 @@ def probability_greatest(
 ) -> Float[np.ndarray, " group"]:
     """Share of draws in which each group has the greatest value, among those that are not few.
 
-    Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part.
+    Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part, and where
+    there are not two others.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def probability_greatest(
     [0.5, 0.5, nan]
     """
     found = np.full(len(values), np.nan)
-    if not few.all():
+    if (~few).sum() > 1:
         known = np.nan_to_num(values[~few], nan=-np.inf)
         top = known == known.max(axis=0)
         found[~few] = (top / top.sum(axis=0)).mean(axis=1)

@@ -32,8 +32,9 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     shown: list[Any] = [
         f"{words.capitalize()} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
         "(few): their intervals are too narrow, so they do not compete for the worst. A difference is from all cases.",
-        {f"Worst group of each classifier by {words}": _worst(table)},
     ]
+    if table["p_worst"].notna().any():
+        shown.append({f"Worst group of each classifier by {words}": _worst(table)})
     for number, column in enumerate(columns):
         own = table[table["column"] == column]
         if number < MOST_FIGURES and own["group"].nunique() <= MOST_DRAWN:
