@@ -253,8 +253,10 @@ HARNESSES: dict[str, Harness] = {
     "exports-tree": of_tree("a.json", with_soft_labels, f"{EXPORTS} a b ann", same_again),
     "case-rows-csv": of_file("a.csv", read_annotations, [CELLS], f"{ROWS} [ ] {{ }} null", same_again),
     "case-rows-parquet": of_file("a.parquet", read_annotations, [table_bytes(pd.DataFrame(CASES))], "", same_again),
+    "metadata-label-studio": of_file("a.json", read_metadata, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "metadata-tree": of_tree("a.json", read_metadata, f"{ROWS} {EXPORTS} site"),
     "labels-case-rows-tree": of_tree("l.json", Labels.of, f"{ROWS} {EXPORTS}"),
+    "labels-label-studio": of_file("l.json", Labels.of, as_json(EXPORT, RANKED), f"{JSON} {STUDIO}"),
     "annotations-csv": of_file("a.csv", with_classes, [LONG, COUNTS], CSV, same_again),
     "annotations-csv-without-classes": of_file(
         "a.csv", read_annotations, [LONG, COUNTS, b"1,2\n3,4\n"], CSV, same_again
