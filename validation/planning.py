@@ -16,7 +16,7 @@ import plausibly as pb
 from plausibly._progress import Progress
 from validation._result import Result, Settings
 
-WORLDS, QUICK = 300, 40
+WORLDS, QUICK = 160, 40
 N_CASES, N_CLASSES, PRIOR, START, BUDGET = 100, 3, 0.5, 2, 300
 LEVEL, NEAR = 0.95, (0.5, 0.98)  #: forecasts that are looked at: they are neither certain nor hopeless
 WIDE = 0.05  #: bias of the width, of which a smaller one is none
@@ -66,7 +66,7 @@ def world(seed: list[int], *, sees_truth: bool = False) -> tuple[float, float, f
     gap = random.uniform(0.3, 1.5)
     noise = random.standard_normal((2, N_CASES, N_CLASSES))
     predictions = {name: np.log(known + 1e-9) + (1 + gap * at) * noise[at] for at, name in enumerate("AB")}
-    wanted = random.uniform(*SURE) if random.random() < 0.6 else random.uniform(*NEAR)
+    wanted = random.uniform(*SURE) if random.random() < 0.8 else random.uniform(*NEAR)
     annotations = pb.Annotations.from_counts(counts)
     given = {"concentration": PRIOR, "draws": 150, "seed": 0, "progress": False}
     posterior = pb.aggregate(annotations, "dirichlet-categorical", **given)

@@ -80,6 +80,17 @@ def test_new_cases_are_advised_where_annotators_leave_little_open():
     assert "these labels bring more than new cases" in unsure.verdict()
 
 
+@pytest.mark.slow
+def test_a_budget_goes_to_one_case_if_the_comparison_depends_on_it_alone(two):
+    scores = two.predictions["A"]
+    other = scores.copy()
+    other[1] = other[1, ::-1]
+    plan = pb.plan(two.posterior, {"A": scores, "B": other}, goal="better", budget=6, progress=False)
+    assert plan.chosen["case"].tolist() == ["1"]
+    assert plan.chosen["labels"].tolist() == [6]
+    assert "difference between A and B in top-1 accuracy" in plan.verdict()
+
+
 def test_annotators_differ_in_reliability_and_cost(two):
     table = pd.DataFrame({"annotator": ["ann", "bob"], "reliability": [3.0, 1.0], "cost": [1.0, 1.0]})
     asked = parse_annotators(two.posterior, two.annotations, table, None)

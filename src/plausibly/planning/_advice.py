@@ -65,7 +65,7 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     )
     widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
     left = annotation * widths[1] / widths[0] if widths[0] else annotation
-    more = plan.budget / (plan.labels_per_case * plan.label_cost)
+    more = _new_for_the_same(plan)
     with_cases = (annotation + sampling) * plan.n_cases / (plan.n_cases + more)
     return tuple(float(np.sqrt(value)) for value in (annotation + sampling, left + sampling, with_cases))
 
@@ -73,31 +73,32 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
 def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
     n, what = int(chosen["labels"].sum()), "label" if plan.length == 1 else "ranking"
     names = ", ".join(str(name) for name in chosen["case"].head(5))
-    of = f"{len(chosen):,} cases, {names} first" if len(chosen) > 1 else f"case {names}"
-    several = f", up to {chosen['labels'].max()} of one case" if chosen["labels"].max() > 1 else ""
-    return f"Ask for {n:,} more {what}{'' if n == 1 else 's'} of {of}{several}."
+    of = f"{len(chosen):,} cases, first {names}" if len(chosen) > 1 else f"case {names}"
+    several = f" (up to {chosen['labels'].max()} of one case)" if chosen["labels"].max() > 1 else ""
+    return f"Ask for {_count(n, f'more {what}')} of {of}{several}."
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
-    first, last = _ends(plan)
+    first, last = (_goal_rows(plan, rows) for rows in _ends(plan))
     words = metric_name(plan.metric)
     said = []
     for (_, a), (_, b) in zip(first.iterrows(), last.iterrows(), strict=True):
-        if a["versus"]:
-            continue
+        of = f"between {a['classifier']} and {a['versus']} in {words}" if a["versus"] else f"of {a['classifier']}"
         said.append(
-            f"The {100 * plan.ci_prob:g} % interval of the {words} of {a['classifier']} is expected to narrow from "
-            f"{a['width']:.3g} to {b['width']:.3g} ({b['width_lower']:.3g}–{b['width_upper']:.3g}); with cases chosen "
-            f"at random, to {b['width_at_random']:.3g}."
+            f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} is expected "
+            f"to narrow from {a['width']:.3g} to {b['width']:.3g} ({b['width_lower']:.3g}–{b['width_upper']:.3g}); "
+            f"with cases chosen at random, to {b['width_at_random']:.3g}."
         )
-    if plan.compare and plan.compare[0] in set(first["classifier"]):
-        row, now = (rows.loc[rows["versus"] != ""].iloc[0] for rows in (last, first))
+    if plan.compare:
+        now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))
+        better = f"whether {now['classifier']} or {now['versus']} is better on these cases"
         if now["decided"]:
-            said.append(f"Which of {row['classifier']} and {row['versus']} is better on these cases is known already.")
+            said.append(f"It is known already {better} (posterior probability of at least {plan.level:g}).")
         else:
+            chance = f"{then['decided']:.2f}" if then["decided"] >= 0.005 else "less than 0.01"
             said.append(
-                f"Which of {row['classifier']} and {row['versus']} is better on these cases will then be known (with a "
-                f"probability of {plan.level:g}) with probability {row['decided']:.2f}."
+                f"The probability that these labels settle {better} is {chance} (settled means a posterior "
+                f"probability of at least {plan.level:g})."
             )
     return said
 
@@ -109,34 +110,44 @@ def _when_to_stop(plan: Plan) -> list[str]:
         if len(decided) and decided["labels"].iloc[0] == 0:
             return ["For this comparison no more labels are needed: stop."]
         if len(decided):
-            return [f"Stop after {int(decided['labels'].iloc[0]):,} labels, which will very probably decide it."]
+            return [f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then it is very probably settled."]
     width = pd.Series(rows.groupby("labels")["width"].mean())
     enough = width.loc[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
     if enough.index[0] == 0:
         return [
-            f"All of them together narrow the interval by less than {100 * _WORTH:g} % of its width: hardly worth it."
+            f"All of them together narrow the interval by less than {100 * _WORTH:g} % of its width, which is hardly "
+            "worth their cost."
         ]
     if enough.index[0] < width.index[-1]:
         return [
-            f"After {int(enough.index[0]):,} labels, the rest narrows the interval by less than {100 * _WORTH:g} % of "
-            "its width: stop there, or plan again with what they said."
+            f"After {_count(enough.index[0], 'label')}, the rest narrows the interval by less than {100 * _WORTH:g} % "
+            "of its width: stop there, or plan again with the new labels."
         ]
-    return ["Plan again after some of them: what they say changes where the next ones are worth most."]
+    return ["Plan again after some of them: the new labels change where the next ones are worth most."]
 
 
 def _new_cases(plan: Plan) -> list[str]:
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    more = plan.budget / (plan.labels_per_case * plan.label_cost)
-    spent = f"{more:,.0f} new cases with {plan.labels_per_case:.2g} labels each"
-    figures = f"(standard deviation {cases:.3g} with {spent}, {labels:.3g} with these labels, {now:.3g} now)"
+    more = _new_for_the_same(plan)
+    spent = f"{_count(round(more), 'new case')} with {plan.labels_per_case:.2g} annotations each"
+    figures = f"(standard deviation {now:.3g} now, {labels:.3g} with these labels, {cases:.3g} with {spent})"
     if cases < labels:
         return [
             "For a claim about new cases of the same kind, label new cases instead: which cases were sampled matters "
             f"more than what annotators left open {figures}."
         ]
     return [f"For a claim about new cases of the same kind, too, these labels bring more than new cases {figures}."]
+
+
+def _new_for_the_same(plan: Plan) -> float:
+    """Number of new cases, with as many annotations as a case has now, that the labels of the plan would pay for."""
+    return plan.forecast["cost"].max() / (plan.labels_per_case * plan.label_cost)
+
+
+def _count(n: float, what: str) -> str:
+    return f"{int(n):,} {what}{'' if int(n) == 1 else 's'}"
 
 
 def _trust(plan: Plan) -> list[str]:

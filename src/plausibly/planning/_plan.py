@@ -320,7 +320,8 @@ def _chosen(
     ranked = source.question.length > 1
     wanted = len(offered) if ranked else min(len(offered), max(50, 2 * n_labels))
     cases = offered[np.argsort(-own[offered] / cost[offered], kind="stable")][: min(wanted, _SIMULATED)]
-    most = 1 if asked.names is not None else int(np.clip(2 * n_labels // max(len(offered), 1) + 2, 2, _AT_ONCE))
+    of_value = int((own[offered] > 0).sum())
+    most = 1 if asked.names is not None else int(np.clip(2 * n_labels // max(of_value, 1) + 2, 2, _AT_ONCE))
     most = min(most, max(n_labels, 1))
     replicates = _REPLICATES if len(cases) <= 5000 else _REPLICATES // 2
     setting = asked.setting[np.maximum(best, 0)][cases]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from plausibly.plots._style import GREY, colour, grid, marker, new_figure, plain
 from plausibly.plots._words import metric_name
@@ -46,8 +47,8 @@ def plot_forecast(plan: "Plan") -> Figure:
         ax.plot(pairs["labels"], pairs["decided"], color="black", lw=2)
         ax.set(ylim=(-0.02, 1.02))
         words = f"{plain(pair['classifier'], 16)} or {plain(pair['versus'], 16)} better?"
-        ax.set_title(f"{words} Known at {plan.level:g}", fontsize="medium", loc="left")
-        _finish(ax, "probability")
+        ax.set_title(f"{words} Settled at {plan.level:g}", fontsize="medium", loc="left")
+        _finish(ax, "probability that it is settled")
         ax.set_ylim(-0.02, 1.02)
     return figure
 
@@ -74,5 +75,6 @@ def _finish(ax, words: str, *, bottom: bool = True) -> None:
     grid(ax, "y")
     ax.set(xlabel="further labels", ylabel=words)
     ax.margins(x=0.02)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     if bottom:
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, 1.04 * ax.get_ylim()[1])
