@@ -1,6 +1,6 @@
 """Results as a table."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -41,9 +41,10 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     >>> table[["classifier", "metric", "mean", "point"]].values.tolist()
     [['A', 'top1_accuracy', 0.6, 0.5]]
     """
-    rows = []
+    rows, variables = [], results.variables  # arrays without their coordinates, of which there are hundreds
+    metrics = {metric: variables[metric] for metric in results.data_vars}
     for position, classifier in enumerate(results["classifier"].values):
-        for metric, variable in results.data_vars.items():
+        for metric, variable in metrics.items():
             if variable.dims != ("classifier", "draw"):
                 continue
             values = _known(variable.values[position])
@@ -51,9 +52,9 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
             if variable.attrs.get("better") == "smaller":
                 worst, best = best, worst
             spread = values.std(ddof=1) if len(values) > 1 else 0.0
-            point = float(results[f"{metric}_point"].values[position])
+            point = float(variables[f"{metric}_point"].values[position])
             ends = interval(values, ci_prob)
-            total, sampling = (_replicates(results, metric, noise, position) for noise in ("total", "sampling"))
+            total, sampling = (_replicates(variables, metric, noise, position) for noise in ("total", "sampling"))
             total_ends = interval(total, ci_prob) if len(total) else (np.nan, np.nan)
             sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
             own = (values.mean(), spread, *ends, best, worst, point, *total_ends, sampling_sd)
@@ -62,9 +63,11 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])
 
 
-def _replicates(results: xr.Dataset, metric: Hashable, noise: str, position: int) -> Float[np.ndarray, " replicate"]:
+def _replicates(
+    variables: Mapping[Hashable, xr.Variable], metric: Hashable, noise: str, position: int
+) -> Float[np.ndarray, " replicate"]:
     name = f"{metric}_{noise}"
-    return _known(results[name].values[position]) if name in results else np.empty(0)
+    return _known(variables[name].values[position]) if name in variables else np.empty(0)
 
 
 def _known(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " known"]:
