@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from jax.typing import ArrayLike
 
-from plausibly._arviz import Posterior
+from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
 from plausibly.aggregation._on_disk import fingerprint_of
@@ -34,6 +35,7 @@ from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name
 
 VOTE = next(model for model in MODELS.values() if model.baseline)  #: classifiers are compared with its labels, too
+_FEW = 2**17  # pairs of a case and a draw that are evaluated faster than another program is compiled
 
 
 @dataclass(frozen=True)
@@ -196,16 +198,23 @@ class Plan:
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
         """Join runs with what is the same for all of them."""
-        voted = None
-        if self.predictions:
-            posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
-            options = {**self.options, "metrics": {}, "by": None, "seed": self.seed}
-            options |= {"progress": False, "scheduler": None}
-            # The program of a run fits if that is a point estimate, too; else the metrics alone need a smaller one.
-            fits = any(step.settled.engine in ("point", "ml") for step in self.steps)
-            options |= {} if fits else {"risks": None, "sizes": 1, "replicates": 0}
-            voted, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=fits)
+        voted = self._voted([run.results.sizes["draw"] for run in runs]) if self.predictions else None
         return Sweep(self.annotations, tuple(runs), voted)
+
+    def _voted(self, draws: Sequence[int]) -> xr.Dataset:
+        """Evaluate against the majority vote, by the program of the runs where that is cheaper than another one."""
+        posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
+        options = {**self.options, "metrics": {}, "by": None, "seed": self.seed, "progress": False, "scheduler": None}
+        alike = not self.options["metrics"] and self.options["by"] is None
+        fits = alike and min(draws) * self.annotations.n_cases <= _FEW
+        if fits:  # as many equal draws as a run has
+            groups = to_groups(posterior)
+            groups["posterior"] = groups["posterior"].isel(draw=np.zeros(min(draws), int))
+            posterior = from_groups(groups, posterior.attrs)
+        else:
+            options |= {"risks": None, "sizes": 1, "replicates": 0}
+        found, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=fits)
+        return found.isel(draw=[0])
 
 
 def _remove(path: Path) -> None:
