@@ -121,13 +121,20 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         whole = jnp.issubdtype(of_groups.dtype, jnp.integer)
         return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
 
-    def over_members(values: Array) -> Array | None:
-        return _over_members(given["member"], values) if plan.n_by else None
-
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
     sign = 1 - 2 * (given["group"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
 
-    def noisy(name: str, of_groups: list[Array], of_members: Array) -> dict[str, Array]:
+    def over_members(values: Array) -> tuple[Array | None, Array | None]:
+        """Sums over the cases of each group asked for, and the same with a sign for each case, in one pass."""
+        if not plan.n_by:
+            return None, None
+        member = given["member"]
+        if not plan.rounds:
+            return _over_members(member, values), None
+        both = _over_members(jnp.concatenate([member, member * sign]), values)
+        return both[: plan.n_by], both[plan.n_by :]
+
+    def noisy(name: str, of_groups: list[Array], of_members: Array, signed_members: Array | None) -> dict[str, Array]:
         """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
         if not plan.rounds:
             return {}
@@ -136,14 +143,12 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         if plan.n_by:
             means = jnp.mean(of_members, axis=-1)
             sampling = jnp.concatenate([sampling, _resampled_over_members(given["member"], means, resampled)])
-            signed = with_members(signed, _over_members(given["member"] * sign, of_members))
+            signed = with_members(signed, signed_members)
         return {f"{name}_sampling": sampling, f"{name}_signed": signed}
 
-    found |= {
-        "weight": with_members(jnp.sum(weights, axis=1), over_members(weights[0])),
-        "weight_point": jnp.sum(at_point, axis=1),
-    }
-    found |= noisy("weight", groups, weights[0])
+    in_groups, signed = over_members(weights[0])
+    found |= {"weight": with_members(jnp.sum(weights, axis=1), in_groups), "weight_point": jnp.sum(at_point, axis=1)}
+    found |= noisy("weight", groups, weights[0], signed)
     if "predicted" not in given:
         return found
 
@@ -152,9 +157,10 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         by_case = [jnp.sum(part, axis=-1) for part in jnp.array_split(of_draws * weights[0], plan.parts, axis=-1)]
         by_draw = [jnp.sum(of_draws * group, axis=1) for group in weights]
         point = jnp.sum(values[..., -1].astype(jnp.float32) * at_point[:, None], axis=-1)
-        by_draw = with_members(jnp.stack(by_draw), over_members(of_draws * weights[0]))
+        in_groups, signed = over_members(of_draws * weights[0])
+        by_draw = with_members(jnp.stack(by_draw), in_groups)
         sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
-        return sums | noisy(name, [of_draws * group for group in weights], of_draws * weights[0])
+        return sums | noisy(name, [of_draws * group for group in weights], of_draws * weights[0], signed)
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
@@ -255,12 +261,10 @@ def _resampled_over_members(
     resampled: Float[Array, "round case draw"],
 ) -> Float[Array, "group *shape round draw"]:
     """Sums with bootstrap weights over the cases of each group."""
-
-    def sampling(one: Float[Array, " case"]) -> Float[Array, "round group draw"]:
-        return lax.map(lambda weights: jnp.matmul(member * one, weights, precision="highest"), resampled)
-
-    sums = lax.map(sampling, means.reshape(-1, means.shape[-1]))
-    return jnp.moveaxis(sums.reshape(*means.shape[:-1], *sums.shape[1:]), -2, 0)
+    inside = member[:, None] * means.reshape(-1, means.shape[-1])
+    inside = inside.reshape(-1, means.shape[-1])
+    sums = lax.map(lambda weights: jnp.matmul(inside, weights, precision="highest"), resampled)
+    return jnp.moveaxis(sums.reshape(len(resampled), len(member), *means.shape[:-1], sums.shape[-1]), 0, -2)
 
 
 def _resampled(
