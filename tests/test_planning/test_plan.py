@@ -77,7 +77,7 @@ def test_new_cases_are_advised_where_annotators_leave_little_open():
     assert noise["annotation_sd"] < 0.2 * noise["sampling_sd"]
     # Of some cases little is known, and a new case would cost as many labels as the others have.
     unsure = planned([(12, 0)] * 24 + [(1, 1)] * 6)
-    assert "these labels bring more than new cases" in unsure.verdict()
+    assert "help more than new cases" in unsure.verdict()
 
 
 @pytest.mark.slow

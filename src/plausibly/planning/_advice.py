@@ -1,4 +1,4 @@
-"""What a plan means, in sentences."""
+"""Advice from a plan, in sentences."""
 
 import numpy as np
 import pandas as pd
@@ -39,11 +39,11 @@ def advise(plan: Plan) -> list[str]:
     """Say what to do, what it will bring, when to stop, and whether new cases would bring more."""
     chosen = plan.chosen
     if not len(chosen):
-        return ["No further label of these cases is expected to bring anything: stop.", *_trust(plan)]
+        return ["More labels of these cases are not expected to help: stop.", *_trust(plan)]
     said = [_what_to_do(plan, chosen)]
     if plan.noise is None:
         gained = plan.forecast["information"].iloc[-1]
-        return [*said, f"They are expected to bring {gained:.3g} nats of information.", *_trust(plan)]
+        return [*said, f"They are expected to give {gained:.3g} nats of information.", *_trust(plan)]
     said += _what_it_brings(plan)
     said += _when_to_stop(plan)
     said += _new_cases(plan)
@@ -108,7 +108,7 @@ def _when_to_stop(plan: Plan) -> list[str]:
     if plan.goal == "better":
         decided = rows.loc[rows["decided"] >= plan.level]
         if len(decided) and decided["labels"].iloc[0] == 0:
-            return ["For this comparison no more labels are needed: stop."]
+            return ["This comparison needs no more labels: stop."]
         if len(decided):
             return [f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then it is very probably settled."]
     width = pd.Series(rows.groupby("labels")["width"].mean())
@@ -123,7 +123,7 @@ def _when_to_stop(plan: Plan) -> list[str]:
             f"After {_count(enough.index[0], 'label')}, the rest narrows the interval by less than {100 * _WORTH:g} % "
             "of its width: stop there, or plan again with the new labels."
         ]
-    return ["Plan again after some of them: the new labels change where the next ones are worth most."]
+    return ["Plan again after some of them: the new labels change where the next ones help most."]
 
 
 def _new_cases(plan: Plan) -> list[str]:
@@ -135,10 +135,10 @@ def _new_cases(plan: Plan) -> list[str]:
     figures = f"(standard deviation {now:.3g} now, {labels:.3g} with these labels, {cases:.3g} with {spent})"
     if cases < labels:
         return [
-            "For a claim about new cases of the same kind, label new cases instead: which cases were sampled matters "
-            f"more than what annotators left open {figures}."
+            "For a claim about new cases like these, label new cases instead: sampling noise is larger than annotation "
+            f"noise {figures}."
         ]
-    return [f"For a claim about new cases of the same kind, too, these labels bring more than new cases {figures}."]
+    return [f"These labels also help more than new cases for a claim about new cases like these {figures}."]
 
 
 def _new_for_the_same(plan: Plan) -> float:
@@ -154,8 +154,8 @@ def _trust(plan: Plan) -> list[str]:
     said = []
     if plan.class_prior == "uniform" and plan.labels_per_case < FEW_LABELS:
         said.append(
-            f"With {plan.labels_per_case:.2g} annotations per case, this plan depends on the prior, which takes all "
-            "classes to be equally common: aggregate with class_prior=population to learn the prior from all cases."
+            f"With {plan.labels_per_case:.2g} annotations per case, this plan depends on the prior, which assumes that "
+            "all classes are equally common: aggregate with class_prior=population to learn the prior from all cases."
         )
     poor = plan.table["effective_draws"] < LEAST_DRAWS
     of = plan.table.loc[poor & (plan.table["labels"] > 0)]
@@ -163,8 +163,8 @@ def _trust(plan: Plan) -> list[str]:
         return said
     return [
         *said,
-        f"The values of {len(of):,} of the chosen cases, {of['case'].iloc[0]} first, rest on fewer than {LEAST_DRAWS} "
-        "effective draws and cannot be trusted: sample more draws, or fit again after a few labels.",
+        f"The values of {len(of):,} of the chosen cases, such as {of['case'].iloc[0]}, come from fewer than "
+        f"{LEAST_DRAWS} effective draws and cannot be trusted: sample more draws, or fit again after a few labels.",
     ]
 
 

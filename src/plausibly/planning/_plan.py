@@ -53,58 +53,59 @@ def plan(
     seed: int = 0,
     progress: bool = True,
 ) -> Plan:
-    r"""Plan which cases to annotate next, and forecast what that will bring.
+    r"""Plan which cases to annotate next, and forecast what the labels will bring.
 
-    Draws are reweighted by the probability of each answer that an annotator may give, for all cases at once and without
-    a new fit; they are read in ranges of cases and never held dense.
+    For every possible answer of the next annotator, draws are reweighted by its probability, for all cases at once and
+    without a new fit. Draws are read a range of cases at a time.
 
     Parameters
     ----------
     posterior
         Posterior of N cases, from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
     predictions
-        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`. The goal ``"information"`` needs
-        none.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`. Not needed for the goal
+        ``"information"``.
     metric
         Metric of :func:`plausibly.evaluate`, such as ``"top3_coverage"``, or the name of one of ``metrics``.
     goal
-        What labels are for. ``"width"``: a narrow interval of the metric, on average over classifiers. ``"better"``: to
-        know which of two classifiers is better. ``"information"``: to know the plausibilities themselves.
+        Goal of the labels. ``"width"``: a narrow interval of the metric, on average over classifiers. ``"better"``:
+        knowing which of two classifiers is better. ``"information"``: knowing the plausibilities themselves.
     compare
-        Names of the two classifiers of the goal ``"better"``, and of the forecast of a decision. By default the two
-        that do best.
+        Names of the two classifiers to decide between, for the goal ``"better"`` and for the forecast of a decision. By
+        default the best two.
     budget
-        What all labels may cost together; without ``cost`` their number.
+        Number of labels to plan or, with ``cost``, their total cost.
     cost
         Cost of a label: a number, one for each case (an array, or a mapping or pandas Series by name), or one for each
         of the ``annotators`` by name. The default is 1.
     annotators
         Reliability of each annotator by name, or a data frame with the columns ``annotator``, ``reliability`` and,
         optionally, ``cost``; or ``"inferred"``, the mean reliabilities in a posterior of
-        ``infer_reliability(…, per="annotator")``. Each case is then given to the annotator who brings most for her
-        cost, among those who have not annotated it, and gets one label. By default an annotator is as the model has it.
+        ``infer_reliability(…, per="annotator")``. Each case then gets one label, by the annotator with the greatest
+        value for her cost among those who have not annotated it. By default all annotators have the reliability of the
+        model.
     candidates
-        Names of the cases that may be annotated; by default all.
+        Names of the cases to choose from. By default all.
     annotation
-        Whether the next annotation is a ``"label"`` or a ``"ranking"``. By default as the annotations are: a ranking of
-        as many classes as the usual one (the median).
+        Form of the next annotations, ``"label"`` or ``"ranking"``. By default that of the annotations so far, rankings
+        with their median number of classes.
     metrics
         Metrics of your own by name, as for :func:`plausibly.evaluate`.
     level
-        Probability from which on the better classifier counts as known.
+        Probability at which the better classifier counts as known.
     ci_prob
         Probability of the interval of the metric over draws.
     break_ties
-        As for :func:`plausibly.evaluate`.
+        Rule for ties, as for :func:`plausibly.evaluate`.
     seed
         Random seed.
     progress
-        Show a bar, on a terminal or in a notebook.
+        Whether to show a progress bar, on a terminal or in a notebook.
 
     Returns
     -------
     Plan
-        ``.table``, ``.forecast``, ``.advice``, ``.plot()``, ``.tasks()``.
+        Plan with ``.table``, ``.forecast``, ``.advice``, ``.plot()`` and ``.tasks()``.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def plan(
         If an argument is out of range or unknown, the goal needs predictions, the posterior has no draws, or its model
         assumes one true class.
     PredictionError
-        If predictions do not fit the cases or classes, or are not finite.
+        If predictions do not match the cases or classes, or are not finite.
     FileError
         If a file cannot be read.
 

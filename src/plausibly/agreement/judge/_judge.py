@@ -1,4 +1,4 @@
-"""Whether a model may stand in for an annotator, asked from four sides."""
+"""Whether a model may stand in for an annotator: four questions, and why their answers differ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -42,19 +42,19 @@ def judge(
     seed: int = 0,
     progress: bool = True,
 ) -> Judgement:
-    """Answer from four sides whether a model may stand in for an annotator, and why the sides disagree if they do.
+    """Decide whether a model may stand in for an annotator, from four sides, and explain why they disagree if they do.
 
-    1. *Closeness.* Is it closer to the annotators than they are to each other? The discrepancy ratio Δ, with a test of
+    1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
-    2. *Replacement.* The alternative annotator test (:func:`alternative_annotator_test`), by the t-test also where
-       annotators share few cases, since the published rule certifies too many models there.
-    3. *As one of them.* As one more annotator in a model of how annotators err, is it as accurate (or, of rankings, as
-       reliable) as they are on average?
-    4. *Truth.* Is it as accurate against the truth, as inferred from the annotators without it, as they are? Beside it
-       stands the accuracy against the vote.
+    2. *Replacement.* Does it pass the alternative annotator test (:func:`alternative_annotator_test`)? The t-test is
+       used also if annotators share few cases, because the published rule certifies too many models there.
+    3. *As one of them.* In a model of the annotators' errors, with the model as one more annotator, is it as accurate
+       (for rankings, as reliable) as they are on average?
+    4. *Truth.* Is it as accurate as they are against the truth that is inferred from the annotators without it? The
+       accuracy against the vote is shown for comparison.
 
-    Sides 1 and 2 take the annotators for the truth. Sides 3 and 4 assume that every case has one true class, which
-    annotators miss independently of each other.
+    Sides 1 and 2 treat the annotators as the truth. Sides 3 and 4 assume that every case has one true class, and that
+    annotators err independently of each other.
 
     Parameters
     ----------
@@ -63,31 +63,29 @@ def judge(
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     distance, tolerance
-        Distance of two labels for sides 1 and 2, see :func:`alternative_annotator_test`.
+        Distance between two labels for sides 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
         Cost advantage of the model, and false discovery rate, in the alternative annotator test.
     margin
-        How much Δ may exceed 1 on side 1.
+        Amount by which Δ may exceed 1 on side 1.
     accuracy_margin
-        How much the model's accuracy may fall short of the annotators' mean on sides 3 and 4 (of rankings, the
+        Amount by which the model's accuracy may fall below the annotators' mean on sides 3 and 4 (for rankings, the
         logarithm of the reliability).
     groups
-        Groups of cases that the bootstrap draws, such as patients: a column of the labels, or a mapping from case.
+        Groups of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
-        Names of columns of the labels, of cases or of annotators, by which to report; or mappings ``{case: group}`` by
-        name.
+        Names of columns of the labels, of cases or of annotators, to report by; or mappings ``{case: group}`` by name.
     intersections
         Whether to report combinations of the columns of cases, too.
     model
-        Model of annotators for sides 3 and 4: ``"dawid-skene"``, ``"one-coin"``, ``"plackett-luce"`` (rankings,
-        tempered, with inferred reliabilities). ``"auto"`` takes the last for the distance ``"partial_rankings"``; of up
-        to 30 classes Dawid-Skene where annotators labelled enough cases (five for every pair of classes), else
-        one-coin; otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result
-        says so. Rasch's model is none of them: it takes answers as right or wrong, and the truth is unknown here. To
-        count as right what the majority of the others says would ask side 1 again, and reward the errors that they
-        share.
+        Model of the annotators for sides 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"`` (rankings,
+        tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance ``"partial_rankings"``; for up
+        to 30 classes, Dawid-Skene if annotators labelled enough cases (five for every pair of classes), else one-coin;
+        otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result says so.
+        The Rasch model is not among them: it needs to know which answers are right. Judging them by the majority of the
+        others would repeat side 1 and reward shared errors.
     ci_prob, replicates
-        Probability of all intervals; bootstrap replicates.
+        Probability of all intervals, and number of bootstrap replicates.
     draws, chains, warmup
         Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators. Draws are four sweeps
         apart, and 32 where chains have not converged otherwise.
@@ -99,8 +97,8 @@ def judge(
     Returns
     -------
     Judgement
-        With ``table`` (a row per model: all numbers of the four sides), ``sides`` (their answers in words), ``reasons``
-        (why they disagree), ``verdict()``, ``by`` and the results that it is made of.
+        Judgement with ``table`` (a row per model with all numbers of the four sides), ``sides`` (their answers in
+        words), ``reasons`` (why they disagree), ``verdict()``, ``by`` and the underlying results.
 
     Raises
     ------

@@ -19,8 +19,8 @@ NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
     "replacement": "Does it pass the alternative annotator test?",
-    "as one of them": "Is it as good as the average annotator, as one of them?",
-    "truth": "Is it as accurate as the average annotator, against the inferred truth?",
+    "as one of them": "As one more annotator, is it as good as the average one?",
+    "truth": "Is it as accurate against the inferred truth as the average annotator?",
 }
 
 
@@ -135,7 +135,7 @@ class Judgement:
         known = [side for side in self.sides[model] if side.answer != "unknown"]
         yes, no, open_ = ([side for side in known if side.answer == word] for word in ("yes", "no", "open"))
         if "copy" in self.reasons[model] and yes:
-            return f"{model} should not count as another annotator: its answers are those of one of them."
+            return f"{model} should not count as another annotator: it repeats the answers of one of them."
         every = "both sides" if len(known) == 2 else f"all {_count(len(known))} sides"
         if len(yes) == len(known):
             return f"{model} may stand in for an annotator: {every} say so."
@@ -149,11 +149,11 @@ class Judgement:
         if not no:
             return f"{model} may well stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
         if not yes:
-            return f"{model} should rather not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
+            return f"{model} should probably not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
         rest = f", {_list(open_, 'open')}" if open_ else ""
         return (
-            f"The sides disagree about {model}: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. It should not stand in "
-            "for an annotator before the reason is understood."
+            f"The sides disagree about {model}: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. Find out why before it "
+            "stands in for an annotator."
         )
 
     def verdict(self, model: str | None = None) -> str:
@@ -188,10 +188,10 @@ class Judgement:
         words = f"Δ = {row['ratio']:.2f}"
         if "p_close" not in row:
             answer = "yes" if row["ratio"] <= 1 else "open"
-            return Side("closeness", answer, f"{words}, without an interval, since there is a single group of cases")
+            return Side("closeness", answer, f"{words}, without an interval, because there is a single group of cases")
         words += (
-            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1 it is closer than they are); the "
-            f"probability of less than {1 + self.margin:.2f} is {_probability(row['p_close'])}"
+            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1 it is closer to them than they are to "
+            f"each other); the probability that Δ is below {1 + self.margin:.2f} is {_probability(row['p_close'])}"
         )
         return Side("closeness", _answer(row["p_close"]), words)
 
@@ -220,8 +220,8 @@ class Judgement:
         scale = " (logarithms)" if unit == "reliability" else ""
         words = (
             f"{unit.capitalize()} {row['ability']:.2f} ({row['ability_lower']:.2f} to {row['ability_upper']:.2f}); "
-            f"annotators {row['annotators_ability']:.2f} on average, of whom it beats {int(row['n_beaten'])} of "
-            f"{len(self.fits[model].ability) - 1}; the probability of being at most {self.accuracy_margin:g} below "
+            f"annotators {row['annotators_ability']:.2f} on average; it is better than {int(row['n_beaten'])} of "
+            f"{len(self.fits[model].ability) - 1}; the probability that it is at most {self.accuracy_margin:g} below "
             f"the average{scale} is {_probability(row['p_able'])} ({self.model})"
         )
         return Side("as one of them", _answer(row["p_able"]), words)
@@ -235,10 +235,10 @@ class Judgement:
             f"inferred truth, {row['vote_accuracy']:.2f} against the vote"
         )
         if "p_accurate" not in row or pd.isna(row["p_accurate"]):
-            return Side("truth", "open", f"{words}; there is no such accuracy of the annotators to compare it with")
+            return Side("truth", "open", f"{words}; the annotators have no such accuracy to compare it with")
         words += (
-            f"; annotators {row['annotators_accuracy']:.2f} on average, and the probability of being at most "
-            f"{self.accuracy_margin:g} below is {_probability(row['p_accurate'])}"
+            f"; annotators {row['annotators_accuracy']:.2f} on average; the probability that it is at most "
+            f"{self.accuracy_margin:g} below the average is {_probability(row['p_accurate'])}"
         )
         return Side("truth", _answer(row["p_accurate"]), words)
 

@@ -47,7 +47,7 @@ def shared_error(truth: Float[np.ndarray, "case class"], answers: Answers, fit: 
     return (
         f"Shared error: about {100 * share:.0f} % of the votes are probably wrong, most often {str(classes[true])!r} "
         f"called {str(classes[named])!r}, and {model} repeats {100 * repeated:.0f} % of them. Closeness to the "
-        f"annotators and accuracy against the vote ({fit.vote[0]:.2f}) reward that; accuracy against the inferred "
+        f"annotators and accuracy against the vote ({fit.vote[0]:.2f}) reward this; accuracy against the inferred "
         f"truth ({fit.right.mean():.2f}) does not"
     )
 
@@ -72,10 +72,10 @@ def base_rate(
     worst = np.flatnonzero(present)[recall.argmin()]
     would = "would pass the alternative annotator test" if passed else "would not pass the alternative annotator test"
     return (
-        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. Always saying it "
-        f"{would} and have a discrepancy ratio of {ratio:.2f}. {model} is right in {100 * accuracy:.0f} % of all "
-        f"cases, but finds {100 * recall.min():.0f} % of {str(classes[worst])!r} (mean over "
-        f"classes {100 * balanced:.0f} %)"
+        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. This "
+        f"constant answer {would} and has a discrepancy ratio of {ratio:.2f}. {model} is right in "
+        f"{100 * accuracy:.0f} % of all cases, but finds only {100 * recall.min():.0f} % of {str(classes[worst])!r} "
+        f"(mean over classes {100 * balanced:.0f} %)"
     )
 
 
@@ -86,8 +86,8 @@ def ties(answers: Answers, fit: Fit, model: str) -> str | None:
     if tied < TIED or won - lost < TIED / 2:
         return None
     return (
-        f"Ties: the vote is tied in {100 * tied:.0f} % of the cases, so accuracy of {model} against it lies anywhere "
-        f"from {lost:.2f} to {won:.2f}, depending on who breaks them; the inferred truth weighs annotators instead"
+        f"Ties: the vote is tied in {100 * tied:.0f} % of the cases, so the accuracy of {model} against it is between "
+        f"{lost:.2f} and {won:.2f}, depending on how ties are broken; the inferred truth weights annotators instead"
     )
 
 
@@ -108,9 +108,9 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     name = str(joint.annotators[who])
     without = _without(test, name, model)
     return (
-        f"Copy: {model} says what {name} says in {100 * same[who]:.0f} % of the cases, and agrees with nobody else in "
-        f"more than {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is no independent annotator, which "
-        "flatters it on every side"
+        f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator in "
+        f"at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so every "
+        "side overrates it"
         + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
     )
 
