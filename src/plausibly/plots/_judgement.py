@@ -72,14 +72,10 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
         ax.plot([row[measure]], [place], "o", ms=6, mec=_MODEL, mfc="white" if row["few"] else _MODEL)
     whole = result.table.loc[model, measure]
     ax.axvline(whole, **_LINE)
-    name_rows(
-        ax,
-        range(len(rows)),
-        [
-            plain(f"{f'{name}: ' if rows['by'].nunique() > 1 else ''}{group} ({n:,})", 40)
-            for name, group, n in rows[["by", "group", "n_cases"]].to_numpy().tolist()
-        ],
-    )
+    several = len(set(rows["by"])) > 1
+    named = zip(rows["by"], rows["group"], rows["n_cases"], strict=True)
+    names = [plain(f"{f'{by}: ' if several else ''}{group} ({n:,})", 40) for by, group, n in named]
+    name_rows(ax, range(len(rows)), names)
     what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
     ax.set(xlabel=f"{what} (dotted: all cases)", ylim=(len(rows) - 0.4, -0.6))
     grid(ax, "x")

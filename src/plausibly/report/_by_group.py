@@ -36,8 +36,8 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     if table["p_worst"].notna().any():
         shown.append({f"Worst group of each classifier by {words}": _worst(table)})
     for number, column in enumerate(columns):
-        own = table[table["column"] == column]
-        if number < MOST_FIGURES and own["group"].nunique() <= MOST_DRAWN:
+        own = table.loc[table["column"] == column]
+        if number < MOST_FIGURES and len(set(own["group"])) <= MOST_DRAWN:
             inside = np.flatnonzero(run.results["group_column"].values == column)
             with matplotlib.rc_context(SVG):
                 drawn = metric_by_group(run.results.isel(group=inside), metric)
@@ -50,11 +50,9 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
 
 def _worst(table: pd.DataFrame) -> pd.DataFrame:
     """A row per column and classifier: the group that is most probably the worst."""
-    known = table[table["p_worst"].notna()]
-    worst = [
-        own["p_worst"].idxmax() for _, by in known.groupby("column", sort=False) for _, own in by.groupby("classifier")
-    ]
-    rows = known.loc[worst]
+    known = table.loc[table["p_worst"].notna()].sort_values("p_worst", ascending=False, kind="stable")
+    found = known.drop_duplicates(["column", "classifier"]).sort_index()
+    rows = pd.concat([found.loc[found["column"] == column] for column in dict.fromkeys(table["column"])])
     return pd.DataFrame(
         {
             "by": rows["column"],
