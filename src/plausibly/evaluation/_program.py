@@ -136,7 +136,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
 
     def noisy(name: str, of_groups: list[Array], of_members: Array, signed_members: Array | None) -> dict[str, Array]:
         """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
-        if not plan.rounds:
+        if resampled is None or sign is None:
             return {}
         sampling = jnp.stack([_resampled(jnp.mean(own, axis=-1), resampled) for own in of_groups])
         signed = jnp.stack([jnp.sum(own * sign[:, None], axis=-2) for own in of_groups])
