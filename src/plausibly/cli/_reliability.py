@@ -1,4 +1,4 @@
-"""``plausibly reliability``: how much of the annotators' agreement is neither luck nor a common mistake."""
+"""``plausibly reliability``: how much of the annotators' agreement is neither luck nor a shared mistake."""
 
 from functools import partial
 from pathlib import Path

@@ -47,7 +47,7 @@ def total_noise(
 
     Examples
     --------
-    The values of a thousand cases are known, and then they are drawn anew in every draw, each for itself.
+    The values of a thousand cases are known, and then they are drawn again in every draw, each for itself.
 
     >>> random = np.random.default_rng(0)
     >>> known, sign = random.random((1, 1000)) < 0.7, np.sign(random.normal(size=1000))

@@ -2,7 +2,7 @@ r"""Estimating what annotators share, together with how plausibilities vary betw
 
 Plausibilities of every case are drawn once from proposals that are wider than any posterior; the marginal likelihood of
 the annotations under other shared parameters is a mean of their weights there, as smooth a function as the model's own.
-Its greatest value, with the priors below, is found by a quasi-Newton method (L-BFGS-B); proposals are then drawn anew,
+Its greatest value, with the priors below, is found by a quasi-Newton method (L-BFGS-B); proposals are then drawn again,
 with the concentration that was found, and the search goes on.
 
 Priors, all normal on unbounded scales: :math:`\log A` around :math:`\log 5` and :math:`\log \tau` around

@@ -1,4 +1,4 @@
-"""Weighted reliability: agreement that is neither luck nor a common mistake."""
+"""Weighted reliability: agreement that is neither luck nor a shared mistake."""
 
 from collections.abc import Mapping
 from functools import partial
