@@ -164,6 +164,7 @@ def _refits(n_cases: int) -> list[Row]:
     random = np.random.default_rng(0)
     given: dict[str, Any] = {
         "reliability": 1,
+        "concentration": 0.01,
         "unranked": "exact",
         "draws": 500,
         "chains": 4,
