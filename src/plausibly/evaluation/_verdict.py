@@ -10,7 +10,7 @@ SURE = 0.95  #: probability at which one classifier counts as better than anothe
 
 
 def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
-    """State how probable it is that one classifier is better than another, and what would settle it.
+    """State how probable it is that one classifier is better than another, and what would tell more.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     -------
     str
         The probability for these cases and for new cases like these. If it is below 0.95, also whether more labels or
-        more cases would settle the question.
+        more cases would tell more.
 
     Raises
     ------
@@ -53,13 +53,13 @@ def probabilities(row: pd.Series, first: str, second: str) -> str:
 
 
 def advice(row: pd.Series) -> str:
-    """Say whether more cases or more labels would settle which classifier is better; empty if it is settled."""
+    """Say whether more cases or more labels tell more of which classifier is better; empty if that is settled."""
     here, elsewhere = float(row["probability_better"]), float(row["total_probability_better"])
     if np.isnan(elsewhere) or elsewhere >= SURE:
         return ""
     if here >= SURE or row["sampling_sd"] > row["sd"]:
-        return "More cases, rather than more labels, would settle it."
-    return "More labels on the uncertain cases, rather than more cases, would settle it."
+        return "That is uncertain mostly because there are few cases: more of them tell more than further labels."
+    return "That is uncertain mostly because of the annotations: further labels tell more than further cases."
 
 
 def odds(share: float) -> str:

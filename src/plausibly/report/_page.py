@@ -13,6 +13,7 @@ import pandas as pd
 from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError, FileError
+from plausibly.planning import Plan
 from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import (
     MOST,
@@ -121,7 +122,7 @@ def render(
         n_disagreements=len(disagreements(swept)),
         n_groups=int(lead(swept).results.attrs["groups"]),
         summary=list(sentences(swept)),
-        steps=list(next_steps(swept)),
+        steps=list(next_steps(swept, plan if isinstance(plan, Plan) else None)),
         first=first_figure(swept),
         attainable=attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
         lead=lead(swept),

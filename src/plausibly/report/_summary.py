@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from plausibly.evaluation._verdict import advice, difference, probabilities
+from plausibly.planning import Plan
 from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
-from plausibly.report._tables import headline, headline_metrics, lead
+from plausibly.report._tables import headline, headline_metrics, lead, subgroup_table
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
@@ -32,6 +33,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
         yield _accuracy(rows[0], headline_metrics(run)[0], len(rows))
     if len(rows) > 1:
         yield _order(swept, run, rows)
+        yield from _by_risk(swept, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results:
         yield _certainty(run)
     for label, assumed in _assumptions(swept).items():
@@ -41,8 +43,8 @@ def sentences(swept: Sweep) -> Iterator[str]:
         )
 
 
-def next_steps(swept: Sweep) -> Iterator[str]:
-    """Say what to do next: sample longer, add cases or labels, look at certain cases."""
+def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
+    """Say what to do next: sample longer, add cases or labels (those of a plan, if there is one), look at cases."""
     run = lead(swept)
     rows = _rows(swept, run)
     if not swept.converged:
@@ -51,7 +53,7 @@ def next_steps(swept: Sweep) -> Iterator[str]:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
             yield f"Is {first} better than {second}? {said}"
-    yield from _labels(run)
+    yield from _labels(run, plan)
     yield from _disagreement(swept)
     yield from prior_notes(swept)
 
@@ -77,30 +79,32 @@ def _certainty(run: Run) -> str:
     told = f"The annotations settle the most plausible class in {share}: its probability is at least {SETTLED:g}."
     if not undecided:
         return told
-    return f"{told} In {_cases(undecided)} ({100 * undecided / n:.0f} %), no class reaches probability 1/2."
+    return f"{told} In {_cases(undecided)} ({100 * undecided / n:.0f} %), no class has a probability of 0.5 or more."
 
 
 def _cases(n: int) -> str:
     return f"{n:,} case{'' if n == 1 else 's'}"
 
 
-def _labels(run: Run) -> Iterator[str]:
+def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
     """Say which cases need more labels, and in which they would not help."""
+    if plan is not None:
+        yield from plan.advice
     if run.results.sizes["draw"] == 1:
         return
     needed, unclear = need_labels(run), stay_open(run)
-    if len(needed):
-        yield f"Ask for more labels where they help most: {_listed(needed['case'].tolist())}."
+    if plan is None and len(needed):
+        yield f"The annotations leave most open in {_listed(needed['case'].tolist())}: ask for more labels there."
     if len(unclear):
         yield (
-            f"Do not ask for more labels in {_cases(len(unclear))} ({_listed(unclear['case'].tolist())}): the most "
-            f"plausible class is certain, but its share is below {CLEAR:g}, so annotators will keep disagreeing."
+            f"More labels will not settle {_cases(len(unclear))} ({_listed(unclear['case'].tolist())}): it is known "
+            f"which class leads, but fewer than {100 * CLEAR:g} % of annotators name it, however many are asked."
         )
 
 
 def _listed(names: Sequence[object], word: str = "case") -> str:
     shown = ", ".join(str(name).removeprefix("case ") for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    more = f" and {len(names) - _NAMED:,} more (see certainty.csv)" if len(names) > _NAMED else ""
     return f"{word}{'s' if len(names) > 1 else ''} {shown}{more}"
 
 
@@ -122,8 +126,8 @@ def _disagreement(swept: Sweep) -> Iterator[str]:
     found = disagreements(swept)
     if len(found):
         yield (
-            f"Ask more annotators about {_listed(found['case'].tolist())}: the models disagree on the most plausible "
-            "class."
+            f"Ask more annotators about {_listed(found['case'].tolist())}: the aggregation models disagree on the "
+            "most plausible class."
         )
 
 
@@ -153,13 +157,19 @@ def _accuracy(best: dict, metric: str, n: int) -> str:
     else:
         told += (
             f". The 94 % interval is {_range(*total)} on new cases like these, and {_range(lower, upper)} on these "
-            "cases, where only the annotations are uncertain."
+            "cases, if only their labels are in doubt."
+        )
+    if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
+        told += (
+            f" The standard deviation that the annotations leave open is {100 * sds[0]:.2g} points, that of the choice "
+            f"of cases {100 * sds[1]:.2g}."
         )
     if np.isnan(voted):
         return told
     points = abs(voted - mean) * 100
     more = "the same" if points < 0.05 else f"{points:.1f} points {'more' if voted > mean else 'less'}"
-    return f"{told} Against the majority vote it would be {_percent(voted)}, {more}."
+    against = "Against the majority vote, which takes disputed labels for true, it would be"
+    return f"{told} {against} {_percent(voted)}, {more}."
 
 
 def _range(lower: float, upper: float) -> str:
@@ -182,6 +192,22 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
             "depends on how far you trust the annotators."
         )
     return " ".join(told)
+
+
+def _by_risk(swept: Sweep, run: Run, best: str) -> Iterator[str]:
+    """Say at which levels of risk another classifier leads than in all cases."""
+    metric = headline_metrics(run)[0]
+    for table in subgroup_table(swept):
+        if table["run"] != run.label:
+            continue
+        for at, level in enumerate(table["levels"]):
+            means = {row["classifier"]: row["cells"][at * len(table["metrics"])]["mean"] for row in table["rows"]}
+            leader = max(means, key=lambda name: means[name])
+            if means[leader] > means[best]:
+                yield (
+                    f"In cases of {level['name']} risk (about {level['cases']:.0f}), {leader} leads: its "
+                    f"{metric_name(metric)} is {means[leader]:.3f}, that of {best} {means[best]:.3f}."
+                )
 
 
 def _percent(share: float) -> str:
