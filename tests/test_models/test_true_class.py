@@ -331,5 +331,4 @@ def test_nuts_draws_from_the_same_posterior(name):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
         sd = ours.std(("chain", "draw")).values
         gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
-        print(site, gap / sd)
         assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)
