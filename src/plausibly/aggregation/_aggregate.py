@@ -18,6 +18,7 @@ from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import borrow
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._usual_models import usual_models
 from plausibly.errors import ArgumentError
 from plausibly.population import Population
 from plausibly.posterior import check_path, load
@@ -27,7 +28,7 @@ _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what r
 
 def aggregate(
     annotations: Annotations | Scores,
-    model: AnyModel = "plackett-luce",
+    model: AnyModel | None = None,
     *,
     reliability: float | Literal["infer"] | None = None,
     mode: Literal["power", "temper"] | None = None,
@@ -60,12 +61,13 @@ def aggregate(
     annotations
         N cases over K classes, or scores of N cases.
     model
-        ``"plackett-luce"``, ``"prirn"``, ``"dirichlet-categorical"`` (single labels), or the point estimates
-        ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels
-        by named annotators, who err about one true class); ``"normal-scores"`` or ``"ordinal-scores"`` for scores; or
-        your own :class:`plausibly.Model` or NumPyro program of one case, see :mod:`plausibly.models`. A program
-        without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate is the
-        mean of the draws.
+        ``"plackett-luce"`` (the default for rankings), ``"prirn"``, ``"dirichlet-categorical"`` (single labels, where
+        it is the default), or the point estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``;
+        ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, who err about one true class);
+        ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
+        others); or your own :class:`plausibly.Model` or NumPyro program of one case, see :mod:`plausibly.models`. A
+        program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate
+        is the mean of the draws.
     reliability
         Trust :math:`\gamma > 0` in the annotators. By default that of the model: 3 for Plackett-Luce, 30 for PrIRN, 1
         for most others. ``"infer"`` infers it from the data; :func:`plausibly.infer_reliability` has more options.
@@ -178,6 +180,7 @@ def aggregate(
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
     if isinstance(reliability, str) and reliability == "infer":
+        model = "plackett-luce" if model is None else model
         check_inferable(model, mode)
         given |= {"engine": None if engine == "auto" else engine, "out": out, "scheduler": scheduler}
         given = {key: value for key, value in given.items() if value is not None and key != "mode"}
@@ -188,6 +191,7 @@ def aggregate(
             )
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
+    model = usual_models(annotations)[0].partition("@")[0] if model is None else model
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")

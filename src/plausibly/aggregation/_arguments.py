@@ -236,7 +236,9 @@ def _positive(key: str, value: Any, zero: bool) -> float:
     # Engines compute in single precision, beyond whose range a value would turn into zero or infinity.
     if not (numeric and (1e-30 <= value <= 1e30 or (zero and value == 0))):
         least = "0 or positive" if zero else "positive"
-        raise ArgumentError(f"{key} must be {least}, between 1e-30 and 1e30, but {value!r} was given: write 1.")
+        raise ArgumentError(
+            f"{key} must be {least}, between 1e-30 and 1e30, but {value!r} was given: write for example 1."
+        )
     return float(value)
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +19,19 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 AnyModel = str | Model | Callable[..., None]
 
 
+def unknown_model(name: str, other: str = "") -> str:
+    """Say that no model has a name, with the one that is nearest to it, or all of them and what else can be done.
+
+    Examples
+    --------
+    >>> unknown_model("prirm")
+    "there is no model 'prirm': did you mean prirn?"
+    """
+    near = get_close_matches(name, MODELS, n=1, cutoff=0.7)
+    fix = f"did you mean {near[0]}?" if near else f"choose from {', '.join(MODELS)}{other and f', or {other}'}."
+    return f"there is no model {name!r}: {fix}"
+
+
 def find_model(model: AnyModel, of_scores: bool = False) -> Model:
     """Look a model up by its name, or describe a NumPyro program, of the scores of a case or not, by its signature.
 
@@ -31,7 +45,7 @@ def find_model(model: AnyModel, of_scores: bool = False) -> Model:
     if isinstance(model, str):
         if model not in MODELS:
             other = "import the file and pass its `model`" if model.endswith(".py") else "pass a program"
-            raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(MODELS)}, or {other}.")
+            raise ArgumentError(unknown_model(model, other))
         return MODELS[model]
     if not callable(model):
         fix = "pass its `model`" if isinstance(model, ModuleType) else "pass for example 'prirn'"

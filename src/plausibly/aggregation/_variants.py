@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.aggregation._arguments import Settled, check_kind, settle
-from plausibly.aggregation._registry import AnyModel, accepted, find_model
+from plausibly.aggregation._registry import AnyModel, accepted, find_model, unknown_model
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, FileError
@@ -123,9 +123,7 @@ def parse_variant(text: str, option: str = "--model") -> Variant:
     found = re.fullmatch(r"(.*?\.py|[^@:]*)(?:@([^:]*))?(?::(.*))?", text, re.DOTALL)
     name, numbers, options = found.groups() if found else (text, None, None)
     if not name.endswith(".py") and name not in MODELS:
-        raise ArgumentError(
-            f"there is no model {name!r}: choose from {', '.join(MODELS)}, or name a Python file that declares one."
-        )
+        raise ArgumentError(unknown_model(name, "name a Python file that declares one"))
     model = load_model(name) if name.endswith(".py") else name
     label = ":".join(part for part in (find_model(model).name, options) if part)
     pairs = [part.partition("=") for part in options.split(":")] if options else []

@@ -12,6 +12,7 @@ from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation import find_model, parse_variant, run_label
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
+from plausibly.annotations._usual_models import usual_models
 from plausibly.annotators import annotator_accuracies, annotator_reliabilities
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -98,7 +99,7 @@ def aggregate(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
-    variant = variant or parse_variant(options.usual_models(read)[0])
+    variant = variant or parse_variant(usual_models(read)[0])
     if out is None:
         of_scores = find_model(variant.model, isinstance(read, annotated.Scores)).of_scores
         whole = infer_reliability is not None or of_scores or read.n_cases <= shard

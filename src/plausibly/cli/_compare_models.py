@@ -7,6 +7,7 @@ import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.annotations import read_annotations
+from plausibly.annotations._usual_models import OF_RANKINGS
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._model_names import ModelNames
@@ -58,7 +59,7 @@ def compare_models(
     read = read_annotations(annotations, classes, progress=not quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
     given |= vars(modelling) | vars(sampling)
-    plan = ComparisonPlan.of(read, parse_variants(model or options.DEFAULT_MODELS), **given)
+    plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
     if out is not None:
         make_folder(out)
 

@@ -8,6 +8,7 @@ import typer
 
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
 from plausibly.annotations import Annotations, read_annotations
+from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_groups
@@ -157,7 +158,7 @@ def _sources(read: Annotations, target: str, model: list[str] | None, given: dic
     if target != "plausibility" and not model:
         yield "annotations", read
         return
-    for run in plan_runs(read, parse_variants(model or options.usual_models(read)), given, seed=seed):
+    for run in plan_runs(read, parse_variants(model or usual_models(read)), given, seed=seed):
         if not quiet:
             say(f"Aggregating by {run.label}", stderr=True)
         yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not quiet)

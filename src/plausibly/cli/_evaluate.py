@@ -8,6 +8,7 @@ import typer
 
 from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
+from plausibly.annotations._usual_models import usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -104,7 +105,7 @@ def run(
     plan = Plan.of(
         read,
         predictions,
-        parse_variants(models or options.usual_models(read)),
+        parse_variants(models or usual_models(read)),
         risks=None if risks is None else str(risks),
         groups=read_groups(group, annotations),
         by=read_by(by, annotations),
@@ -156,7 +157,7 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         for run in swept.runs:
             if "assumes" in run.attrs:
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
-        for note in prior_notes(swept):
+        for note in prior_notes(swept.runs):
             complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)

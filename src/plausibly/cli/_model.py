@@ -1,13 +1,13 @@
 """``plausibly model new``: a copy of a built-in model to change."""
 
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from plausibly import models
+from plausibly.aggregation._registry import unknown_model
 from plausibly.cli._app import example
 from plausibly.cli._output import make_folder, say, writing
 from plausibly.errors import ArgumentError, FileError
@@ -40,9 +40,7 @@ def new(
     The copy runs as it is. It is named after its file, so that both can run side by side.
     """
     if name not in models.MODELS:
-        near = get_close_matches(name, models.MODELS, n=1)
-        fix = f"did you mean {near[0]}?" if near else f"choose from {', '.join(models.MODELS)}."
-        raise ArgumentError(f"there is no model {name!r}: {fix}")
+        raise ArgumentError(unknown_model(name))
     if file.suffix != ".py":
         raise ArgumentError(f"FILE must be a Python file, but {str(file)!r} was given: write for example mine.py.")
     if file.exists():

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from plausibly.annotations._usual_models import MOST_CATEGORIES, OF_LABELS, OF_RANKINGS, OF_SCORES
 from plausibly.cli import _options as options
 from plausibly.models import MODELS
 
@@ -14,8 +15,8 @@ ModelNames = Annotated[
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model with its reliabilities and options; without @, its usual reliabilities. Repeat for "
         f"each model. NAME is one of {MODEL_NAMES}, or a Python file that declares a model. Default for labels and "
-        f"counts: {options.DEFAULT_MODELS_OF_LABELS[0]}; for rankings: {' and '.join(options.DEFAULT_MODELS)}; for "
-        f"scores: {options.DEFAULT_MODELS_OF_SCORES[0]}, or {options.DEFAULT_MODELS_OF_SCORES[1]} if there are more "
-        f"than {options.MOST_CATEGORIES} distinct ones.",
+        f"counts: {OF_LABELS[0]}; for rankings: {' and '.join(OF_RANKINGS)}; for "
+        f"scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more "
+        f"than {MOST_CATEGORIES} distinct ones.",
     ),
 ]

@@ -5,19 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from plausibly.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from plausibly.annotations import Annotations, Scores
-
-DEFAULT_MODELS = ("plackett-luce@3", "prirn@30")
-DEFAULT_MODELS_OF_LABELS = ("dirichlet-categorical@1",)
-DEFAULT_MODELS_OF_SCORES = ("ordinal-scores", "normal-scores")
-MOST_CATEGORIES = 21  #: distinct scores up to which they are taken for categories
 
 data, modelling, sampling, measure = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
@@ -203,17 +195,6 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
     return with_options
-
-
-def usual_models(annotations: "Annotations | Scores") -> tuple[str, ...]:
-    """Return the default models: those of labels, if every annotation names one class, of rankings or of scores."""
-    from plausibly.annotations import Scores
-
-    if not isinstance(annotations, Scores):
-        starts = annotations.annotation_start
-        return DEFAULT_MODELS_OF_LABELS if starts[-1] == len(starts) - 1 else DEFAULT_MODELS
-    categories, numbers = DEFAULT_MODELS_OF_SCORES
-    return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
 
 
 def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> dict[str, str]:

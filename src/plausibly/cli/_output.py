@@ -167,13 +167,13 @@ def main_table(swept: Sweep, width: int) -> Table:
     # In a narrow terminal lines break before an interval, which holds no blank.
     wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
     title = (
-        "Mean (94 % total interval, on new cases like these); sd of annotation and sampling noise; P(> next) on these "
-        "cases and on new cases like these"
+        "Mean (94 % total interval, on new cases like these); sd of annotation and sampling noise; value at the point "
+        "estimate, without noise; P(> next) on these cases and on new cases like these"
     )
     table = Table(title=title if metrics else None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
     if metrics:
-        table.add_column("classifier", overflow="fold")
+        table.add_column("classifier", overflow="fold", min_width=min(12, max(map(len, swept.classifiers))))
         for metric in metrics:
             table.add_column(metric_name(metric), justify="right", width=wide)
             if metric == metrics[0]:
@@ -182,7 +182,9 @@ def main_table(swept: Sweep, width: int) -> Table:
         table.add_column("P(> next)", justify="right", width=len("P(> next)"))
     for _, group in rows.groupby("run", sort=False):
         certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
-        names = [group["run"].iloc[0], certainty] if len(group) > 1 else [f"{group['run'].iloc[0]}\n{certainty}"]
+        lines = [*group["run"].iloc[0].replace(":", "\n:").splitlines(), certainty]
+        first = max(1, len(lines) - len(group) + 1)
+        names = ["\n".join(lines[:first]), *lines[first:]]
         for position, row in enumerate(group.to_dict("records")):
             cells = [names[position] if position < len(names) else ""]
             if metrics:

@@ -7,6 +7,7 @@ import typer
 
 from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
+from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._model_names import ModelNames
@@ -59,7 +60,7 @@ def sensitivity(
     found = prior_sensitivity(
         read,
         options.parse_files(predictions),
-        parse_variants(model or options.usual_models(read)),
+        parse_variants(model or usual_models(read)),
         concentration=tried,
         k=options.parse_lengths(k),
         **vars(sampling),

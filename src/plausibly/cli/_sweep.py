@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
+from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._groups import read_groups
@@ -64,7 +65,7 @@ def sweep(
     plan = Plan.of(
         read,
         named,
-        parse_variants(model or options.usual_models(read)),
+        parse_variants(model or usual_models(read)),
         risks=None if risks is None else str(risks),
         groups=read_groups(group, annotations),
         **given.arguments(),

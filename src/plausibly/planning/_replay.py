@@ -14,6 +14,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation import AnyModel, aggregate, borrow, settle
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
+from plausibly.annotations._usual_models import usual_models
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.metrics import Metric
@@ -207,7 +208,7 @@ def replay(
         raise ArgumentError(
             f"no case has more than {start} annotations, so nothing can be hidden: choose a smaller start."
         )
-    known = ("dirichlet-categorical" if _labels(annotations) else "plackett-luce") if model is None else model
+    known = usual_models(annotations)[0].partition("@")[0] if model is None else model
     settled = settle(annotations, known, seed=seed, **_settings(arguments))
     if settled.arguments.get("shared") == "sampled":
         raise ArgumentError(
@@ -333,11 +334,6 @@ class _World:
         if self._pairs and right:
             chance = stats.norm.cdf(right * mean[n] / np.sqrt(np.maximum(variance[n], 1e-30)))
         return [(name, at, spent, *pair) for at, pair in enumerate(zip(width, chance, strict=True))]
-
-
-def _labels(annotations: Annotations) -> bool:
-    """Whether every annotation names a single class."""
-    return len(annotations.entry_class) == annotations.n_annotations
 
 
 def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:

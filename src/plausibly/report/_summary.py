@@ -1,6 +1,6 @@
 """The result in a few sentences that need no statistics to be read, and what to do next."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     rows = _rows(swept, run)
     if rows:
         yield _accuracy(rows[0], headline_metrics(run)[0], len(rows))
+    yield from prior_notes([run])
     if len(rows) > 1:
         yield _order(swept, run, rows)
         yield from _by_risk(swept, run, rows[0]["classifier"])
@@ -55,7 +56,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
             yield f"Is {first} better than {second}? {said}"
     yield from _labels(run, plan)
     yield from _disagreement(swept)
-    yield from prior_notes(swept)
+    yield from prior_notes([other for other in swept.runs if other is not run])
 
 
 def _rows(swept: Sweep, run: Run) -> list[dict]:
@@ -108,17 +109,18 @@ def _listed(names: Sequence[object], word: str = "case") -> str:
     return f"{word}{'s' if len(names) > 1 else ''} {shown}{more}"
 
 
-def prior_notes(swept: Sweep) -> Iterator[str]:
+def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
     """Say under which runs the prior outweighs the annotations."""
-    for run in swept.runs:
+    for run in runs:
         share = run.results["prior_share"].values
         n = int((share > 0.5).sum())
         if n:
+            more = f"--model {run.label.partition(':')[0]}:class_prior=population"
+            learn = "" if "class_prior" in run.label else f", or learn the prior from all cases ({more})"
             yield (
                 f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (on average, it "
                 f"is {100 * share.mean():.0f} % of the information). Uncertainty there comes from the prior, not from "
-                "the annotators. Raise the reliability, lower the concentration, or learn the prior from all cases "
-                '(class_prior "population").'
+                f"the annotators. Raise the reliability or lower the concentration{learn}."
             )
 
 

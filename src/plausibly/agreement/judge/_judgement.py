@@ -163,13 +163,19 @@ class Judgement:
         further = list(self.reasons.get(model, {}).values())
         if self.left_out:
             further.append(f"Sides 3 and 4 are unknown: {self.left_out}")
-        return " ".join([self.headline(model), *(f"{words}." for words in [*further, *self.notes(model)])])
+        doubts, notes = self._doubts(model), self._notes_of_test(model)
+        return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
     def notes(self, model: str) -> list[str]:
         """Limits of the test of a model (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
+        return [*self._doubts(model), *self._notes_of_test(model)]
+
+    def _doubts(self, model: str) -> list[str]:
+        return [_NOT_CONVERGED] if model in self.fits and not self.fits[model].converged else []
+
+    def _notes_of_test(self, model: str) -> list[str]:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
-        unsure = [_NOT_CONVERGED] if model in self.fits and not self.fits[model].converged else []
-        return [*unsure, *(note for note in self.test.notes if not note.startswith(others))]
+        return [note for note in self.test.notes if not note.startswith(others)]
 
     def _fitted(self, found: Fit) -> dict[str, Any]:
         own, others = found.ability.iloc[-1], found.ability.iloc[:-1]

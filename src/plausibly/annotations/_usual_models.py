@@ -1,0 +1,23 @@
+"""Aggregation models that are used where none is named, by kind of annotations."""
+
+from plausibly.annotations._container import Annotations
+from plausibly.annotations._scores import Scores
+
+OF_RANKINGS = ("plackett-luce@3", "prirn@30")
+OF_LABELS = ("dirichlet-categorical@1",)
+OF_SCORES = ("ordinal-scores", "normal-scores")  #: few distinct scores, or many
+MOST_CATEGORIES = 21  #: distinct scores up to which they are taken for categories
+
+
+def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
+    """Name the default models: those of labels if every annotation names one class, of rankings or of scores.
+
+    Examples
+    --------
+    >>> usual_models(Annotations.from_labels([["a", "b"]]))
+    ('dirichlet-categorical@1',)
+    """
+    if not isinstance(annotations, Scores):
+        return OF_LABELS if len(annotations.entry_class) == annotations.n_annotations else OF_RANKINGS
+    categories, numbers = OF_SCORES
+    return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
