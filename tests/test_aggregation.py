@@ -90,7 +90,6 @@ REFUSED = [
         "no latent site but 'plausibility', but two_latent has 'bias'",
     ),
     (RANKED, 3, {}, "model must be a name, a Model or a NumPyro program, but 3"),
-    (RANKED, None, {}, "model must be a name, a Model or a NumPyro program, but None"),
     (RANKED, lambda: None, {}, "a NumPyro program must take a case as its first"),
     (RANKED, lambda case, temperature: None, {}, "asks for 'temperature', which no engine provides: give it a default"),
     (
@@ -182,7 +181,7 @@ QUICK_ONES = {"one class", "every class named by everyone"}
 def test_extremes_are_finite(name):
     rankings, n_classes, arguments = EXTREMES[name]
     annotations = Annotations.from_rankings(rankings, classes=[f"c{k:05d}" for k in range(n_classes)])
-    posterior = pb.aggregate(annotations, draws=10, chains=1, warmup=30, progress=False, **arguments)
+    posterior = pb.aggregate(annotations, "plackett-luce", draws=10, chains=1, warmup=30, progress=False, **arguments)
     draws = posterior["posterior"]["plausibility"].values
     np.testing.assert_allclose(draws.sum(-1), 1, atol=1e-4)
     for group in ("log_likelihood", "sample_stats"):

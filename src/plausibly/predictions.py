@@ -11,8 +11,9 @@ from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show, some
+from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._matrix import CASE_COLUMNS, Matrix, read_matrix
+from plausibly.annotations.io._matrix import Matrix, read_matrix
 from plausibly.errors import ArgumentError, PredictionError
 
 _NUMBERS = 2**20  # that are looked at together
@@ -123,7 +124,7 @@ def _with_cases(source: Any, cases: np.ndarray) -> Any:
     if not nw.dependencies.is_pandas_dataframe(source):
         return source
     index, n_rows = source.index, len(source)
-    if any(name is not None for name in index.names) or any(name in source.columns for name in CASE_COLUMNS):
+    if any(name is not None for name in index.names) or any(name in source.columns for name in CASE):
         return source
     if index.nlevels > 1:
         raise PredictionError("the index has several levels without names; name one 'case', or reset the index")

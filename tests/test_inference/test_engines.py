@@ -80,7 +80,9 @@ FULL = {
 def test_ties_agree_with_integration_and_likelihoods_with_their_formula(mode, reliability, unranked):
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
-    posterior = pb.aggregate(annotations, reliability=reliability, mode=mode, unranked=unranked, **SETTINGS)
+    posterior = pb.aggregate(
+        annotations, "plackett-luce", reliability=reliability, mode=mode, unranked=unranked, **SETTINGS
+    )
     draws = draws_of(posterior).reshape(4, 500, len(cases), 3)
     alpha = [1.0, 1.0, 3.0 if unranked == "exact" else 1.0]  # a, b and three others
     for case, ranked in enumerate(cases.values()):
@@ -117,7 +119,7 @@ def test_numpyro_finds_the_same_posterior():
     )
     mcmc.run(jax.random.key(0), case, reliability=3.0)
     theirs = np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"], float)
-    ours = draws_of(pb.aggregate(annotations, reliability=3.0, **SETTINGS))
+    ours = draws_of(pb.aggregate(annotations, "plackett-luce", reliability=3.0, **SETTINGS))
     for (a, se), (b, other) in zip(
         moments(ours, [lambda x: x, np.square]), moments(theirs, [lambda x: x, np.square]), strict=True
     ):

@@ -99,5 +99,7 @@ def test_so_have_those_by_power(reliability):
 def test_dozens_of_slots_are_sampled_by_log_ratios():
     """Above 32 slots no order is given, and the program samples as it is."""
     many = Annotations.from_rankings([[[[f"c{k}"] for k in range(34)]]])
-    posterior = pb.aggregate(many, reliability=2.0, mode="temper", draws=4, chains=1, warmup=20, progress=False)
+    posterior = pb.aggregate(
+        many, "plackett-luce", reliability=2.0, mode="temper", draws=4, chains=1, warmup=20, progress=False
+    )
     np.testing.assert_allclose(posterior["posterior"]["plausibility"].sum("slot"), 1, rtol=1e-5)

@@ -10,8 +10,9 @@ import pandas as pd
 from jaxtyping import Float
 
 from plausibly.annotations._names import some
+from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
-from plausibly.annotations.io._matrix import CASE_COLUMNS, read_matrix
+from plausibly.annotations.io._matrix import read_matrix
 from plausibly.errors import ArgumentError, PredictionError
 from plausibly.predictions import check_finite, named_predictions
 
@@ -77,7 +78,7 @@ def read_new(
 
 def _read(source: Any, classes: np.ndarray) -> tuple[np.ndarray, Float[np.ndarray, "case class"]]:
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        if nw.dependencies.is_pandas_dataframe(source) and not any(name in source for name in CASE_COLUMNS):
+        if nw.dependencies.is_pandas_dataframe(source) and not any(name in source for name in CASE):
             index = source.index
             if not isinstance(index, pd.RangeIndex):
                 source = source.rename_axis("case").reset_index()

@@ -11,6 +11,7 @@ annotators as are said to stand behind it.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ ANSWERS, PEOPLE, SOFT = (
     ("annotators", "annotator_ids", "workers"),
     ("soft_label", "soft_labels"),
 )
+_LIKE_NAME = re.compile(r"(id|key|file|filename|path)$", re.IGNORECASE)
 _SINGLE = {"annotator", "worker", "label", "class"}  # columns of a long table
 
 
@@ -71,6 +73,8 @@ def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answe
     ArgumentError
         If there are soft labels and no weight.
     """
+    records = list(records)
+    _check_named(records)
     found, seen = Answers(), set()
     for number, record in enumerate(records):
         if not isinstance(record, Mapping):
@@ -83,6 +87,20 @@ def case_answers(records: Iterable[Mapping], weight: int | None = None) -> Answe
         seen.add(case)
         _add(found, case, record, weight)
     return found
+
+
+def _check_named(records: list[Any]) -> None:
+    """Refuse to count cases that have names, in a field that is not known to hold them."""
+    own = [record for record in records if isinstance(record, Mapping)]
+    if len(own) < 2 or any(name in record for record in own for name in CASE):
+        return
+    for name in own[0]:
+        values = {str(record.get(name)) for record in own}
+        if _LIKE_NAME.search(str(name)) and len(values) == len(own) and name not in (*ANSWERS, *PEOPLE, *SOFT):
+            raise AnnotationError(
+                f"{name!r} differs in every row and seems to name the cases, but is not one of {', '.join(CASE)}; call "
+                "it case"
+            )
 
 
 def nested_answers(content: Mapping, weight: int | None = None) -> Answers:

@@ -8,8 +8,9 @@ import pandas as pd
 
 from plausibly.annotations._names import numbered, to_names
 from plausibly.annotations._rows import Rows, check_size
+from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._long_table import MARKS, refuse_names, write_table
-from plausibly.annotations.io._matrix import CASE_COLUMNS, Matrix
+from plausibly.annotations.io._matrix import Matrix
 from plausibly.errors import AnnotationError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def write_counts(annotations: "Annotations", path: Path) -> None:
         with path.open("wb") as file:
             np.save(file, counts, allow_pickle=False)
         return
-    for name in (*CASE_COLUMNS, *sorted(MARKS)):
+    for name in (*CASE, *sorted(MARKS)):
         if name in annotations.classes:
             raise AnnotationError(f"a class is named {name!r}, which in a header means something else; write rankings")
     table = pd.DataFrame(counts, columns=annotations.classes.astype(object))

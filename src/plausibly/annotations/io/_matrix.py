@@ -11,6 +11,7 @@ import pyarrow as pa
 from jaxtyping import Num
 
 from plausibly.annotations._names import _show, some, unknown_class
+from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._columns import (
     Columns,
     cell,
@@ -27,7 +28,6 @@ from plausibly.annotations.io._table_files import header_of, read_batches, refus
 from plausibly.errors import PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
-CASE_COLUMNS = ("case", "task")
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,13 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
 def _ids(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
-    return [name for name in CASE_COLUMNS if name in names and name not in known][:1]
+    return [name for name in CASE if name in names and name not in known][:1]
 
 
 def _joined(
     batches: Iterable[Columns], error: type[PlausiblyError], classes: np.ndarray | None, named: bool = True
 ) -> Matrix:
-    """Join batches of rows to a matrix; the column "case" (or "task"), unless a class has that name, names the rows."""
+    """Join batches of rows to a matrix; a column of :data:`CASE`, unless a class has its name, names the rows."""
     blocks: list[np.ndarray] = []
     cases: list[np.ndarray] = []
     n_rows, names = 0, []
@@ -208,7 +208,8 @@ def _numbers(
     if len(blank):
         raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
     if bad is not None:
-        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is not a number; write a number")
+        fix = "write a number" + (", or call the column 'case' if it names the cases" if isinstance(rows, int) else "")
+        raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is not a number; {fix}")
     if (row := rounded(column)) is not None:
         raise error(
             f"{place(row)}, {where}: the number {cell(column, row)} has more digits than float64 holds; scale the "
