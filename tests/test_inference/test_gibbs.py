@@ -18,14 +18,13 @@ from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from plausibly.random_streams import case_keys
 from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
 
+MODEL, ENGINES = "plackett-luce", ("gibbs", "nuts")
 SETTINGS = {"draws": 400, "chains": 4, "warmup": 100, "progress": False, "engine": "gibbs"}
 
 
 @pytest.mark.parametrize(("reliability", "concentration"), [(3, 0.1), (10, 1.0)])
 def test_of_single_labels_the_posterior_is_dirichlet(reliability, concentration):
-    posterior = pb.aggregate(
-        SINGLES, "plackett-luce", reliability=reliability, concentration=concentration, seed=7, **SETTINGS
-    )
+    posterior = pb.aggregate(SINGLES, MODEL, reliability=reliability, concentration=concentration, seed=7, **SETTINGS)
     draws = draws_of(posterior).reshape(4, 400, len(LABELS), 4)
     for case, labels in enumerate(LABELS):
         alpha = concentration + reliability * np.bincount(labels, minlength=4)  # the fourth is the remainder
@@ -66,7 +65,7 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)
     options = {"unranked": unranked, "concentration": concentration, "seed": 3}
-    posterior = pb.aggregate(annotations, "plackett-luce", reliability=reliability, **options, **SETTINGS)
+    posterior = pb.aggregate(annotations, MODEL, reliability=reliability, **options, **SETTINGS)
     assert posterior["convergence"]["converged"].values.all()
     assert set(to_groups(posterior)["sample_stats"].data_vars) == {"lp"}
     assert posterior.attrs["thinning"] == sweeps_per_draw(reliability)
@@ -169,7 +168,7 @@ REFUSED = {
 def test_what_it_cannot_do(case):
     given, message = REFUSED[case]
     with pytest.raises(ArgumentError, match=message):
-        pb.aggregate(SINGLES, "plackett-luce", engine="gibbs", progress=False, **given)
+        pb.aggregate(SINGLES, MODEL, engine="gibbs", progress=False, **given)
     kernel = PlackettLuceGibbs()
     with pytest.raises(ArgumentError, match=message):
         kernel.init(jax.random.key(0), 0, None, (None,), given)
@@ -182,13 +181,11 @@ def test_sweeps_are_counted(sweeps):
 
 
 def test_draws_are_equal_to_the_bit_for_one_seed_whatever_else_is_there():
-    first, again, other = (
-        draws_of(pb.aggregate(SINGLES, "plackett-luce", reliability=3, seed=s, **SETTINGS)) for s in (3, 3, 4)
-    )
+    first, again, other = (draws_of(pb.aggregate(SINGLES, MODEL, reliability=3, seed=s, **SETTINGS)) for s in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert (first != other).mean() > 0.99
     assert (first[0] != first[1]).mean() > 0.99
-    alone = draws_of(pb.aggregate(SINGLES.select(["p3"]), "plackett-luce", reliability=3, seed=3, **SETTINGS))
+    alone = draws_of(pb.aggregate(SINGLES.select(["p3"]), MODEL, reliability=3, seed=3, **SETTINGS))
     np.testing.assert_array_equal(alone, first[..., 12:16])
 
 
@@ -208,7 +205,7 @@ def test_permuting_annotators_changes_nothing():
 def test_classes_that_leave_nothing_open(ranked):
     """Of a single class, or of all classes named at once, nothing is drawn that is not certain, or only a little."""
     annotations = Annotations.from_rankings([ranked], classes=["a", "b"][: 1 + ("b" in str(ranked))])
-    draws = draws_of(pb.aggregate(annotations, "plackett-luce", reliability=3, **SETTINGS))
+    draws = draws_of(pb.aggregate(annotations, MODEL, reliability=3, **SETTINGS))
     assert np.isfinite(draws).all()
     np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
     if len(annotations.classes) == 2:
@@ -220,7 +217,7 @@ def test_classes_that_leave_nothing_open(ranked):
 def test_what_says_nothing_leaves_the_prior(concentration):
     """Even where the gamma variables of the prior are all below the smallest number."""
     annotations = Annotations.from_rankings([[[["a", "b", "c"]]] * 2], classes=["a", "b", "c"])
-    draws = draws_of(pb.aggregate(annotations, "plackett-luce", concentration=concentration, **SETTINGS))
+    draws = draws_of(pb.aggregate(annotations, MODEL, concentration=concentration, **SETTINGS))
     np.testing.assert_allclose(draws.sum(-1), 1, rtol=1e-5)
     # A sweep fails where one of three variables is not found; so some draws are those before.
     fresh = draws[:, ::4].reshape(-1, 3)
@@ -239,7 +236,7 @@ def test_extremes_are_finite():
     )
     for concentration in (1.0, 1e-3):
         posterior = pb.aggregate(
-            annotations, "plackett-luce", reliability=10, concentration=concentration, **SETTINGS | {"draws": 10}
+            annotations, MODEL, reliability=10, concentration=concentration, **SETTINGS | {"draws": 10}
         )
         assert np.isfinite(draws_of(posterior)).all()
         assert np.isfinite(posterior["sample_stats"]["lp"].values).all()
