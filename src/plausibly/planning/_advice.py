@@ -53,7 +53,9 @@ def advise(plan: Plan) -> list[str]:
 def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     """Standard deviations of a claim about new cases: now, after the labels, and with new cases for the same cost.
 
-    A new case has the labels that a case has now, on average, and shrinks annotation and sampling noise alike.
+    A new case has the labels that a case has now, on average, and shrinks annotation and sampling noise alike. Noise
+    that annotators leave in cases is part of the spread between cases (:func:`plausibly.evaluation.total_noise`), so
+    the larger of the two counts, not their sum.
     """
     noise = plan.noise
     assert noise is not None
@@ -66,8 +68,9 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
     left = annotation * widths[1] / widths[0] if widths[0] else annotation
     more = _new_for_the_same(plan)
-    with_cases = (annotation + sampling) * plan.n_cases / (plan.n_cases + more)
-    return tuple(float(np.sqrt(value)) for value in (annotation + sampling, left + sampling, with_cases))
+    now = max(annotation, sampling)
+    with_cases = now * plan.n_cases / (plan.n_cases + more)
+    return tuple(float(np.sqrt(value)) for value in (now, max(left, sampling), with_cases))
 
 
 def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
@@ -134,10 +137,7 @@ def _new_cases(plan: Plan) -> list[str]:
     spent = f"{_count(round(more), 'new case')} with {plan.labels_per_case:.2g} annotations each"
     figures = f"(standard deviation {now:.3g} now, {labels:.3g} with these labels, {cases:.3g} with {spent})"
     if cases < labels:
-        return [
-            "For a claim about new cases like these, label new cases instead: sampling noise is larger than annotation "
-            f"noise {figures}."
-        ]
+        return [f"For a claim about new cases like these, label new cases instead: they help more {figures}."]
     return [f"These labels also help more than new cases for a claim about new cases like these {figures}."]
 
 
