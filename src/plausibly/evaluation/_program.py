@@ -122,13 +122,14 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
 
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
+    sign = 1 - 2 * (given["group"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
 
     def over_members(values: Array) -> tuple[Array | None, Array | None]:
         """Sums over the cases of each group asked for, and the same with a sign for each case, in one pass."""
         if not plan.n_by:
             return None, None
         member = given["member"]
-        if not plan.rounds:
+        if sign is None:
             return _over_members(member, values), None
         both = _over_members(jnp.concatenate([member, member * sign]), values)
         return both[: plan.n_by], both[plan.n_by :]
@@ -137,7 +138,6 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
         if resampled is None or sign is None:
             return {}
-        sign = 1 - 2 * (given["group"][:, 1] & 1).astype(jnp.int32)
         sampling = jnp.stack([_resampled(jnp.mean(own, axis=-1), resampled) for own in of_groups])
         signed = jnp.stack([jnp.sum(own * sign[:, None], axis=-2) for own in of_groups])
         if plan.n_by:

@@ -75,7 +75,8 @@ def total_noise(
 
 
 def _covariance(values: Float[np.ndarray, "classifier n"]) -> Float[np.ndarray, "classifier classifier"]:
-    return np.atleast_2d(np.cov(values))
+    centred = values - values.mean(axis=1, keepdims=True)
+    return centred @ centred.T / (values.shape[1] - 1)
 
 
 def _positive(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
