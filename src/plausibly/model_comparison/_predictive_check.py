@@ -35,7 +35,7 @@ GOOD, BAD = "reproduced", "not reproduced"
 _TOGETHER = 32  # cases whose remainders are split at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PredictiveCheck:
     """Statistics of the annotations beside those of replicates."""
 
@@ -71,6 +71,9 @@ class PredictiveCheck:
                 row["status"] = GOOD if lower - 1e-9 <= observed <= upper + 1e-9 else BAD
             rows.append(row)
         return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
         """Say in a sentence what the model does not reproduce."""

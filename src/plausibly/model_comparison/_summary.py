@@ -16,7 +16,7 @@ SMALLEST = 4.0  #: differences below it are small whatever their standard error 
 BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The result of :func:`plausibly.compare`."""
 
@@ -41,6 +41,9 @@ class Comparison:
             attrs=attrs,
         )
         return cls(summarise(pointwise, case), pointwise)
+
+    def __repr__(self) -> str:
+        return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
         """Say in a sentence which model predicts best, and from which others it does not differ.

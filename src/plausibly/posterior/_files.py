@@ -187,7 +187,7 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         if Path(path).is_dir():
             tree, groups = read_store(path)
         elif not _is_hdf5(Path(path)):
-            raise FileError(f"{path} is not a posterior: give a file of save() or aggregate().")
+            raise FileError(f"{path} is not a posterior: give a file that plausibly aggregate or pb.save wrote.")
         else:
             tree = xr.open_datatree(path, engine="h5netcdf")
             groups = {name: node.to_dataset() for name, node in tree.children.items()}
@@ -197,7 +197,9 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         raise _unreadable(path, error) from error
     if not groups.keys() >= set(GROUPS):
         tree.close()
-        raise FileError(f"{path} holds no posterior, only {sorted(groups)}: give a file of save() or aggregate().")
+        raise FileError(
+            f"{path} holds no posterior, only {sorted(groups)}: give a file that plausibly aggregate or pb.save wrote."
+        )
     return tree, from_groups(groups, tree.attrs)
 
 
