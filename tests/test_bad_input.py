@@ -53,7 +53,7 @@ GRID = pd.DataFrame({"case": ["p", "q"], "Eczema": [1.0, 2.0], "Psoriasis": [1.0
 # Files of annotations: name, content, classes, error, message.
 ANNOTATION_FILES = [
     ("a.json", None, None, F, "the file does not exist; check the path"),
-    ("a.json", "", None, F, "the file is empty; write it again"),
+    ("a.json", "", None, F, "the file is empty; export it again"),
     ("a.csv", " \n\n", None, F, "the file is empty"),
     ("a.xlsx", "x", None, F, "suffix '.xlsx' names no format read here; use one of .json, .csv"),
     ("a", "x", None, F, "suffix '' names no format"),

@@ -27,7 +27,7 @@ def test_four_sides_with_their_answers(judged):
 
 def test_groups_of_few_cases_are_hollow(judged):
     ax = judgement_by_group(judged, "A")
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["half: 0 (40)", "half: 1 (10)"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["0 (40)", "1 (10)"]
     faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
     assert faces[0] != "white"
     assert faces[1] == "white"

@@ -46,11 +46,11 @@ def reading(fault: str = "damaged") -> Iterator[None]:
 
     Examples
     --------
-    >>> with reading("no JSON"):
+    >>> with reading("not JSON"):
     ...     json.loads("case")
     Traceback (most recent call last):
         ...
-    plausibly.errors.FileError: the file is not JSON (Expecting value: line 1 column 1 (char 0)); write it again
+    plausibly.errors.FileError: the file is not JSON (Expecting value: line 1 column 1 (char 0)); export it again
     """
     try:
         yield
@@ -65,7 +65,7 @@ def reading(fault: str = "damaged") -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise FileError(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8 text") from error
     except Exception as error:  # a damaged file ends in almost any: of values, memory, recursion, syntax, Arrow's own
-        raise FileError(f"the file is {fault} ({first_line(error)}); write it again") from error
+        raise FileError(f"the file is {fault} ({first_line(error)}); export it again") from error
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def check_not_empty(path: Path) -> None:
     with reading(), path.open("rb") as file:
         head = file.read(2**20)
         if not head or (head.isspace() and not file.read(1)):
-            raise FileError("the file is empty; write it again")
+            raise FileError("the file is empty; export it again")
 
 
 def read_text(path: Path) -> str:
