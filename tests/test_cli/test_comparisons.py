@@ -39,7 +39,7 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
         "Posterior probability of each ranking",
         "Sources of uncertainty",
     ):
-        assert heading in result.stdout
+        assert heading in " ".join(result.stdout.split())
     assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
 

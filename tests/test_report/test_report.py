@@ -385,7 +385,7 @@ def test_twenty_classifiers(swept):
     text = render(pb.sweep(swept.annotations, given, {"prirn": (10,)}, k=1, draws=20, progress=False))
     assert len(text.encode()) < 5e6
     assert {row[-5] for row in Page(text).tables["headline"][1:]} == set(given)
-    assert "What the 20 classifiers chose" in text
+    assert "Choices of the 20 classifiers" in text
 
 
 AUDIT = pd.DataFrame(
