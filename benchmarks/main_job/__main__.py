@@ -45,6 +45,7 @@ def main() -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         print(f"{cores} cores, load {os.getloadavg()[0]:.1f}, {given.repeat} repetitions\n\n{HEADING}", flush=True)
         results = Path(temporary) / "results"
+        results.mkdir()
         place = Place(used[WORKING], results, results / "predictions", data)
         if any(job.real for job in chosen.values()):
             place.shared.mkdir(parents=True)
