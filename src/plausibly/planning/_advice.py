@@ -50,6 +50,13 @@ def advise(plan: Plan) -> list[str]:
     return [*said, *_trust(plan)]
 
 
+def in_short(plan: Plan) -> list[str]:
+    """Say what to do and when to stop, as :func:`advise` does, and no more."""
+    if plan.noise is None or not len(plan.chosen):
+        return plan.advice[:1]
+    return [_what_to_do(plan, plan.chosen), *_when_to_stop(plan), *_new_cases(plan)]
+
+
 def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
     """Standard deviations of a claim about new cases: now, after the labels, and with new cases for the same cost.
 

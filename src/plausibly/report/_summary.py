@@ -7,6 +7,7 @@ import pandas as pd
 
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
+from plausibly.planning._advice import in_short
 from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
 from plausibly.report._tables import headline, headline_metrics, lead, subgroup_table
@@ -25,7 +26,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
     >>> list(sentences(swept))[2]
-    'The annotations settle the most plausible class in 4 of 4 cases (100 %): its probability is at least 0.95.'
+    'In 4 of 4 cases (100 %), the annotations settle which class is the most plausible (probability at least 0.95).'
     """
     run = lead(swept)
     rows = _rows(swept, run)
@@ -50,7 +51,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     rows = _rows(swept, run)
     if not swept.converged:
         yield "Sample longer (--draws, --warmup) before you use numbers of the cases that did not converge."
-    if len(rows) > 1 and run.results.sizes["draw"] > 1:
+    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
             yield f"Is {first} better than {second}? {said}"
@@ -77,7 +78,7 @@ def _certainty(run: Run) -> str:
     if run.results.sizes["draw"] == 1:
         return f"{run.label} is a point estimate: it takes one truth for granted and ignores annotation uncertainty."
     share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
-    told = f"The annotations settle the most plausible class in {share}: its probability is at least {SETTLED:g}."
+    told = f"In {share}, the annotations settle which class is the most plausible (probability at least {SETTLED:g})."
     if not undecided:
         return told
     return f"{told} In {_cases(undecided)} ({100 * undecided / n:.0f} %), no class has a probability of 0.5 or more."
@@ -90,7 +91,7 @@ def _cases(n: int) -> str:
 def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
     """Say which cases need more labels, and in which they would not help."""
     if plan is not None:
-        yield from plan.advice
+        yield from in_short(plan)
     if run.results.sizes["draw"] == 1:
         return
     needed, unclear = need_labels(run), stay_open(run)
@@ -163,8 +164,8 @@ def _accuracy(best: dict, metric: str, n: int) -> str:
         )
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
         told += (
-            f" The standard deviation that the annotations leave open is {100 * sds[0]:.2g} points, that of the choice "
-            f"of cases {100 * sds[1]:.2g}."
+            f" The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the choice of cases for "
+            f"{100 * sds[1]:.2g}."
         )
     if np.isnan(voted):
         return told
