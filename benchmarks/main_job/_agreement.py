@@ -10,6 +10,7 @@ from benchmarks.main_job._measure import Sample
 EFFECTIVE = 400.0  #: draws that a converged run is worth at least
 MOST = 6.0  #: standard errors by which means may differ, among thousands
 ROUNDING = 1e-3  #: a difference that is none
+TIE = 0.01  #: one case of the demo's hundred, in which the point estimates of two classes differ by less than they err
 
 _KEY = ("classifier", "model", "reliability", "metric")
 
@@ -32,7 +33,7 @@ def _differences(key: tuple[str, ...], before: dict[str, float], now: dict[str, 
     allowed = {
         "mean": MOST * spread * math.sqrt(2 / EFFECTIVE) + ROUNDING,
         "sd": MOST * spread / math.sqrt(EFFECTIVE) + ROUNDING,
-        "point": ROUNDING,
+        "point": TIE + ROUNDING,
     }
     for name, most in allowed.items():
         if abs(before[name] - now[name]) > most:
