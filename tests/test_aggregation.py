@@ -294,6 +294,13 @@ def test_relabelling_moves_the_labels_alone(model):
         assert point == pytest.approx(other_point, abs=1e-4)
 
 
+def test_labels_and_rankings_have_default_models_of_their_own():
+    labels = pb.aggregate(Annotations.from_labels([["a", "b"], ["a"]]), draws=10, chains=1, progress=False)
+    assert (labels.attrs["model"], labels.attrs["reliability"]) == ("dirichlet-categorical", 1)
+    rankings = pb.aggregate(RANKED, draws=10, chains=1, warmup=10, progress=False)
+    assert (rankings.attrs["model"], rankings.attrs["reliability"]) == ("plackett-luce", 3)
+
+
 def test_cases_too_large_to_sample_are_refused():
     classes = [f"c{i}" for i in range(1500)]
     annotations = Annotations.from_rankings([[[["c1"]]], [[[name] for name in classes], [["c1"]]]], classes=classes)

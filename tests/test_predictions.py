@@ -32,6 +32,7 @@ NAMED = pd.DataFrame(  # another order of both
         pd.DataFrame(SCORES[[1, 0, 2]], index=["p", "q", "r"]),
         NAMED,
         NAMED.rename(columns={"case": "task"}),
+        NAMED.rename(columns={"case": "id"}),
         NAMED.set_index("case"),
         NAMED.set_index("case").rename_axis(None),
         NAMED.sort_values("a"),

@@ -365,3 +365,12 @@ def test_other_forms_are_told_apart():
     with pytest.raises(AnnotationError, match="several questions"):
         Annotations.from_case_rows([argilla("p", {"u": "a"}) | {"responses": {"x": [], "y": []}}])
     assert np.array_equal(Annotations.from_case_rows({"p": {"ann": 0}}, classes=["no", "yes"]).classes, ["no", "yes"])
+
+
+def test_cases_with_names_in_an_unknown_column_are_not_counted():
+    rows = [{"study_id": f"s{i}", "labels": ["a", "b"]} for i in range(3)]
+    with pytest.raises(AnnotationError, match=r"'study_id' differs in every row .* one of case, id, .*; call it case"):
+        Annotations.from_case_rows(rows)
+    for row in rows:
+        row["study_id"] = "the same"
+    assert Annotations.from_case_rows(rows).cases.tolist() == ["0", "1", "2"]

@@ -373,9 +373,21 @@ def test_the_words_compare_with_the_majority_vote(swept):
     lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
     assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
     assert f"which takes disputed labels for true, it would be {100 * row['top1_accuracy_voted']:.1f} %" in best
+    here, elsewhere = (100 * row[f"top1_accuracy_{column}"] for column in ("sd", "sampling_sd"))
+    noise = f"{here:.2g} points, the choice of cases for {elsewhere:.2g}"
+    assert f"The annotations account for a standard deviation of {noise}." in best
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
     assert f"{most:.1f} %" in attainable(swept.runs[1])
     assert row["top1_accuracy_mean"] * 100 <= most
+
+
+def test_who_leads_where_risk_is_high_is_said():
+    annotations = pb.Annotations.from_labels([["a"]] * 5 + [["b"]] * 2)
+    given = {"A": [[1.0, 0.0]] * 7, "B": [[0.0, 1.0]] * 7}
+    swept = pb.sweep(annotations, given, {"majority-vote": None}, risks=[0, 2], k=1, progress=False)
+    told = list(sentences(swept))
+    assert "In cases of high risk (about 2), B leads: its top-1 accuracy is 1.000, that of A 0.000." in told
+    assert not any("low risk" in sentence for sentence in told)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
 from plausibly.aggregation._with_population import borrow
 from plausibly.annotations import Annotations, Scores
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.population import Population
 from plausibly.posterior import check_path, load
@@ -191,7 +191,7 @@ def aggregate(
             )
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
-    model = usual_models(annotations)[0].partition("@")[0] if model is None else model
+    model = usual_model(annotations) if model is None else model
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")

@@ -21,3 +21,14 @@ def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
         return OF_LABELS if len(annotations.entry_class) == annotations.n_annotations else OF_RANKINGS
     categories, numbers = OF_SCORES
     return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
+
+
+def usual_model(annotations: Annotations | Scores) -> str:
+    """Name the first of the default models without its reliability, which is the model's own default.
+
+    Examples
+    --------
+    >>> usual_model(Annotations.from_rankings([[[["a"], ["b"]]]]))
+    'plackett-luce'
+    """
+    return usual_models(annotations)[0].partition("@")[0]

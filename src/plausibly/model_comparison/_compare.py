@@ -60,7 +60,7 @@ def compare(
     method
         Method for models whose posterior is sampled, such as Plackett-Luce. ``"auto"`` reweights draws by
         Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or no other annotation names one
-        of the classes; ``"refit"`` always samples again. The posteriors of other models are exact.
+        of the classes; ``"refit"`` never reweights. The posteriors of other models are exact.
     ties, mode, unranked, concentration, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, passed to the models that accept them.
     seed

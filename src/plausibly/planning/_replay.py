@@ -14,7 +14,7 @@ from plausibly._progress import Progress
 from plausibly.aggregation import AnyModel, aggregate, borrow, settle
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations._usual_models import usual_model
 from plausibly.bootstrap import CI_PROB, check_probability
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.metrics import Metric
@@ -208,7 +208,7 @@ def replay(
         raise ArgumentError(
             f"no case has more than {start} annotations, so nothing can be hidden: choose a smaller start."
         )
-    known = usual_models(annotations)[0].partition("@")[0] if model is None else model
+    known = usual_model(annotations) if model is None else model
     settled = settle(annotations, known, seed=seed, **_settings(arguments))
     if settled.arguments.get("shared") == "sampled":
         raise ArgumentError(

@@ -33,8 +33,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
 
     The same posterior always gives the same bytes.
 
-    All its groups are written. Log likelihoods that nobody has read are computed for it: ``aggregate(…, out="x.nc")``
-    leaves them out.
+    All its groups are written. Log likelihoods that were not read before are computed first;
+    ``aggregate(…, out="x.nc")`` leaves them out.
 
     Parameters
     ----------

@@ -101,8 +101,8 @@ def _pairs(labels: Labels):
 def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
     """Weigh annotators by how often they are right, above chance, if one label of each case is.
 
-    Where most of them are never right by that, as with boxes that nobody draws twice alike, it tells nothing, and all
-    count the same.
+    Where most of them are never right by that, as with boxes, which are hardly ever identical, it tells nothing, and
+    all count the same.
     """
     frequency = np.bincount(code) / len(code)
     accuracy = OneCoin(labels, code, frequency).accuracies(np.ones((1, len(labels.cases))))[0]
