@@ -281,7 +281,8 @@ def test_bad_files_are_refused(posterior, tmp_path):
     with pytest.raises(FileError, match=r"cut\.nc cannot be read \(.*"):
         load(tmp_path / "cut.nc")
     (tmp_path / "text.nc").write_text("not netCDF")
-    with pytest.raises(FileError, match=r"text\.nc is not a posterior: give a file that plausibly aggregate or pb\.save wrote"):
+    sentence = r"text\.nc is not a posterior: give a file that plausibly aggregate or pb\.save wrote\.$"
+    with pytest.raises(FileError, match=sentence):
         load(tmp_path / "text.nc")
     other = xr.DataTree.from_dict({"posterior": xr.Dataset({"a": 1.0})})
     other.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
