@@ -1,6 +1,6 @@
 """``replay``: annotations that are there, hidden and revealed as a strategy asks for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from plausibly.aggregation import AnyModel, aggregate, borrow, settle
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
-from plausibly.bootstrap import CI_PROB, check_probability
+from plausibly.bootstrap import CI_PROB
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
@@ -23,6 +23,7 @@ from plausibly.planning._annotators import how_annotators_answer
 from plausibly.planning._hidden import Hidden
 from plausibly.planning._plan import _best_pair, _check, _pairs
 from plausibly.planning._strategies import Seen, Strategy, parse_strategies
+from plausibly.planning._truth import metric_of_truth
 from plausibly.planning._values import Source, ask, value
 from plausibly.planning._worth import score
 from plausibly.predictions import line_up, named_predictions
@@ -38,21 +39,24 @@ class Replay:
 
     Attributes
     ----------
-    table
-        By ``strategy`` and number of ``labels``: ``width`` of the interval (the mean over classifiers or, for the goal
-        ``"better"``, of the difference), the posterior probability of the ``right`` decision (NaN without a pair), and
-        standard errors over repetitions (``width_se``, ``right_se``).
     by_repetition
-        The same for every ``repetition``.
+        By ``strategy``, ``repetition`` and number of ``labels``: ``width`` of the interval (the mean over classifiers
+        or, for the goal ``"better"``, of the difference), and the posterior probability of the ``right`` decision (NaN
+        without a pair).
     goal, metric, ci_prob
         As given.
     """
 
-    table: pd.DataFrame
     by_repetition: pd.DataFrame
     goal: str
     metric: str
     ci_prob: float
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Means over repetitions, with standard errors (``width_se``, ``right_se``)."""
+        grouped = self.by_repetition.groupby(["strategy", "labels"], sort=False)[["width", "right"]]
+        return pd.DataFrame(grouped.mean()).join(grouped.sem().add_suffix("_se")).reset_index()
 
     @cached_property
     def strategies(self) -> list[str]:
@@ -202,7 +206,6 @@ def replay(
         if not (optional and given is None) and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
             raise ArgumentError(f"{name} must be a whole number of at least 1, but {_show(given)} was given.")
     _check(goal, budget or 1, 0.95, ci_prob, seed)
-    check_probability("ci_prob", ci_prob)
     hidden = Hidden.of(annotations, start, repetitions, check_seed(seed))
     if hidden.n_hidden == 0:
         raise ArgumentError(
@@ -221,26 +224,22 @@ def replay(
         arguments["class_prior"] = borrow(settled, begun, seed=seed, progress=False).population
     budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
     step = step or max(1, budget // 10)
-    world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed)
-    right = world.right_signs(annotations, truth)
+    world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed, truth)
     rows = []
     with Progress(progress) as bars:
         advance = bars.task("Replaying", len(strategies) * -(-budget // step), "steps")
         for name, function in strategies.items():
-            rows += _run(world, name, function, budget, step, right, ci_prob, seed, advance)
+            rows += [(name, *row) for row in _run(world, function, budget, step, ci_prob, seed, advance)]
     by_repetition = pd.DataFrame(rows, columns=["strategy", "repetition", "labels", "width", "right"])
-    grouped = by_repetition.groupby(["strategy", "labels"], sort=False)[["width", "right"]]
-    table = pd.DataFrame(grouped.mean()).join(grouped.sem().add_suffix("_se")).reset_index()
-    return Replay(table, by_repetition, goal, metric, ci_prob)
+    return Replay(by_repetition, goal, metric, ci_prob)
 
 
-def _run(world, name, function, budget, step, right, ci_prob, seed, advance) -> list[tuple]:
+def _run(world, function, budget, step, ci_prob, seed, advance) -> Iterator[tuple]:
     """Replay one strategy in all repetitions at once."""
     hidden, random = world.hidden, np.random.default_rng([seed, 0x7265706C])
-    visible = hidden.first()
+    visible, spent = hidden.first(), 0
     seen = world.look(np.arange(len(visible)), visible, function)
-    rows = world.rows(name, 0, seen, right, ci_prob)
-    spent = 0
+    yield from world.rows(spent, seen, ci_prob)
     while spent < budget:
         wanted = min(step, budget - spent)
         chosen = hidden.choose(seen.score, visible, wanted, random)
@@ -249,91 +248,73 @@ def _run(world, name, function, budget, step, right, ci_prob, seed, advance) -> 
         visible[chosen] += 1
         seen.update(chosen, world.look(chosen, visible[chosen], function))
         spent += wanted
-        rows += world.rows(name, spent, seen, right, ci_prob)
+        yield from world.rows(spent, seen, ci_prob)
         advance(1)
-    return rows
 
 
 class _World:
     """Copies of the cases, what is visible of them, and the posterior of that."""
 
-    def __init__(self, hidden: Hidden, predictions, metric, goal, compare, model, metrics, arguments, seed):
+    def __init__(self, hidden: Hidden, predictions, metric, goal, compare, model, metrics, arguments, seed, truth):
         self.hidden, self._model, self._arguments, self._seed = hidden, model, arguments, seed
-        self._metric, self._goal, self._compare, self._metrics = metric, goal, compare, metrics
+        self._metric, self._goal, self._metrics = metric, goal, metrics
         of = hidden.annotations
         self._predictions = {name: np.asarray(line_up(one, of)) for name, one in named_predictions(predictions).items()}
         if not self._predictions:
             raise ArgumentError("a replay needs the predictions of classifiers, but none were given: add predictions.")
-        names = tuple(self._predictions)
-        pairs = _pairs(names, compare, goal)
-        self._pairs = pairs if len(pairs) < 2 else [self._best(names)]
+        self._pairs = _pairs(tuple(self._predictions), compare, goal)
+        self._right = self._sign_of_pair(truth) if self._pairs else 0.0
 
-    def _best(self, names) -> tuple[int, int]:
-        """The two classifiers that do best given all annotations."""
-        source = self._source(
-            self._aggregate(self.hidden.annotations), slice(None), lambda names: _pairs(names, None, "")
-        )
-        return _best_pair(source, value(source))[0].question.pairs[0]
+    def _sign_of_pair(self, truth: Any) -> float:
+        """1 if the first of the pair is better, by the truth or all annotations; −1 if the second is, 0 for a tie.
+
+        Of several pairs, that of the two classifiers that do best given all annotations is kept.
+        """
+        of = self.hidden.annotations
+        source = self._source(self._aggregate(of), self._predictions)
+        source, values = _best_pair(source, value(source))
+        self._pairs = ((a, b),) = source.question.pairs
+        if truth is None:
+            return float(np.sign(values.mean[-1].mean()))
+        means = metric_of_truth(truth, list(self._predictions.values()), of, self._metric, self._metrics)
+        return float(np.sign(source.question.sign * (means[a] - means[b])))
 
     def _aggregate(self, annotations: Annotations):
         return aggregate(annotations, self._model, seed=self._seed, progress=False, **self._arguments)
 
-    def _source(self, posterior, cases, pairs=None) -> Source:
-        own = {name: values[cases] for name, values in self._predictions.items()}
+    def _source(self, posterior, predictions) -> Source:
         annotators = (how_annotators_answer(posterior),)
-        pairs = pairs or (lambda names: self._pairs)
-        return ask(posterior, own, self._metric, self._metrics, pairs, annotators, 1, self._seed)
+        return ask(
+            posterior, predictions, self._metric, self._metrics, lambda names: self._pairs, annotators, 1, self._seed
+        )
 
     def look(self, copies: Int[np.ndarray, " copy"], visible: Int[np.ndarray, " copy"], function) -> Seen:
         """Aggregate what is visible of some copies, and value further labels of them."""
         posterior = self._aggregate(self.hidden.visible(copies, visible))
-        cases = self.hidden.case[copies]
-        source = self._source(posterior, cases)
+        predictions = {name: values[self.hidden.case[copies]] for name, values in self._predictions.items()}
+        source = self._source(posterior, predictions)
         values = value(source)
-        one = score(values, self._goal, source)[0]
-        seen = Seen(values.mean.astype(float), values.variance.astype(float), one)
-        own = {name: values[cases] for name, values in self._predictions.items()}
-        seen.score = np.asarray(function(posterior, own, visible, one), float)
-        if seen.score.shape != (len(copies),) or not np.isfinite(seen.score).all():
+        found = function(posterior, predictions, visible, score(values, self._goal, source)[0])
+        urgency = np.asarray(found, float)
+        if urgency.shape != (len(copies),) or not np.isfinite(urgency).all():
             raise ArgumentError(
                 f"a strategy must return a finite number for each of the {len(copies)} cases of the posterior, but it "
-                f"returned the shape {seen.score.shape}."
+                f"returned the shape {urgency.shape}."
             )
-        return seen
+        return Seen(values.mean.astype(float), values.variance.astype(float), urgency)
 
-    def right_signs(self, annotations: Annotations, truth: Any) -> float:
-        """1 if the first classifier of the pair is better, −1 if the second is, 0 without a pair or for a tie."""
-        if not self._pairs:
-            return 0.0
-        if truth is None:
-            source = self._source(self._aggregate(annotations), slice(None))
-            return float(np.sign(value(source).mean[-1].mean()))
-        from plausibly.planning._truth import metric_of_truth
-
-        means = metric_of_truth(truth, list(self._predictions.values()), annotations, self._metric, self._metrics)
-        (a, b), sign = self._pairs[0], self._source_sign()
-        return float(np.sign(sign * (means[a] - means[b])))
-
-    def _source_sign(self) -> int:
-        from plausibly.evaluation import check_metrics, metric_names
-        from plausibly.metrics import METRICS
-
-        own = check_metrics(self._metrics or {}, self.hidden.annotations.n_classes)
-        name, k = metric_names(range(1, self.hidden.annotations.n_classes + 1), own)[self._metric]
-        return -1 if (METRICS[name] if k else own[name]).better == "smaller" else 1
-
-    def rows(self, name, spent, seen: Seen, right: float, ci_prob: float) -> list[tuple]:
-        """One row for each repetition."""
+    def rows(self, spent: int, seen: Seen, ci_prob: float) -> Iterator[tuple]:
+        """Yield repetition, labels spent, width, and probability of the right decision."""
         n = len(self._predictions)
         shape = len(seen.mean), self.hidden.repetitions, -1
         mean = seen.mean.reshape(shape).mean(axis=2)
         variance = seen.variance.reshape(shape).sum(axis=2) / self.hidden.annotations.n_cases**2
         width = 2 * stats.norm.ppf((1 + ci_prob) / 2) * np.sqrt(variance)
         width = width[n] if self._goal == "better" else width[:n].mean(axis=0)
-        chance = np.full(self.hidden.repetitions, np.nan)
-        if self._pairs and right:
-            chance = stats.norm.cdf(right * mean[n] / np.sqrt(np.maximum(variance[n], 1e-30)))
-        return [(name, at, spent, *pair) for at, pair in enumerate(zip(width, chance, strict=True))]
+        right = np.full(len(width), np.nan)
+        if self._right:
+            right = stats.norm.cdf(self._right * mean[n] / np.sqrt(np.maximum(variance[n], 1e-30)))
+        return ((at, spent, *pair) for at, pair in enumerate(zip(width, right, strict=True)))
 
 
 def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Strategies of a replay: how urgently each case is to be annotated."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,18 @@ class Seen:
     ----------
     mean, variance
         Of the metric of each copy, by row.
-    value
-        Value of one more label.
     score
         What the strategy says.
     """
 
     mean: Float[np.ndarray, "row copy"]
     variance: Float[np.ndarray, "row copy"]
-    value: Float[np.ndarray, " copy"]
-    score: Float[np.ndarray, " copy"] = field(default_factory=lambda: np.empty(0))
+    score: Float[np.ndarray, " copy"]
 
     def update(self, copies: Int[np.ndarray, " chosen"], other: "Seen") -> None:
         """Replace what was known of some copies."""
         self.mean[:, copies], self.variance[:, copies] = other.mean, other.variance
-        self.value[copies], self.score[copies] = other.value, other.score
+        self.score[copies] = other.score
 
 
 def entropy_of_means(posterior: Posterior) -> Float[np.ndarray, " case"]:
