@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.annotations._by_case import ByCase, many
+from plausibly.annotations._by_case import many
+from plausibly.annotations._in_blocks import InBlocks
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._rows import Rows, arrange
 from plausibly.annotations._validate import check_columns
@@ -31,7 +31,7 @@ _NAMES = ("cases", "classes", "annotators")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Annotations(ByCase):
+class Annotations(InBlocks):
     """Partial rankings of classes, by annotators, for cases.
 
     An *annotation* is what one annotator said of one case: disjoint blocks of tied classes, best block first. Only the
@@ -315,32 +315,6 @@ class Annotations(ByCase):
     def n_classes(self) -> int:
         """Number of classes, K, unnamed ones included."""
         return len(self.classes)
-
-    @cached_property
-    def annotation_start(self) -> Int[np.ndarray, " annotation+1"]:
-        """Offsets: the entries of annotation r are ``annotation_start[r]`` up to ``annotation_start[r + 1]``."""
-        return np.append(np.flatnonzero(np.diff(self.entry_annotation, prepend=-1)), len(self.entry_annotation))
-
-    @property
-    def entry_case(self) -> Int[np.ndarray, " entry"]:
-        """The case of every entry."""
-        return self.annotation_case[self.entry_annotation]
-
-    @cached_property
-    def block_start(self) -> Int[np.ndarray, " block+1"]:
-        """Offsets: the entries of block b (numbered through all annotations) are from ``block_start[b]`` on."""
-        new = (np.diff(self.entry_annotation) != 0) | (np.diff(self.entry_block) != 0)
-        return np.concatenate([[0], np.flatnonzero(new) + 1, [len(self.entry_block)]])
-
-    @property
-    def block_sizes(self) -> Int[np.ndarray, " block"]:
-        """How many classes tie in each named block, in the order of annotations and of blocks within them."""
-        return np.diff(self.block_start)
-
-    @property
-    def block_annotation(self) -> Int[np.ndarray, " block"]:
-        """The annotation of each named block."""
-        return self.entry_annotation[self.block_start[:-1]]
 
     def rankings(self, case: str | int) -> dict[str, list[list[str]]]:
         """Return what each annotator said of a case, best block first.
