@@ -30,6 +30,16 @@ def test_a_plan_spends_its_budget_on_the_largest_values(plan, two):
     assert totals.index.tolist() == totals.tolist()
 
 
+def test_values_are_the_percentages_by_which_labels_narrow_the_interval(plan):
+    from tests.test_planning.test_values import removed_by
+
+    before, after = (np.array([removed_by(counts, n) for counts in COUNTS]) for n in (0, 1))
+    expected = 100 * (1 - np.sqrt((before.sum() - before + after) / before.sum()))
+    found = plan.table.set_index(plan.table["case"].astype(int))["value"].sort_index()
+    assert expected.max() > 0.4
+    np.testing.assert_allclose(found, expected, atol=0.05)
+
+
 def test_forecast_widths_fall_and_planning_beats_chance(plan, two):
     results = pb.evaluate(two.posterior, two.predictions, k=1, progress=False)
     ends = results["top1_accuracy"].quantile([0.03, 0.97], "draw").values

@@ -84,6 +84,7 @@ def plan(
 ) -> None:
     """Plan which cases to annotate next and forecast what the labels will bring.
 
+    The value of a case is the percentage by which one more label is expected to narrow the interval of the metric.
     With --out, also writes plan.csv (cases to annotate, most valuable first), forecast.csv, forecast.png, and
     tasks.json, which Label Studio can import.
     """
@@ -130,8 +131,8 @@ def _print(found: Plan) -> None:
     shown = found.chosen.head(_MOST)
     columns = [name for name in ("place", "case", "labels", "annotator", "value", "information") if name in shown]
     rows = [tuple(_cell(row[name]) for name in columns) for row in shown.to_dict("records")]
-    unit = "nats" if found.goal == "information" else "variance removed"
-    title = f"Cases to annotate first (value: {unit}; information: nats)"
+    value = "" if found.goal == "information" else "value: % by which one label narrows the interval; "
+    title = f"Cases to annotate first ({value}information: nats)"
     print_table(title, columns, rows, left=("case", "annotator"))
 
 

@@ -10,7 +10,8 @@ are those of the weighted draws, and **the value of a label is the variance that
 
 Cases are independent, so the variance of M is the sum of theirs, and labels with the largest ``Δ_i`` per cost are the
 best for a budget. *Information* ``H(E λ_i) − E H(λ_i)`` is another goal: it asks for the labels that tell most about
-the plausibilities, whether or not a classifier depends on them.
+the plausibilities, whether or not a classifier depends on them. Tables and files show ``Δ_i`` as the percentage by
+which the label is expected to narrow the interval of M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
 ``_values`` runs them over ranges of cases; ``_annotators`` says who may be asked; ``_allocate`` spends the budget;

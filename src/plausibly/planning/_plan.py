@@ -127,13 +127,15 @@ def plan(
     The metric is a mean over cases, :math:`M = N^{-1} \sum_i g_i`. An answer y of the next annotator of case i has the
     probability :math:`p_y`, the mean of :math:`\lambda_{iy}` over draws (of :math:`\lambda_{iy}^\gamma`, renormalised,
     where annotators choose by a power), and changes the weights of draws to :math:`w_y \propto \lambda_{iy}^c` if a
-    label counts c times. The value is the **expected variance removed** from M,
+    label counts c times. Cases are ordered by the **expected variance removed** from M,
 
     .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
 
-    in squared units of the metric; where labels count once, it equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E
-    g_i)^2`. For the goal ``"better"``, g is the difference of the two classifiers. Expected information is the mutual
-    information of the next label and the plausibilities, :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
+    which, where labels count once, equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E g_i)^2`. For the goal
+    ``"better"``, g is the difference of the two classifiers. A removed variance :math:`\Delta_i` takes the share
+    :math:`1 - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` off the width of the interval: this share, in percent, is the
+    ``value`` in the table. Expected information is the mutual information of the next label and the plausibilities,
+    :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
     Cases are taken for independent. Where they share parameters that were sampled with them, the part of the variance
     that these explain is kept as it is. Further annotations of a case, rankings, and forecasts are simulated for the
@@ -225,7 +227,7 @@ def _plan(
         told = forecast(values, bank, order, known, source.labels, points, at_random, level=level, seed=seed)
     else:
         told = _information_forecast(order, points)
-    table = table_of(source, values, goal, scores, asked, best, case_cost, offered, bank, order)
+    table = table_of(source, values, goal, scores, asked, best, case_cost, offered, bank, order, known.variance)
     noise = noise_of(source, values, rows, seed) if source.names else None
     result = Plan(
         table=table,

@@ -16,9 +16,9 @@ class Plan:
     Attributes
     ----------
     table
-        A row per case that may be annotated, those to ask for first: ``case``; ``place``, from 1; ``value``, of one
-        more annotation (expected variance removed, in squared units of the metric, or nats for the goal
-        ``"information"``); ``information``, expected, in nats; ``labels`` to ask for within the budget;
+        A row per case that may be annotated, those to ask for first: ``case``; ``place``, from 1; ``value``, the
+        percentage of its width by which one more annotation is expected to narrow the interval that the goal is about
+        (for ``"information"``, the nats that it is expected to bring); ``information``, expected, in nats; ``labels`` to ask for within the budget;
         ``effective_draws`` behind the value; ``cost``, where it is not 1; and ``annotator``, where annotators differ.
     forecast
         By number of ``labels``, classifier and pair (``versus``): expected ``width`` of the interval of the metric,

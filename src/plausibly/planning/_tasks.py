@@ -22,7 +22,7 @@ def tasks_of(chosen: pd.DataFrame, data: Any = None) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> chosen = pd.DataFrame({"case": ["p1"], "place": [1], "value": [0.001], "labels": [2]})
+    >>> chosen = pd.DataFrame({"case": ["p1"], "place": [1], "value": [0.4], "labels": [2]})
     >>> tasks_of(chosen, {"p1": {"image": "https://example.org/p1.jpg"}})[0]["data"]
     {'case': 'p1', 'image': 'https://example.org/p1.jpg'}
     """

@@ -9,11 +9,17 @@ from plausibly.planning._dirichlet import Dirichlets, is_linear
 from plausibly.planning._values import Bank, Source, Values
 
 
+def goal_rows(source: Source, goal: str) -> slice:
+    """Rows that a goal is about: differences for "better", and otherwise classifiers."""
+    n = len(source.names)
+    return slice(n, None) if goal == "better" else slice(0, n)
+
+
 def score(values: Values, goal: str, source: Source) -> Float[np.ndarray, "annotator case"]:
-    """What one more label brings towards the goal; see :func:`plan`."""
+    """Variance that one more label removes or, for information, nats that it brings; see :func:`plan`."""
     if goal == "information":
         return values.information.astype(float)
-    rows = slice(len(source.names), None) if goal == "better" else slice(0, len(source.names))
+    rows = goal_rows(source, goal)
     return np.maximum(values.removed[:, rows].mean(axis=1, dtype=float), 0) / source.n_cases**2
 
 
@@ -70,7 +76,7 @@ def totals(
     exact: Dirichlets | None = None,
 ) -> Float[np.ndarray, "chosen annotation"]:
     """What one, two, … annotations of each case bring: exact or simulated, and for labels tied to what one brings."""
-    rows = slice(len(source.names), None) if goal == "better" else slice(0, len(source.names))
+    rows = goal_rows(source, goal)
     known = source.question.length == 1
     labels = range(1, bank.mean.shape[1] + 1)
     ((_, count), *others) = source.question.annotators
@@ -93,7 +99,19 @@ def totals(
     return total
 
 
-def table_of(source, values, goal, scores, asked, best, cost, offered, bank, order) -> pd.DataFrame:
+def narrowing(removed: Float[np.ndarray, " case"], variance: float) -> Float[np.ndarray, " case"]:
+    """Percentage by which an interval narrows where so much is removed from its variance.
+
+    Examples
+    --------
+    >>> narrowing(np.array([0.0, 0.19, 1.0]), 1.0).round(6).tolist()
+    [0.0, 10.0, 100.0]
+    """
+    share = np.minimum(removed / variance, 1) if variance > 0 else np.zeros_like(removed)
+    return 100 * share / (1 + np.sqrt(1 - share))
+
+
+def table_of(source, values, goal, scores, asked, best, cost, offered, bank, order, variance) -> pd.DataFrame:
     """Cases in the order of their value; the labels to ask for; where reweighting cannot be trusted."""
     setting = asked.setting[np.maximum(best, 0)]
     at = np.arange(source.n_cases)
@@ -110,7 +128,7 @@ def table_of(source, values, goal, scores, asked, best, cost, offered, bank, ord
     table = pd.DataFrame(
         {
             "case": source.annotations.cases.astype(object),
-            "value": own,
+            "value": own if goal == "information" else narrowing(own, variance[goal_rows(source, goal)].mean()),
             "information": information.astype(float),
             "labels": labels,
             "effective_draws": effective.astype(float),
@@ -119,7 +137,7 @@ def table_of(source, values, goal, scores, asked, best, cost, offered, bank, ord
     ).iloc[offered]
     if asked.names is not None:
         table["annotator"] = [asked.names[who] if who >= 0 else "" for who in best[offered]]
-    rate = table["value"] / table["cost"]
+    rate = own[offered] / cost[offered]
     table = table.iloc[np.lexsort((-rate, table["labels"] == 0))].reset_index(drop=True)
     table.insert(1, "place", np.arange(1, len(table) + 1))
     return table if np.ptp(cost) > 0 or cost[0] != 1 else table.drop(columns="cost")

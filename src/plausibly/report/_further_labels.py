@@ -30,7 +30,9 @@ def further_labels(found: Any) -> tuple[str, Any]:
             "chosen at random": figure
         },
         {
-            "Cases to annotate first. Value: variance of the metric that one more label is expected to remove. "
-            "Information: expected information about the plausibilities, in nats": found.chosen[columns].head(_MOST)
+            "Cases to annotate first. Value: percentage by which one more label is expected to narrow the interval of "
+            "the metric. Information: expected information about the plausibilities, in nats": found.chosen[
+                columns
+            ].head(_MOST)
         },
     ]
