@@ -68,7 +68,7 @@ WRONG_SITE = replace(pb.models.MODELS["prirn"], program=wrong_site)
 
 # What is refused: annotations, model, arguments, message.
 REFUSED = [
-    (RANKED, "plackett", {}, "there is no model 'plackett': did you mean plackett-luce?"),
+    (RANKED, "plackett", {}, "there is no model 'plackett': did you mean 'plackett-luce'?"),
     (RANKED, "mine.py", {}, "there is no model 'mine.py': .*, or import the file and pass its `model`"),
     (RANKED, pb.models, {}, "model must be a name, .*: pass its `model`"),
     (

@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,19 @@ import polars as pl
 import pytest
 
 from plausibly.aggregation import aggregate
-from plausibly.annotations import Annotations, Slots, read_annotations, read_classes, read_risks, write_annotations
+from plausibly.agreement import Labels, read_labels
+from plausibly.annotations import (
+    Annotations,
+    Slots,
+    read_annotations,
+    read_classes,
+    read_metadata,
+    read_risks,
+    write_annotations,
+)
+from plausibly.cli._groups import read_groups
 from plausibly.errors import AnnotationError, FileError, PlausiblyError, PredictionError
+from plausibly.evaluation import columns_of
 from plausibly.predictions import read_predictions
 
 A, F, P = AnnotationError, FileError, PredictionError
@@ -55,7 +68,7 @@ ANNOTATION_FILES = [
     ("a.json", None, None, F, "the file does not exist; check the path"),
     ("a.json", "", None, F, "the file is empty; export it again"),
     ("a.csv", " \n\n", None, F, "the file is empty"),
-    ("a.xlsx", "x", None, F, "suffix '.xlsx' names no format read here; use one of .json, .csv"),
+    ("a.odt", "x", None, F, "suffix '.odt' names no format read here; use one of .json, .csv"),
     ("a", "x", None, F, "suffix '' names no format"),
     ("a.json", "[[[[0]], [[1", None, F, "the file is truncated (line 1, column 13"),
     ("a.json", '[[[["Ecz', None, F, "the file is truncated (line 1, column 5"),
@@ -317,3 +330,26 @@ def test_columns_made_by_hand(change, message):
     Annotations(**names, **COLUMNS)
     with pytest.raises(AnnotationError, match=message):
         Annotations(**names, **COLUMNS | change)
+
+
+READERS = {
+    "annotations": read_annotations,
+    "predictions": partial(read_predictions, annotations=KNOWN),
+    "classes": read_classes,
+    "risks": partial(read_risks, classes=CLASSES),
+    "metadata": read_metadata,
+    "labels": read_labels,
+    "labels of a table": Labels.of,
+    "groups to report by": columns_of,
+    "groups to resample": lambda path: read_groups(str(path)),
+}
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.csv"])
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_says_how_to_export_a_spreadsheet(tmp_path, reader, name):
+    with zipfile.ZipFile(tmp_path / name, "w") as workbook:
+        workbook.writestr("[Content_Types].xml", "<Types/>")
+    with pytest.raises(FileError, match=r"Save As with the type 'CSV UTF-8 \(Comma delimited\)'") as raised:
+        READERS[reader](tmp_path / name)
+    assert name in str(raised.value)

@@ -179,8 +179,10 @@ def test_equal_classifiers_stay_equal_under_random_ties(full):
     assert (results["top1_accuracy"] != evaluate(full, {"A": tied, "B": tied})["top1_accuracy"]).any()
 
 
-def test_lengths_and_sizes_stop_at_the_number_of_classes():
-    assert [tuple(check_lengths(name, None, 2)) for name in ("k", "sizes")] == [(1, 2), (1, 2)]
+@pytest.mark.parametrize(("n_classes", "found"), [(1, [1]), (2, [1]), (3, [1, 2]), (4, [1, 2, 3]), (9, [1, 2, 3])])
+def test_a_list_of_all_classes_is_evaluated_only_if_asked_for(n_classes, found):
+    assert [check_lengths(name, None, n_classes) for name in ("k", "sizes")] == [found, found]
+    assert check_lengths("k", n_classes, n_classes) == [n_classes]
 
 
 def test_summary_describes_the_draws(ragged, scores):

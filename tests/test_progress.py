@@ -3,6 +3,7 @@ import sys
 import jax
 import pytest
 
+from plausibly import _progress
 from plausibly._progress import Progress, tell
 from plausibly.inference import nothing_kept
 
@@ -27,12 +28,50 @@ def test_a_terminal_shows_what_is_done_and_how_much_of_it(terminal, capsys):
     assert "2/3" in shown
 
 
-@pytest.mark.parametrize("show", [True, False])
-def test_nothing_is_shown_where_nobody_watches(show, capsys):
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test sets."""
+    now = [0.0]
+    monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize(("show", "seconds"), [(True, 0.5), (False, 5000)])
+def test_quick_steps_and_those_that_are_not_shown_get_no_line(show, seconds, clock, capsys):
     with Progress(show) as bars:
-        bars.task("Drawing", 3, "figures")(3)
-    tell("Drawn")
+        advance = bars.task("Drawing", 3, "figures")
+        for _ in range(3):
+            clock[0] += seconds / 3
+            advance(1)
     assert not any(capsys.readouterr())
+
+
+def test_a_log_gets_a_line_for_each_finished_step(clock, capsys):
+    with Progress() as bars:
+        advance = bars.task("Drawing", 3, "figures")
+        clock[0] = 12
+        advance(2)
+        advance(1)
+        advance(1)
+    assert tuple(capsys.readouterr()) == ("", "Drawing: 3 figures in 12 s\n")
+
+
+def test_lines_on_a_long_step_become_rarer(clock, capsys):
+    with Progress() as bars:
+        advance = bars.task("Sampling", 3600, "cases")
+        for _ in range(3600):
+            clock[0] += 1
+            advance(1)
+    *first, last = capsys.readouterr().err.splitlines()
+    done = [int(line.split()[1].replace(",", "")) for line in first]
+    assert done == [30, 60, 120, 240, 480, 960, 1560, 2160, 2760, 3360]
+    assert first[1] == "Sampling: 60 of 3,600 cases in 1:00 min, about 59:00 min left"
+    assert last == "Sampling: 3,600 cases in 1:00 h"
+
+
+def test_a_line_can_be_told_without_a_bar(capsys):
+    tell("Drawn")
+    assert tuple(capsys.readouterr()) == ("", "Drawn\n")
 
 
 def test_work_of_no_parts_has_no_bar(terminal, capsys):

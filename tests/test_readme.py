@@ -1,12 +1,17 @@
-"""The Python blocks of the README and of docs/ run, those of a file one after the other, in an empty folder.
+"""The Python blocks of the README and of docs/ run, those of a file one after the other, in a folder of its own.
 
-A block of text right after one of Python is what that one prints.
+The folder holds the files that the page shows, each in a block with its name as the caption. A block of text right
+after one of Python is what that one prints.
 """
 
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
+
+from plausibly.cli import app
 
 ROOT = Path(__file__).parent.parent
 
@@ -15,6 +20,12 @@ def python_blocks(markdown):
     """Each Python block, with what it is said to print, or None."""
     found = re.findall(r"^```python\n(.*?)^```$(?:\s*^```text\n(.*?)^```$)?", markdown, flags=re.MULTILINE | re.DOTALL)
     return [(code, printed or None) for code, printed in found]
+
+
+def files_in(markdown):
+    """Content by name of the files that a page shows."""
+    blocks = re.findall(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
+    return dict(blocks)
 
 
 DOCUMENTS = {
@@ -39,8 +50,24 @@ QUICK = ("README.md", "docs/architecture.md", "docs/start.md")
 )
 def test_examples_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for file, content in files_in((ROOT / name).read_text(encoding="utf-8")).items():
+        Path(file).write_text(content)
     namespace = {"__name__": "example"}
     for number, (block, printed) in enumerate(DOCUMENTS[name], start=1):
         exec(compile(block, f"{name}, Python block {number}", "exec"), namespace)
         if printed is not None:
             assert capsys.readouterr().out == printed
+
+
+@pytest.mark.slow
+def test_the_command_on_the_page_about_own_data_evaluates_its_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/data.md").read_text(encoding="utf-8")
+    for file, content in files_in(page).items():
+        Path(file).write_text(content)
+    (command,) = re.findall(r"^```sh\nplausibly (evaluate .*)\n```$", page, flags=re.MULTILINE)
+    result = CliRunner().invoke(app, command.split())
+    assert result.exit_code == 0, result.output
+    accuracy = pd.read_csv("results/metrics.csv").query("metric == 'top1_accuracy'").set_index("classifier")["mean"]
+    assert accuracy["A"] > accuracy["B"]
+    assert Path("results/report.html").stat().st_size > 0

@@ -138,7 +138,7 @@ def test_certainty_has_a_row_per_case_and_run(swept):
     assert len(table) == 3 * 8
     assert list(table.columns) == [
         "case", "model", "reliability",
-        "annotation_certainty_1", "annotation_certainty_2", "annotation_certainty_3",
+        "annotation_certainty_1", "annotation_certainty_2",
         "risk_certainty", "risk_level_certainty", "risk_plausibility_0", "risk_plausibility_1", "risk_plausibility_2",
         "expected_risk_mean", "expected_risk_min", "expected_risk_max",
         "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point",
@@ -173,10 +173,11 @@ def test_usual_reliabilities(annotations):
     assert swept.classifiers == []
 
 
-def test_lists_are_no_longer_than_there_are_classes():
+def test_lists_are_shorter_than_there_are_classes_unless_asked_for():
     annotations = pb.Annotations.from_labels([["a", "b"]])
-    swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, progress=False)
-    assert {name.split("_")[0] for name in swept.metrics["metric"]} == {"top1", "top2"}
+    for k, found in ((None, {"top1"}), ((1, 2), {"top1", "top2"})):
+        swept = pb.sweep(annotations, {"A": [[0.1, 0.9]]}, {"majority-vote": None}, k=k, progress=False)
+        assert {name.split("_")[0] for name in swept.metrics["metric"]} == found
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Progress bars with the time that is left, on the standard error of a terminal or in a notebook."""
+"""Progress on standard error: bars on a terminal or in a notebook, elsewhere a line for each long step."""
 
 from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 
 from rich.console import Console
@@ -8,14 +9,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, T
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+_WORTH_A_LINE, _FIRST, _LONGEST = 1, 30, 600  # seconds: of a step, until its first line, and between its lines
+
 
 class Progress:
-    """A context in which work reports how far it has come: one bar at a time, which disappears when its work is done.
+    """A context in which work reports how far it has come.
+
+    A terminal or a notebook shows one bar at a time, which disappears when its work is done. Elsewhere, as in a log
+    file, every step that takes a second gets a line when it is finished; longer steps also get lines on the way, which
+    become rarer.
 
     Parameters
     ----------
     show
-        Whether to show anything. Nothing is shown where nobody can watch, as in a log file.
+        Whether to show anything.
 
     Examples
     --------
@@ -33,8 +40,8 @@ class Progress:
             TextColumn("{task.fields[unit]}"),
             _Times(),
         )
-        visible = show and (console.is_terminal or console.is_jupyter)
-        self._bars = Bars(*columns, console=console, disable=not visible, transient=True)
+        self._lines = show and not _has_bars(console)
+        self._bars = Bars(*columns, console=console, disable=not show or self._lines, transient=True)
 
     def __enter__(self) -> "Progress":
         self._bars.start()
@@ -47,6 +54,8 @@ class Progress:
         """Open a bar; the function returned moves it on. Work of no parts gets no bar."""
         if not total:
             return lambda n: None
+        if self._lines:
+            return _in_lines(description, total, unit)
         task = self._bars.add_task(description, total=total, unit=unit)
 
         done = 0.0
@@ -57,6 +66,24 @@ class Progress:
             self._bars.update(task, completed=done, visible=done < total)
 
         return advance
+
+
+def _in_lines(description: str, total: float, unit: str) -> Callable[[float], None]:
+    """Report a step in lines; the function returned moves it on."""
+    begun, done, due = monotonic(), 0.0, float(_FIRST)
+
+    def advance(n: float) -> None:
+        nonlocal done, due
+        before, done, taken = done, done + n, monotonic() - begun
+        if before < total <= done:
+            if taken >= _WORTH_A_LINE:
+                tell(f"{description}: {total:,.0f} {unit} in {_clock(taken)}")
+        elif done < total and taken >= due:
+            due = taken + min(taken, _LONGEST)
+            left = _clock(taken * (total / done - 1))
+            tell(f"{description}: {done:,.0f} of {total:,.0f} {unit} in {_clock(taken)}, about {left} left")
+
+    return advance
 
 
 class _Times(ProgressColumn):
@@ -82,7 +109,9 @@ def _clock(seconds: float) -> str:
 
 
 def tell(text: str) -> None:
-    """Print a line where a bar would be shown."""
-    console = Console(stderr=True, highlight=False)
-    if console.is_terminal or console.is_jupyter:
-        console.print(text, markup=False, soft_wrap=True)
+    """Print a line where progress is shown."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+
+
+def _has_bars(console: Console) -> bool:
+    return console.is_terminal or console.is_jupyter

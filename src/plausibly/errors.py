@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from traceback import extract_tb
 from types import CodeType
 from typing import Any
@@ -64,6 +65,18 @@ def first_line(error: BaseException) -> str:
     'no table'
     """
     return (str(error).splitlines() or [type(error).__name__])[0][:120]
+
+
+def suggest(name: object, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """Suggest the known name nearest to an unknown one; if none is near, say `otherwise`.
+
+    Examples
+    --------
+    >>> suggest("prirm", ["irn", "prirn"], "choose another"), suggest("x", ["irn"], "choose another")
+    ("did you mean 'prirn'?", 'choose another')
+    """
+    near = get_close_matches(str(name), list(known), n=1, cutoff=cutoff)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def code_of(function: Callable[..., Any]) -> CodeType | None:

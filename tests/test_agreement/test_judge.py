@@ -147,6 +147,17 @@ def test_ties_are_named():
     assert row["vote_lost"] < row["vote_accuracy"] < row["vote_won"]
 
 
+def test_labels_without_names_of_annotators_are_said_to_be_numbered():
+    rows = [{"case": f"c{i}", "annotations": ["a", "b", "a"]} for i in range(4)]
+    models = {"m": {f"c{i}": "a" for i in range(4)}}
+    numbered = judge(rows, models, model=None, **FAST)
+    named = judge([row | {"annotators": ["x", "y", "z"]} for row in rows], models, model=None, **FAST)
+    assert any("numbered within each case" in note for note in numbered.notes("m"))
+    assert "numbered within each case" in numbered.verdict("m")
+    assert not any("numbered" in note for note in named.notes("m"))
+    assert numbered.test.table["annotator"].tolist() == ["1", "2", "3"]
+
+
 def test_labels_that_are_no_classes_leave_two_sides_out():
     random = np.random.default_rng(4)
     value = random.normal(size=60)

@@ -179,7 +179,7 @@ def test_chains_that_did_not_converge(data, given, tmp_path, monkeypatch, no_rep
 
 REFUSED = {
     "evaluate": [
-        (["--model", "prirm@3"], "there is no model 'prirm': did you mean prirn?"),
+        (["--model", "prirm@3"], "there is no model 'prirm': did you mean 'prirn'?"),
         (["--model", ""], "or name a Python file"),
         (["--model", "@"], "or name a Python file"),
         (["--model", "prirn@ten"], "the reliabilities of --model 'prirn@ten' must be numbers separated by commas"),

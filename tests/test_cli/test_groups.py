@@ -1,7 +1,11 @@
 """Groups of cases from a column of the annotations, or from a table of their own."""
 
+import json
+
 import pytest
 
+from plausibly.annotations import read_metadata
+from plausibly.cli import _groups
 from plausibly.cli._groups import read_by, read_groups
 from plausibly.errors import ArgumentError, PlausiblyError
 
@@ -71,3 +75,13 @@ def test_groups_to_report_by_are_columns_or_tables(annotations, tmp_path):
 def test_groups_to_report_by_are_refused(annotations, given, message):
     with pytest.raises(PlausiblyError, match=message):
         read_by(given, annotations)
+
+
+def test_metadata_of_annotations_are_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    rows = [{"case": name, "annotations": ["x"], "site": "north", "sex": "f", "age": 40} for name in "pq"]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    calls = []
+    monkeypatch.setattr(_groups, "read_metadata", lambda source: calls.append(source) or read_metadata(source))
+    assert list(read_by("site, sex,age", path)) == ["site", "sex", "age"]
+    assert calls == [path]

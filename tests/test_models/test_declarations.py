@@ -176,7 +176,7 @@ def test_a_copied_model_runs_beside_its_original(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["prrn", "mine.py"], "there is no model 'prrn': did you mean prirn?"),
+        (["prrn", "mine.py"], "there is no model 'prrn': did you mean 'prirn'?"),
         (["prirn", "mine"], "FILE must be a Python file, but 'mine' was given"),
         (
             ["prirn", "one_coin.py"],

@@ -25,6 +25,7 @@ from plausibly.report._extras import extras
 from plausibly.report._references import references
 from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import attainable, sentences
+from plausibly.report._tables import subgroup_table
 from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -161,8 +162,8 @@ def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
 def test_certainty_is_the_mean_over_cases(swept, page):
     by_run = {row[0]: row[1:] for row in page.tables["certainty"][1:]}
     for run in swept.runs:
-        means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2, 3)]
-        assert by_run[run.label][:3] == [f"{mean:.3f}" for mean in means]
+        means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
+        assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
 
 
 def test_names_are_escaped(text, page):
@@ -217,9 +218,9 @@ def test_headings_skip_no_level_and_tables_name_their_headers(page):
 
 def test_every_figure_has_a_caption_and_an_alternative(page):
     tags = [tag for tag, _ in page.tags]
-    # Ambiguity, certainty of 3 sizes, 2 metrics and all others by reliability, 2 rankings, 2 histograms, 2 comparisons,
+    # Ambiguity, certainty of 2 sizes, 2 metrics and all others by reliability, 2 rankings, 2 histograms, 2 comparisons,
     # cases.
-    assert tags.count("figure") == tags.count("figcaption") == 4 + 3 + 2 + 2 + 2 + 1
+    assert tags.count("figure") == tags.count("figcaption") == 3 + 3 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
@@ -363,8 +364,21 @@ def test_the_certainty_of_an_undecided_case_is_that_of_the_evaluation(swept):
         assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
 
 
+def test_the_card_of_a_case_begins_with_the_class_that_the_tables_name(swept):
+    run = swept.runs[1]
+    name, last = f"{EVIL} 7", run.results["case"].size - 1
+    card = next(case for case in undecided(swept, run) if case.name == name)
+    assert card.classes[0][0] == run.results["top_class"].values[last]
+    for label, mean, _ in card.classes:
+        top = run.results["top_class"].values.copy()
+        top[last] = label if label in CLASSES else "(remainder)"
+        changed = replace(run, results=run.results.assign_coords(top_class=("case", top)))
+        card = next(case for case in undecided(swept, changed) if case.name == name)
+        assert card.classes[0][:2] == (label, mean)
+
+
 def test_the_words_compare_with_the_majority_vote(swept):
-    told = list(sentences(swept))
+    told = list(sentences(swept, subgroup_table(swept)))
     table = headline(swept)
     row = table[table["run"] == "prirn@30"].iloc[0]
     best = told[0]
@@ -385,7 +399,7 @@ def test_who_leads_where_risk_is_high_is_said():
     annotations = pb.Annotations.from_labels([["a"]] * 5 + [["b"]] * 2)
     given = {"A": [[1.0, 0.0]] * 7, "B": [[0.0, 1.0]] * 7}
     swept = pb.sweep(annotations, given, {"majority-vote": None}, risks=[0, 2], k=1, progress=False)
-    told = list(sentences(swept))
+    told = list(sentences(swept, subgroup_table(swept)))
     assert "In cases of high risk (about 2), B leads: its top-1 accuracy is 1.000, that of A 0.000." in told
     assert not any("low risk" in sentence for sentence in told)
 

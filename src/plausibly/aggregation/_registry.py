@@ -2,11 +2,10 @@
 
 import inspect
 from collections.abc import Callable
-from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
-from plausibly.errors import ArgumentError, PlausiblyError, raised
+from plausibly.errors import ArgumentError, PlausiblyError, raised, suggest
 from plausibly.model import Model
 from plausibly.models import MODELS
 
@@ -25,11 +24,10 @@ def unknown_model(name: str, other: str = "") -> str:
     Examples
     --------
     >>> unknown_model("prirm")
-    "there is no model 'prirm': did you mean prirn?"
+    "there is no model 'prirm': did you mean 'prirn'?"
     """
-    near = get_close_matches(name, MODELS, n=1, cutoff=0.7)
-    fix = f"did you mean {near[0]}?" if near else f"choose from {', '.join(MODELS)}{other and f', or {other}'}."
-    return f"there is no model {name!r}: {fix}"
+    otherwise = f"choose from {', '.join(MODELS)}{other and f', or {other}'}."
+    return f"there is no model {name!r}: {suggest(name, MODELS, otherwise, cutoff=0.7)}"
 
 
 def find_model(model: AnyModel, of_scores: bool = False) -> Model:

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, suggest
 
 _MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
 
@@ -102,8 +101,8 @@ def unknown_class(name: str, classes: Iterable[str]) -> str:
     names = [str(known) for known in classes]
     # The search for a name like it takes as long as there are names, and the square of how long they are.
     short = len(names) <= _MOST_TO_COMPARE and len(name) <= _LONGEST_TO_COMPARE
-    near = get_close_matches(str(name), [one for one in names if len(one) <= _LONGEST_TO_COMPARE], n=1) if short else []
-    fix = f"did you mean {near[0]!r}?" if near else "add it to the classes, or correct the name"
+    compared = [one for one in names if len(one) <= _LONGEST_TO_COMPARE] if short else []
+    fix = suggest(name, compared, "add it to the classes, or correct the name")
     return f"the class {str(name)!r} is not among the {len(names)} classes; {fix}"
 
 

@@ -1,5 +1,7 @@
 """Groups of cases, such as patients, from a table of their own or from a column of the annotations."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +41,7 @@ def read_groups(given: str | None, annotations: Path | None = None, option: str 
     if path.is_file():
         with naming(path):
             return _one_by_case(read_columns(path), "group")
-    if annotations is not None and (found := _column(given, annotations)) is not None:
+    if annotations is not None and (found := _column(given, annotations, _metadata)) is not None:
         return found
     where = "" if annotations is None else f", nor a column of {annotations}"
     raise ArgumentError(
@@ -59,15 +61,15 @@ def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None
     if given is None:
         return None
     found: dict[str, pd.Series] = {}
+    metadata = cache(_metadata)  # read once, however many names there are
     for name in filter(None, map(str.strip, given.split(","))):
         path = Path(name)
         if path.is_file():
-            with naming(path):
-                columns = columns_of(path)
-        elif (column := _column(name, annotations)) is not None:
+            columns = columns_of(path)
+        elif (column := _column(name, annotations, metadata)) is not None:
             columns = {name: column}
         else:
-            names = _metadata(annotations).columns
+            names = metadata(annotations).columns
             known = f"choose from {', '.join(map(str, names))}" if len(names) else "give a table with the column case"
             raise ArgumentError(
                 f"--by must name columns of the annotations with one value for every case, or files, but {name!r} is "
@@ -81,15 +83,14 @@ def read_by(given: str | None, annotations: Path) -> dict[str, pd.Series] | None
     return found
 
 
-def _column(name: str, annotations: Path) -> pd.Series | None:
+def _column(name: str, annotations: Path, metadata: Callable[[Path], pd.DataFrame]) -> pd.Series | None:
     """Value of each case in a column of the annotations, if there is one."""
     if annotations.is_file() and annotations.suffix.lower() in _TABLES:
         with naming(annotations):
             header = header_of(annotations)
             if name in header and any(spelling in header for spelling in COLUMNS["case"]):
-                return _one_by_case(read_columns(annotations), name)
-    metadata = _metadata(annotations)
-    return metadata.get(name)
+                return _one_by_case(read_columns(annotations, {name, *COLUMNS["case"]}), name)
+    return metadata(annotations).get(name)
 
 
 def _metadata(annotations: Path) -> pd.DataFrame:

@@ -74,7 +74,11 @@ Intersections = Annotated[bool, data("--intersections", help="Also report combin
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
 Lengths = Annotated[
     str | None,
-    typer.Option("--k", metavar="K1,K2", help="List lengths k of the top-k metrics. By default 1,2,3."),
+    typer.Option(
+        "--k",
+        metavar="K1,K2",
+        help="List lengths k of the top-k metrics. By default those of 1,2,3 below the number of classes.",
+    ),
 ]
 BreakTiesOption = Annotated[
     BreakTies,

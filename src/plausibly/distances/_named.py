@@ -1,7 +1,6 @@
 """Distances by name, and the presets that give names other conventions."""
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from plausibly.distances._base import Distance, FunctionDistance, show
@@ -16,7 +15,7 @@ from plausibly.distances._spans import SpanF1, spans_of
 from plausibly.distances._text import Bleu, Gleu, Levenshtein
 from plausibly.distances._trees import TreeEdit
 from plausibly.distances._vectors import RootMeanSquare, ShareUnequal
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, suggest
 
 _ORDINAL = Ordinal()
 #: The types of labels, and the distances between labels of each.
@@ -113,9 +112,10 @@ def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset
         name = distance.lower().replace("-", "_")
         name = ALIASES.get(name, name)
         if name not in DISTANCES:
-            near = get_close_matches(name, [*DISTANCES, *ALIASES], n=1)
-            fix = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(DISTANCES)}, or give a function."
-            raise ArgumentError(f"there is no distance {distance!r}: {fix}")
+            otherwise = f"choose from {', '.join(DISTANCES)}, or give a function."
+            raise ArgumentError(
+                f"there is no distance {distance!r}: {suggest(name, [*DISTANCES, *ALIASES], otherwise)}"
+            )
         return PRESETS[preset].get(name, DISTANCES[name]) if preset else DISTANCES[name]
     if callable(distance):
         return FunctionDistance(distance)

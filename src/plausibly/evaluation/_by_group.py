@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 
 from plausibly.annotations import read_metadata
 from plausibly.annotations._names import _show
+from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
@@ -264,11 +265,15 @@ def columns_of(by: Any) -> dict[str, Any]:
                 f"by must be a table of groups, or its path, but there is no file {by!r}: read columns of metadata by "
                 "pb.read_metadata(file)[[column]]."
             )
-        header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
-        if "case" in header and "annotator" not in header:
-            by = pd.DataFrame({name: column.to_pylist() for name, column in read_columns(Path(by)).items()})
-        else:
-            by = read_metadata(by)
+        with naming(by):
+            header = header_of(Path(by)) if Path(by).suffix.lower() in (".csv", ".tsv", ".parquet") else ()
+            of_cases = "case" in header and "annotator" not in header
+            columns = read_columns(Path(by)) if of_cases else {}
+        by = (
+            pd.DataFrame({name: column.to_pylist() for name, column in columns.items()})
+            if of_cases
+            else read_metadata(by)
+        )
     if isinstance(by, pd.DataFrame):
         by = by.set_index(by["case"].astype(str)).drop(columns="case") if "case" in by else by
         return {str(name): by[name] for name in by.columns}

@@ -81,11 +81,15 @@ def evaluate(
         Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
-        :func:`plausibly.read_predictions` understands. May be empty.
+        :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
+        of the annotations (``annotations.classes``), which cannot be checked: a classifier with another order gets
+        wrong results without a warning. A data frame with the class names as columns (and the case names as index or
+        as the column "case") is checked and put in order by name.
     k
-        List lengths of the top-k metrics, each at most the number of classes. By default 1, 2 and 3.
+        List lengths of the top-k metrics, each at most the number of classes. By default those of 1, 2 and 3 that are
+        below the number of classes: with all classes in the list, accuracy is always 1.
     sizes
-        Sizes of the sets of classes whose annotation certainty is reported. By default 1, 2 and 3.
+        Sizes of the sets of classes whose annotation certainty is reported. Defaults and limits are those of ``k``.
     risks
         Risk level of each class, 0 (low), 1 or 2 (high), in any form that :func:`plausibly.read_risks` understands.
     metrics
@@ -114,7 +118,7 @@ def evaluate(
     seed
         Random seed for splitting the remainder among the unnamed classes, and for random ties.
     progress
-        Whether to show a progress bar, on a terminal or in a notebook.
+        Whether to show progress: a bar on a terminal or in a notebook, elsewhere a line on standard error.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the ranges. Results
         are the same. Workers receive the draws and predictions of their cases (at most 2 MB for each slot of a case),
@@ -345,9 +349,17 @@ def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
 
 
 def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:
-    """Refuse lengths of lists, or sizes of sets, that are out of range; by default there are up to three."""
+    """Refuse lengths of lists, or sizes of sets, that are out of range.
+
+    By default 1, 2 and 3, as far as they are below the number of classes: a set of all classes is always the right one.
+
+    Examples
+    --------
+    >>> check_lengths("k", None, 3), check_lengths("k", 3, 3), check_lengths("k", None, 1)
+    ([1, 2], [3], [1])
+    """
     if given is None:
-        return [size for size in SIZES if size <= n_classes]
+        return [size for size in SIZES if size < max(n_classes, 2)]
     found = [check_size(name, size, n_classes) for size in ([given] if np.ndim(given) == 0 else list(given))]
     if name == "k" and not found:
         raise ArgumentError("k must name the length of a list, but none was given: choose some, such as (1, 3).")

@@ -39,6 +39,8 @@ class Labels:
         Row of every label in the table it came from, counted from 0.
     n_missing
         How many rows had no label and were left out.
+    numbered
+        Whether the source has no names of annotators, so that these are numbers within each case: 1, 2, …
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Labels:
     columns: Mapping[str, np.ndarray]
     rows: Int[np.ndarray, " label"]
     n_missing: int = 0
+    numbered: bool = False
 
     @classmethod
     def of(
@@ -269,6 +272,7 @@ def _from_table(table: Table, rule: str) -> Labels:
         columns={name: column[order] for name, column in table.further.items()},
         rows=order,
         n_missing=len(absent),
+        numbered=table.numbered,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from plausibly.annotations._names import _show, is_storable
+from plausibly.annotations.io._answers import Numbers
 from plausibly.annotations.io._case_rows import holds_nested, is_of_cases
 from plausibly.annotations.io._columns import frame_columns, in_codes, is_frame, is_number_type, missing, to_floats
 from plausibly.annotations.io._exports import (
@@ -56,12 +57,15 @@ class Table:
         Other columns asked for, of the same kinds.
     text
         The labels as they stand in a file of text cells.
+    numbered
+        Whether annotators have no names and are numbered within each case.
     """
 
     names: dict[str, pa.ChunkedArray]
     label: np.ndarray
     further: dict[str, np.ndarray]
     text: np.ndarray | None = None
+    numbered: bool = False
 
 
 def naming_file(source: Any) -> AbstractContextManager[None]:
@@ -115,6 +119,7 @@ def read_table(
         label=label,
         further={name: _cells(found[name], name) for name in others},
         text=text,
+        numbered=isinstance(chosen.get("annotator"), Numbers),
     )
 
 

@@ -100,7 +100,7 @@ def plan(
     seed
         Random seed.
     progress
-        Whether to show a progress bar, on a terminal or in a notebook.
+        Whether to show progress: a bar on a terminal or in a notebook, elsewhere a line on standard error.
 
     Returns
     -------

@@ -19,7 +19,9 @@ class Undecided:
 
     name: str
     certainty: float  # share of draws that agree on the most plausible class
-    classes: list[tuple[str, float, float]]  # name, mean plausibility and probability of being the most plausible
+    classes: list[
+        tuple[str, float, float]
+    ]  # the most plausible first; mean plausibility, share of draws in which it leads
     more: int  # further classes
     annotations: list[tuple[str, str]]  # annotators and their annotation; equal annotations are together
     left_out: int  # further annotations
@@ -38,7 +40,9 @@ def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
         named = slots.class_index[own]
         shares = {classes[index]: float((top[:, at] == index).mean()) for index in np.unique(top[:, at])}
         means = draws[:, own].mean(0)
-        order = np.argsort(-means, kind="stable")
+        leads = run.results["top_class"].sel(case=name).item()  # the class that the tables of cases name
+        labels = np.where(slots.is_remainder[own], REMAINDER_NAME, classes[named])
+        order = np.lexsort((-means, labels != leads))
         rows = []
         for which in order[:_MOST_CLASSES]:
             if slots.is_remainder[own[which]]:

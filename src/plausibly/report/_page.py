@@ -86,6 +86,7 @@ def render(
     failed = not_converged_table(swept.runs)
     title, planned = further_labels(plan)
     by, grouped = results_by_group(swept)
+    subgroups = subgroup_table(swept)
     others = [
         ("by", by, extras(grouped)),
         ("shared", "Annotators and classes across all cases", extras(what_cases_share(swept))),
@@ -121,13 +122,13 @@ def render(
         disagreements=_records(disagreements(swept).head(MOST)),
         n_disagreements=len(disagreements(swept)),
         n_groups=int(lead(swept).results.attrs["groups"]),
-        summary=list(sentences(swept)),
+        summary=list(sentences(swept, subgroups)),
         steps=list(next_steps(swept, plan if isinstance(plan, Plan) else None)),
         first=first_figure(swept),
         attainable=attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
         lead=lead(swept),
         cases=list(undecided(swept, lead(swept))),
-        subgroups=subgroup_table(swept),
+        subgroups=subgroups,
         strata=strata_table(swept, SETTLED, OPEN),
         references=references(swept),
         audit=audited,

@@ -1,6 +1,7 @@
 """The result in a few sentences that need no statistics to be read, and what to do next."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,22 +11,24 @@ from plausibly.planning import Plan
 from plausibly.planning._advice import in_short
 from plausibly.plots._words import metric_name
 from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
-from plausibly.report._tables import headline, headline_metrics, lead, subgroup_table
+from plausibly.report._tables import headline, headline_metrics, lead
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
 _OF_PRIOR = 0.02  # difference between labels given and labels expected from which on the prior is named
 
 
-def sentences(swept: Sweep) -> Iterator[str]:
+def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Summarise the result under the run that represents all: classifiers first, then the annotations.
+
+    `subgroups` are the tables by risk level (``subgroup_table``).
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "a", "b"]] * 4)
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
-    >>> list(sentences(swept))[2]
+    >>> list(sentences(swept, []))[2]
     'In 4 of 4 cases (100 %), the annotations settle which class is the most plausible (probability at least 0.95).'
     """
     run = lead(swept)
@@ -35,7 +38,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     yield from prior_notes([run])
     if len(rows) > 1:
         yield _order(swept, run, rows)
-        yield from _by_risk(swept, run, rows[0]["classifier"])
+        yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results:
         yield _certainty(run)
     for label, assumed in _assumptions(swept).items():
@@ -197,10 +200,10 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
     return " ".join(told)
 
 
-def _by_risk(swept: Sweep, run: Run, best: str) -> Iterator[str]:
+def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Iterator[str]:
     """Say at which levels of risk another classifier leads than in all cases."""
     metric = headline_metrics(run)[0]
-    for table in subgroup_table(swept):
+    for table in subgroups:
         if table["run"] != run.label:
             continue
         for at, level in enumerate(table["levels"]):

@@ -73,7 +73,8 @@ def sweep(
     seed
         Random seed, the same for all runs.
     progress
-        Whether to show progress bars and name the posteriors that are reused, on a terminal or in a notebook.
+        Whether to show progress (bars on a terminal or in a notebook, elsewhere lines on standard error) and to name
+        the posteriors that are reused.
     out
         Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. With more cases
         than one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When the same call

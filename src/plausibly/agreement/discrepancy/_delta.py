@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +10,7 @@ from jaxtyping import Float, Int
 from plausibly.agreement._distinct_labels import different
 from plausibly.annotations._names import _show
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, FunctionDistance, LabelRefused, PairRefused, find_distance
-from plausibly.errors import AnnotationError, ArgumentError, DistanceError
+from plausibly.errors import AnnotationError, ArgumentError, DistanceError, suggest
 from plausibly.labels._cells import literal
 from plausibly.labels._table import to_objects
 
@@ -91,8 +90,7 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     try:
         distance = find_distance(delta)
     except ArgumentError:
-        near = get_close_matches(str(delta), [*NAMES, *DISTANCES], n=1)
-        fix = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(NAMES)}, or pass a function."
+        fix = suggest(delta, [*NAMES, *DISTANCES], f"choose from {', '.join(NAMES)}, or pass a function.")
         raise ArgumentError(
             f"there is no disagreement {_show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
         ) from None

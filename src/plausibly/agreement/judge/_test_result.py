@@ -116,6 +116,11 @@ class AlternativeAnnotatorTest:
         """What limits the conclusion, in sentences."""
         table, notes = self.table, []
         own = table[table["model"] == self.models[0]]
+        if self.comparison.labels.numbered:
+            notes.append(
+                "The labels do not name their annotators, who are therefore numbered within each case: results by "
+                "annotator hold only if the same number is the same person in all cases"
+            )
         if len(own) < FEWEST:
             notes.append(
                 f"There are {len(own)} annotators, and the test asks for at least {FEWEST}: whether the model could "

@@ -16,6 +16,10 @@ _NAMED = 9  # parts of an export that an error lists
 CASE = ("case", "id", "task", "item", "uid")  #: fields that may name the case of a record
 
 
+class Numbers(list[str]):
+    """Numbers in place of names that annotators do not have: 1, 2, … within each case."""
+
+
 @dataclass
 class Answers:
     """What annotators say of cases.
@@ -97,13 +101,13 @@ class Answers:
             case = self.case[nameless.index(True)]
             raise AnnotationError(f"case {case!r}: an answer has no annotator, but others do; name its annotator")
 
-    def _numbered(self) -> list[str]:
+    def _numbered(self) -> list[str] | Numbers:
         seen: dict[str, int] = {}
         names = []
         for case, who in zip(self.case, self.annotator, strict=True):
             seen[case] = seen.get(case, 0) + 1
             names.append(str(seen[case]) if who is None else who)
-        return names
+        return Numbers(names) if self.annotator[0] is None else names
 
 
 def name_of(record: Mapping, number: int, fields: Sequence[str] = CASE) -> str:

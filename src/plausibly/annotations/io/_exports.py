@@ -19,7 +19,15 @@ from plausibly.annotations.io._case_rows import (
 )
 from plausibly.annotations.io._columns import frame_columns, is_frame
 from plausibly.annotations.io._doccano import doccano_answers, is_doccano
-from plausibly.annotations.io._files import check_path, lines_of, naming, parse_json, read_json, read_text
+from plausibly.annotations.io._files import (
+    check_path,
+    lines_of,
+    naming,
+    parse_json,
+    read_json,
+    read_text,
+    refuse_workbook,
+)
 from plausibly.annotations.io._label_studio import is_label_studio, label_studio_answers
 from plausibly.annotations.io._prodigy import is_prodigy, prodigy_answers
 from plausibly.annotations.io._table_files import header_of, read_columns
@@ -114,6 +122,7 @@ def answers_of_file(path: Path, question: str | None = None, weight: int | None 
         return answers_of(read_json(path), question, weight)
     if suffix in (".csv", ".tsv", ".parquet") and is_of_cases(header_of(path)):
         return answers_of_table(read_columns(path), weight)
+    refuse_workbook(suffix)
     return None
 
 

@@ -13,6 +13,9 @@ import numpy as np
 from plausibly.annotations._names import repeated
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PlausiblyError, first_line
 
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # first bytes of Excel's files, new and old
+
 
 @contextmanager
 def naming(source: object) -> Iterator[None]:
@@ -90,6 +93,7 @@ def many_objects() -> Iterator[None]:
 def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     """Return the lower-case suffix of a path, one of those `known`."""
     suffix = path.suffix.lower()
+    refuse_workbook(suffix)
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix
@@ -102,12 +106,22 @@ def check_path(path: object, what: str = "the name of a file") -> None:
         raise ArgumentError(f"{what} must be given, but {given} was: write for example 'annotations.csv'.")
 
 
+def refuse_workbook(suffix: str, head: bytes = b"") -> None:
+    """Refuse a file of a spreadsheet program, by its suffix or by how it begins, and say how to export its table."""
+    if suffix in _WORKBOOKS or head.startswith(_OLE) or (head.startswith(_ZIP) and b"[Content_Types].xml" in head):
+        raise FileError(
+            "spreadsheets are not read here; open it in Excel, choose Save As with the type 'CSV UTF-8 (Comma "
+            "delimited)', and give the .csv file"
+        )
+
+
 def check_not_empty(path: Path) -> None:
-    """Refuse a file that does not exist, cannot be opened or holds nothing but blanks."""
+    """Refuse a file that does not exist, cannot be opened, is a spreadsheet or holds nothing but blanks."""
     with reading(), path.open("rb") as file:
         head = file.read(2**20)
         if not head or (head.isspace() and not file.read(1)):
             raise FileError("the file is empty; export it again")
+        refuse_workbook(path.suffix.lower(), head)
 
 
 def read_text(path: Path) -> str:
