@@ -72,29 +72,30 @@ def infer_reliability(
     annotations
         N cases over K classes; annotators may tie classes, and may be missing in cases.
     model
-        Model in which annotators draw with weights :math:`\lambda^\gamma`; Plackett-Luce is the only one.
+        Model whose annotators draw with weights :math:`\lambda^\gamma`; only Plackett-Luce is available.
     per
         One reliability for the data set, or one for each annotator, pooled partially:
         :math:`\log \gamma_r \sim \mathrm{Normal}(\log \gamma, \tau)`.
     mode
-        ``"temper"``, the only one in which reliability can have a prior.
+        Meaning of reliability: ``"temper"``, the only one in which reliability can have a prior.
     unranked
         Treatment of the unnamed classes of a case: one class (``"lumped"``), one class with the prior of all of them
         (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
     concentration
-        Prior shape :math:`\alpha` of each class, on which the level of reliability rests; see
+        Prior concentration :math:`\alpha` of each class. The inferred level of reliability depends on it; see
         :mod:`plausibly.aggregation._inferred_reliability`.
     prior
-        Mean and standard deviation of :math:`\log \gamma`. By default 90 % of the prior are between 0.08 and 12. What
-        it leaves to reliabilities above 1,000, which single precision does not tell apart, is cut off.
+        Mean and standard deviation of :math:`\log \gamma`. By default 90 % of the prior is between 0.08 and 12. The
+        prior is cut off at 1,000, above which single precision cannot distinguish reliabilities.
     spread
         Scale of the half-normal prior of :math:`\tau`.
     same_positions
-        Whether the first annotator of every case is one person, the second another, and so on, although these
-        annotations do not say who gave them.
+        Whether the first annotator is the same person in every case, and so are the second and all others, although the
+        annotations do not name their annotators.
     draws, chains, warmup
-        Kept draws of each chain, each the last of eight rounds, or of ten by annotator; chains; rounds of each before
-        the first draw. A round is a trajectory of every case and a few moves of the reliabilities.
+        Number of draws kept per chain, number of chains, and number of warm-up rounds per chain. A round is one
+        trajectory for every case and a few moves of the reliabilities; every eighth round is kept, or every tenth with
+        a reliability per annotator.
     seed
         Random seed.
     progress
@@ -103,17 +104,18 @@ def infer_reliability(
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
-        As of :func:`plausibly.aggregate`, so that :func:`plausibly.evaluate` takes it, and with ``reliability`` (chain,
-        draw); by annotator also ``annotator_reliability`` (chain, draw, annotator) and ``spread``, :math:`\tau`. A case
-        counts as converged if its plausibilities, the reliability and those of its annotators have; the group
-        ``reliability_convergence`` has the latter.
+        Posterior as from :func:`plausibly.aggregate`, which :func:`plausibly.evaluate` accepts, with the additional
+        variable ``reliability`` (chain, draw) and, with a reliability per annotator, ``annotator_reliability`` (chain,
+        draw, annotator) and ``spread``, :math:`\tau`. A case has converged if its plausibilities, the reliability and
+        the reliabilities of its annotators have converged; the group ``reliability_convergence`` has the diagnostics of
+        the reliabilities.
 
     Raises
     ------
     ArgumentError
         If an argument is out of range.
     AnnotationError
-        If ``per="annotator"``, but annotations do not say who gave them.
+        If ``per="annotator"``, but the annotations do not name their annotators.
 
     References
     ----------

@@ -54,7 +54,8 @@ def agreement(
     ] = None,
     preset: Annotated[str | None, options.measure(help="Conventions of a publication: braylan2022.")] = None,
     weighting: Annotated[
-        Literal["pairs", "units"], options.measure(help="Weights: equal for all pairs, or Krippendorff's units.")
+        Literal["pairs", "units"],
+        options.measure(help="Weights of the pairs: the same for all (pairs), or Krippendorff's (units)."),
     ] = "pairs",
     cross: Annotated[
         str,

@@ -44,7 +44,8 @@ def conformal(
     ] = None,
     logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
     alpha: Annotated[
-        str, typer.Option(metavar="A1,A2", help="Share of cases whose answer a set may miss; one or more levels.")
+        str,
+        typer.Option(metavar="A1,A2", help="Share of cases in which a set may miss the answer; one or more values."),
     ] = "0.1",
     score: Annotated[
         Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Conformal score that orders classes.")
@@ -69,15 +70,18 @@ def conformal(
         typer.Option("--new-groups", metavar="FILE", help="Groups of the new cases, if --groups is a table."),
     ] = None,
     loss: Annotated[
-        Literal["risk"] | None, typer.Option(help="Loss to bound instead: the expected risk level of missed answers.")
+        Literal["risk"] | None,
+        typer.Option(help="Loss to bound in place of missed answers: their expected risk level."),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(metavar="M", help="Number of labels to draw per case instead of exact weights.")
+        int | None, typer.Option(metavar="M", help="Number of labels to draw per case, in place of exact weights.")
     ] = None,
     tuning: Annotated[float, typer.Option(help="Share of the cases used to tune the score raps.")] = 0.0,
     randomise: Annotated[
         bool,
-        typer.Option("--randomise", help="Randomise scores and thresholds for the smallest sets with the guarantee."),
+        typer.Option(
+            "--randomise", help="Randomise scores and thresholds to get the smallest sets that keep the guarantee."
+        ),
     ] = False,
     splits: Annotated[
         int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")

@@ -54,8 +54,8 @@ def convert(
 ) -> None:
     """Convert annotations between rankings (.json), rows per case (.jsonl), long tables, counts and PrefLib.
 
-    Refuses a format that would lose information; only rankings hold everything. Long tables do not list classes that
-    no annotator names, so read them with --classes.
+    Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
+    that no annotator names, so read them with --classes.
     """
     found = find_form(target, form)
     read = annotated.read_annotations(source, classes, control, soft_weight=soft_weight, progress=not quiet)

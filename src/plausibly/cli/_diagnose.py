@@ -43,7 +43,7 @@ def diagnose(
 
     Prints the worst value of every diagnostic next to the required one, then the worst cases. With --out, also writes
     diagnostics.csv (one row per case), convergence.png (all cases) and chains.png (trace and rank plots of the worst
-    cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models of one true class add
+    cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one true class add
     annotators.csv (accuracies) and confusions.csv.
     """
     if out is not None:

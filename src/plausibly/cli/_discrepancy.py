@@ -40,10 +40,13 @@ def discrepancy(
             "the threshold that is best on the other cases.",
         ),
     ] = None,
-    positive: Annotated[str | None, options.data(help="Label that a high score means.")] = None,
+    positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
     groups: Annotated[
         str | None,
-        options.data(metavar="COLUMN", help="Column of the groups to resample, such as patients. By default cases."),
+        options.data(
+            metavar="COLUMN",
+            help="Column of the groups to resample, such as patients. By default every case is its own group.",
+        ),
     ] = None,
     strata: Annotated[
         str | None, options.data(metavar="COLUMN", help="Column of the kinds of case to compare separately.")
@@ -56,7 +59,7 @@ def discrepancy(
         ),
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference between two numbers that hinge does not count.")
+        float | None, options.measure(help="Difference between two numbers that the distance hinge ignores.")
     ] = None,
     margin: Annotated[
         float,

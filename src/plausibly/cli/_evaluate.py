@@ -56,12 +56,11 @@ def evaluate(
     """Evaluate classifiers against the annotations under one or more aggregation models.
 
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
-    case, model and reliability), and posterior-….nc for each model and reliability. Models of one true class add
-    annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every
-    metric by group of cases). With --format parquet, tables are .parquet
-    files. Other files in FOLDER are left alone.
+    case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
+    add annotators.csv and confusions.csv; population priors add shifts.csv; --by adds groups.csv (every metric by group
+    of cases). With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
 
-    An option of the group Models applies to every model that accepts it.
+    Each option under Models applies to every model that accepts it.
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. With more
     cases than one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues where it

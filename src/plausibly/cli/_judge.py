@@ -34,7 +34,10 @@ def judge(
     ] = None,
     group: Annotated[
         str | None,
-        options.data(metavar="COLUMN", help="Column of the groups to resample, such as patients. By default cases."),
+        options.data(
+            metavar="COLUMN",
+            help="Column of the groups to resample, such as patients. By default every case is its own group.",
+        ),
     ] = None,
     by: Annotated[
         str | None,
@@ -42,14 +45,14 @@ def judge(
     ] = None,
     intersections: options.Intersections = False,
     distance: Annotated[
-        str, options.measure(metavar="NAME", help="Distance between two labels, as --delta of plausibly discrepancy.")
+        str, options.measure(metavar="NAME", help="Distance between two labels; see --delta of plausibly discrepancy.")
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference between two numbers that hinge does not count.")
+        float | None, options.measure(help="Difference between two numbers that the distance hinge ignores.")
     ] = None,
     epsilon: Annotated[
         float,
-        options.measure(help="Advantage that annotators may have for their cost: 0.2 for experts, 0.1 for a crowd."),
+        options.measure(help="Cost advantage of the model: 0.2 where annotators are experts, 0.1 for a crowd."),
     ] = 0.2,
     margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
     accuracy_margin: Annotated[

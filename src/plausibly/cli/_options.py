@@ -60,7 +60,7 @@ Groups = Annotated[
         "--group",
         metavar="COLUMN|FILE",
         help="Group of each case for the bootstrap, such as the patient: a column of the annotations, or a table with "
-        "the columns case and group. By default every case is a group of its own.",
+        "the columns case and group. By default every case is its own group.",
     ),
 ]
 By = Annotated[

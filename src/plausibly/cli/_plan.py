@@ -48,7 +48,9 @@ def plan(
     ] = 100,
     costs: Annotated[
         Path | None,
-        options.data("--costs", metavar="FILE", help="Table with the columns case and cost. By default all cost 1."),
+        options.data(
+            "--costs", metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."
+        ),
     ] = None,
     annotators: Annotated[
         str | None,

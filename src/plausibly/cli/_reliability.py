@@ -70,12 +70,13 @@ def reliability(
     wrong_labels: Annotated[
         Literal["spread", "published"],
         options.measure(
-            help="Labels of two annotators who are both wrong: spread evenly over the wrong labels, or always equal, "
-            "as published."
+            help="Assumed labels of two annotators who are both wrong: spread evenly over the wrong labels, or always "
+            "equal, as published."
         ),
     ] = "spread",
     measured: Annotated[
-        float | None, _model(help="Measured accuracy of a model against these labels, to print its actual accuracy.")
+        float | None,
+        _model(help="Measured accuracy of a model against these labels; its actual accuracy is then printed, too."),
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators whose majority decides a label.")] = 1,
     replicates: Annotated[

@@ -86,7 +86,7 @@ def conformal(
         Parameters of RAPS, by default 0.01 and 5.
     tuning
         Share of the cases used to tune the parameters of RAPS for the smallest sets; these cases are not used for
-        calibration. By default none.
+        calibration. By default 0.
     randomise_scores
         Whether to count a uniform random share of the class itself (aps, raps, top-k), which makes sets as small as the
         guarantee allows.
@@ -96,9 +96,9 @@ def conformal(
     logits
         Whether predictions are logits, to which a softmax is applied.
     by_draw
-        Whether to compute thresholds by draw as well (target ``"plausibility"``).
+        Whether to compute a threshold for each draw, too (target ``"plausibility"``).
     seed
-        Random seed. Random numbers belong to cases by their names.
+        Random seed. The random numbers of a case depend on the seed and its name.
 
     Returns
     -------
@@ -132,11 +132,11 @@ def conformal(
     in place of weights, the loss is the share of the labels missed, and the guarantee is the same.
 
     The plausibilities of a calibration case must not depend on the annotations of other calibration cases, so a
-    posterior whose population prior was estimated from them (``class_prior="population"``) is refused. The population
-    of other cases serves.
+    posterior whose population prior was estimated from them (``class_prior="population"``) is refused. A population
+    estimated from other cases is accepted.
 
-    Scores are never held for more than some thousand cases. Above two million distinct scores, neighbouring ones are
-    joined to the lower one, which adds at most a few millionths to the coverage.
+    Scores of at most a few thousand cases are in memory at a time. Beyond two million distinct scores, neighbouring
+    scores are merged into the lower one, which adds at most a few millionths to the coverage.
 
     References
     ----------

@@ -36,9 +36,9 @@ class Conformal:
     Attributes
     ----------
     alpha
-        Most that a set may miss on average: a probability or, with ``loss="risk"``, an expected risk level.
+        Largest share that sets may miss on average: a probability or, with ``loss="risk"``, an expected risk level.
     target, loss, samples, random_threshold, seed
-        As they were asked for.
+        Arguments of :func:`plausibly.conformal`.
     classes
         Names of the classes.
     n_cases
@@ -49,14 +49,14 @@ class Conformal:
     keep
         (classifier, group) probability of keeping a class whose score equals the threshold; 1 unless randomised.
     threshold_by_draw
-        (classifier, group, draw) the threshold if a draw of the plausibilities were known to be right; None for other
+        (classifier, group, draw) the threshold if this draw of the plausibilities were the truth; None for other
         targets.
     mean_size
         (classifier, group) mean size of the sets of the calibration cases.
     scores
         Score of each classifier, with its parameters.
     curves
-        Losses of the calibration cases by classifier and group.
+        Losses of the calibration cases, by classifier and group.
     grouping
         How cases fall into groups.
     """
@@ -130,8 +130,8 @@ class Conformal:
     def p_values(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
         """How unusual each class would be, as a p-value.
 
-        The set at any ``alpha`` is made of the classes with a p-value above it. For a class drawn from the
-        plausibilities of a new case (or what else the target is), it is at most ``a`` with probability at most ``a``.
+        The set at any ``alpha`` consists of the classes with a p-value above ``alpha``. The p-value of a class drawn
+        from the plausibilities of a new case (or from another target) is at most ``a`` with probability at most ``a``.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Conformal:
         Raises
         ------
         ArgumentError
-            As for :meth:`predict`; or if the loss is the risk, which has no p-values.
+            As for :meth:`predict`; or if the loss is the risk, for which there are no p-values.
         PredictionError
             As for :meth:`predict`.
         """

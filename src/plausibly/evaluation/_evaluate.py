@@ -61,14 +61,14 @@ def evaluate(
     :math:`g_i(\lambda)` the metric of case i and :math:`\bar g_i` its mean over draws,
 
     * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
-    * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, what other cases would change;
-    * *total*: sampling, and what annotation noise adds to it, the value on cases like these,
+    * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, the effect of sampling other cases;
+    * *total*: sampling noise and what annotation noise adds to it; for new cases like these,
 
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
     Other cases come with other annotations, so annotation noise that cases have each for themselves is already part of
-    the spread between cases. Only noise that cases share, as where a reliability is inferred, is added; and so is as
-    much as it takes for no total interval, of a metric or a difference, to be narrower than the annotation interval
-    (:func:`plausibly.evaluation.total_noise` has the formula).
+    the spread between cases. Two things are added: noise that cases share, for example because a reliability is
+    inferred, and as much as it takes for no total interval (of a metric or of a difference) to be narrower than the
+    annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
 
     Draws are read a range of cases at a time. If a posterior does not fit into memory, pass the name of its file, or
     the result of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers.
@@ -100,7 +100,7 @@ def evaluate(
         Weight of each case, (case,), or of each case in each draw, (draw, case); not negative. A pandas Series indexed
         by case, or an xarray DataArray with a coordinate "case", is matched by name. To get the results of a subgroup,
         pass the probability that each case belongs to it, or its membership in each draw; see
-        :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, NaN if all
+        :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, or NaN if all
         weights are 0. The point estimate uses the mean weight over draws.
     groups
         Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
@@ -138,26 +138,26 @@ def evaluate(
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
         annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce, both in
         natural logarithms (see :func:`plausibly.metrics.expected_entropy`; the split of the remainder is averaged, not
-        drawn); ``top_plausibility`` (case), the greatest of the mean plausibilities, the coordinate ``top_class``
-        (case), whose it is ("(remainder)" where it is none that an annotator named), and ``top_plausibility_point``
-        (case), the greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that
-        agree on the risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest
-        plausibility; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min``
-        and ``_max`` over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the
-        probabilities up to the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of
-        the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
-        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
+        drawn); ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the
+        class that has it ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
+        greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the
+        risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest plausibility;
+        ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max``
+        over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
+        the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
+        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
+        ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``: of every metric ``…_by_group`` (group, classifier, draw), ``…_point_by_group``, and with replicates
         ``…_total_by_group``; the group's column, value and number of cases are coordinates
         ``group_column``, ``group_value`` and ``group_n_cases``.
 
-        Draws are those of all chains, one after the other; ``chain`` says which they are of. Replicates repeat them in
-        the same order. Total intervals cover the value on all cases of the kind as often as they say if the model is
-        right. Where classifiers know more of the truth than the
-        annotations do, accuracy is too low on average, which no interval makes up for. Coverage splits the
-        remainder among the classes that any of the classifiers lists: one more classifier gives the others' coverage
-        other random numbers, of the same law.
+        The draws of all chains follow one another; ``chain`` is the chain of each. Replicates repeat them in the same
+        order. If the model is right, total intervals cover the value on all cases of the kind with their stated
+        probability. If classifiers know more about the truth than the annotations do, accuracy is too low on average,
+        and no interval corrects for that. Coverage splits the remainder among the classes that any of the classifiers
+        lists: with one more classifier, the coverage of the others uses other random numbers from the same
+        distribution.
 
     Raises
     ------

@@ -35,10 +35,9 @@ def compare(
 ) -> Comparison:
     r"""Compare aggregation models by how well they predict left-out annotations.
 
-    Every annotation is left out once and predicted from the other annotations of its case. A model scores the
-    logarithm of the probability that it gives to the annotator's first block :math:`b_1`,
-    :math:`\log E[\sum_{k \in b_1} \lambda_k]`. Every model has this probability, so all are judged by the same
-    observation.
+    Every annotation is left out once and predicted from the other annotations of its case. The score of a model is the
+    log probability that it gives to the annotator's first block :math:`b_1`, :math:`\log E[\sum_{k \in b_1}
+    \lambda_k]`. Every model gives this probability, so all models are judged by the same observation.
 
     Parameters
     ----------
@@ -92,27 +91,29 @@ def compare(
     Notes
     -----
     Annotations of a case share its truth, so standard errors are over sums by case: :math:`\sqrt{N}` times the
-    standard deviation of the N sums. There is a difference if ``elpd_diff`` exceeds twice its standard error (``dse``
-    and the Monte Carlo errors together) and 4, below which models predict alike and the error is itself uncertain.
+    standard deviation of the N sums. Two models differ if ``elpd_diff`` exceeds both 4 and twice its standard error
+    (``dse`` and the Monte Carlo errors together). Below 4, models predict alike, and the standard error is itself
+    uncertain.
 
-    A class that only the left-out annotation names belongs, without it, to the remainder: its probability is that of
-    the remainder, which falls on its m classes alike. Models without a remainder (``unranked="ignore"``, PrIRN at
-    concentration 0, point estimates) find it impossible: minus infinity, which is their answer. Where a case has one
-    annotation only, the posterior without it is the prior, under which all classes are alike, and the log probability
-    is that of a guess, :math:`\log |b_1| / K`, for every model: such cases change no difference.
+    Without the left-out annotation, a class that only this annotation names belongs to the remainder, whose probability
+    is shared equally by its m classes. Models without a remainder (``unranked="ignore"``, PrIRN at concentration 0,
+    point estimates) give such a class probability zero, so their log probability is minus infinity. If a case has a
+    single annotation, the posterior without it is the prior, under which all classes are equal. The log probability is
+    then that of a guess, :math:`\log |b_1| / K`, for every model, and such cases change no difference.
 
-    Models of one true class (Dawid-Skene, one coin) learn of annotators and classes from all cases. What they learn
-    comes here from other cases alone: cases are dealt to five folds, and a case is predicted by parameters that have
-    not seen it. They predict the label of the annotator, by her own confusion of classes, and the first label of a case
-    by the prevalence of classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
+    Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
+    from other cases only: cases are split into five folds, and each case is predicted with parameters that have not
+    seen it. They predict an annotator's label from her own confusion matrix, and the first label of a case from the
+    prevalence of the classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
 
-    Log probabilities rest on chains that converged, where possible: a case whose chains given all annotations did not
-    is sampled again without each of them, and where no more than a tenth of these fail the rule, they are repeated with
-    four times the draws and twice the warm-up. What fails again, or more than a tenth, is marked by ``warning``.
+    Log probabilities are computed from converged chains where possible. If the chains of a case did not converge given
+    all its annotations, the case is sampled again without each of them. If at most a tenth of these chains fail the
+    rule, they are repeated with four times the draws and twice the warm-up. If they fail again, or if more than a tenth
+    fail, ``warning`` says so.
 
-    Under ``mode="temper"`` annotators choose by :math:`\lambda^\gamma`, which replaces :math:`\lambda` above.
-    By ``"power"`` the posterior counts every annotation :math:`\gamma` times, which at :math:`\gamma \ne 1` is no
-    probability of the data; what it predicts of an annotation left out still is one.
+    Under ``mode="temper"``, annotators choose with weights :math:`\lambda^\gamma`, which replace :math:`\lambda` above.
+    Under ``"power"``, the posterior counts every annotation :math:`\gamma` times. For :math:`\gamma \ne 1` this
+    likelihood is not a probability of the data, but the prediction of a left-out annotation still is one.
 
     References
     ----------

@@ -37,7 +37,7 @@ _TOGETHER = 32  # cases whose remainders are split at a time
 
 @dataclass(frozen=True, repr=False)
 class PredictiveCheck:
-    """Statistics of the annotations beside those of replicates."""
+    """Statistics of the annotations next to those of replicates."""
 
     model: str  #: name of the model, with its reliability if it has one
     replicated: xr.DataArray  #: (statistic, replicate): means over cases, NaN where a model says nothing
@@ -50,11 +50,11 @@ class PredictiveCheck:
     def table(self) -> pd.DataFrame:
         """One row per statistic.
 
-        ``statistic``, what it is, the value ``observed``; of replicates ``mean``, ``sd``, and the 94 % interval
-        ``lower`` to ``upper``; ``probability``, the share of replicates that exceed the observed value, ties counting
-        half; and ``status``: ``"reproduced"`` if the observed value lies within the interval, else ``"not
-        reproduced"``; ``"given"`` if replicates take it from the annotations, ``"not modelled"`` if the model says
-        nothing of it.
+        Columns: ``statistic`` and its meaning; ``observed``, its value; ``mean``, ``sd`` and the 94 % interval from
+        ``lower`` to ``upper`` of the replicates; ``probability``, the share of replicates that exceed the observed
+        value, with ties counting half; and ``status``: ``"reproduced"`` if the observed value lies within the interval,
+        else ``"not reproduced"``; ``"given"`` if replicates take it from the annotations; ``"not modelled"`` if the
+        model says nothing about it.
         """
         rows = []
         for name in self.observed["statistic"].values:
@@ -104,7 +104,8 @@ def predictive_check(
     posterior
         From :func:`plausibly.aggregate` or :func:`plausibly.load`.
     replicates
-        Number of replicates, at least 20; draws are taken at equal distances, several times if there are fewer.
+        Number of replicates, at least 20; they use equally spaced draws, some of them several times if there are fewer
+        draws.
     seed
         Random seed of the replicates and the split of the remainder.
     progress
@@ -113,18 +114,18 @@ def predictive_check(
     Returns
     -------
     PredictiveCheck
-        Its ``table`` has a row per statistic, ``by_case`` says which cases deviate, ``verdict()`` sums up. Statistics
-        are means over cases:
+        Its ``table`` has a row per statistic, ``by_case`` lists the cases that deviate, and ``verdict()`` summarises
+        the result. Statistics are means over cases:
 
-        * of first blocks: ``first_agreement``, the overlap of those of two annotators (their intersection as a share of
-          their union); ``first_classes``, how many classes are in any; ``largest_share``, the share of the annotators
-          who have the commonest class in theirs;
+        * of first blocks: ``first_agreement``, the overlap of two annotators' first blocks (the intersection as a share
+          of the union); ``first_classes``, the number of classes in any first block; ``largest_share``, the share of
+          annotators who have the most frequent class in their first block;
         * of all classes named: ``named_agreement``, ``named_classes``, and ``lone_classes``, those that one
           annotator alone names;
         * ``order_agreement``, how often two annotators rank two classes in the same order, if both rank them apart;
         * ``tie_size`` and ``named_per_annotator``.
 
-        Cases with one annotator count in those alone that need no second.
+        Cases with one annotator count only in statistics that need no second annotator.
 
     Raises
     ------
@@ -133,16 +134,15 @@ def predictive_check(
 
     Notes
     -----
-    But for staged Plackett-Luce, whose replicates draw lists of their own lengths and ties, no model here says how many
-    classes annotators name or tie: replicates take both from the annotations, ``tie_size`` and ``named_per_annotator``
-    are reproduced by construction and have the status ``"given"``. What can fail is which
-    classes are named, and how they agree. Plackett-Luce speaks of whole rankings, and so, of labels, does
-    Dirichlet-categorical. The other models give probabilities to a first choice at most, so only first blocks are
-    replicated, and statistics of the rest are ``"not modelled"``.
-    Where a model takes one class for the true one, replicates draw it for each case, and labels from the confusion of
-    each annotator.
-    Under ``mode="temper"`` annotators draw by :math:`\lambda^\gamma`, each by her own reliability if the posterior has
-    one for each. The draws know the annotations that they are held against, so a small deviation may pass:
+    Only staged Plackett-Luce models how many classes annotators name or tie, and its replicates draw both. For all
+    other models, replicates take both from the annotations, so ``tie_size`` and ``named_per_annotator`` are reproduced
+    by construction and have the status ``"given"``. The check can then fail on which classes are named, and on how
+    annotators agree about them. Plackett-Luce models whole rankings; Dirichlet-categorical does so for labels. The
+    other models give probabilities for the first choice at most, so only first blocks are replicated, and the other
+    statistics are ``"not modelled"``. For a model of one true class, replicates draw the true class of each case, and
+    labels from each annotator's confusion matrix. Under ``mode="temper"``, annotators draw with weights
+    :math:`\lambda^\gamma`, each with her own reliability if the posterior has one for each. The posterior has already
+    seen the annotations that its replicates are compared with, so the check can miss small deviations;
     :func:`plausibly.compare` leaves annotations out.
 
     References

@@ -55,8 +55,8 @@ def plan(
 ) -> Plan:
     r"""Plan which cases to annotate next, and forecast what the labels will bring.
 
-    For every possible answer of the next annotator, draws are reweighted by its probability, for all cases at once and
-    without a new fit. Draws are read a range of cases at a time.
+    For every possible answer of the next annotator, draws are reweighted by its probability; this is done for all cases
+    at once and needs no new fit. Draws are read a range of cases at a time.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def plan(
     candidates
         Names of the cases to choose from. By default all.
     annotation
-        Form of the next annotations, ``"label"`` or ``"ranking"``. By default that of the annotations so far, rankings
-        with their median number of classes.
+        Form of the next annotations, ``"label"`` or ``"ranking"``. By default the form of the annotations so far;
+        rankings get their median number of classes.
     metrics
         Metrics of your own by name, as for :func:`plausibly.evaluate`.
     level
@@ -120,14 +120,14 @@ def plan(
     Warns
     -----
     PlausiblyWarning
-        If the model does not learn from more annotations, so that forecasts cannot come true.
+        If the model does not learn from more annotations, so that no forecast can come true.
 
     Notes
     -----
     The metric is a mean over cases, :math:`M = N^{-1} \sum_i g_i`. An answer y of the next annotator of case i has the
-    probability :math:`p_y`, the mean of :math:`\lambda_{iy}` over draws (of :math:`\lambda_{iy}^\gamma`, renormalised,
-    where annotators choose by a power), and changes the weights of draws to :math:`w_y \propto \lambda_{iy}^c` if a
-    label counts c times. Cases are ordered by the **expected variance removed** from M,
+    probability :math:`p_y`, the mean of :math:`\lambda_{iy}` over draws (or of :math:`\lambda_{iy}^\gamma`,
+    renormalised, if annotators choose with these weights), and changes the weights of draws to :math:`w_y \propto
+    \lambda_{iy}^c` if a label counts c times. Cases are ordered by the **expected variance removed** from M,
 
     .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
 
@@ -137,21 +137,23 @@ def plan(
     ``value`` in the table. Expected information is the mutual information of the next label and the plausibilities,
     :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
-    Cases are taken for independent. Where they share parameters that were sampled with them, the part of the variance
-    that these explain is kept as it is. Further annotations of a case, rankings, and forecasts are simulated for the
-    cases of largest value (at most 20,000, and eight labels of a case in one plan): one of the draws is the truth,
-    annotations are drawn from it, and all draws reweighted.
+    Cases are assumed to be independent. If they share sampled parameters, the variance that these explain is assumed to
+    stay as it is. Further annotations of a case, rankings, and forecasts are simulated for the cases of largest value
+    (at most 20,000, and eight labels of a case in one plan): one draw is taken as the truth, annotations are drawn from
+    it, and all draws are reweighted.
 
-    A forecast is as good as the prior. Where cases have few annotations, ``class_prior="population"`` of
-    :func:`plausibly.aggregate` learns from all cases how common and how ambiguous classes are; under a uniform prior
-    that does not fit, labels planned for may narrow intervals no more than others. Classifiers are taken to know no
-    more of a case than its annotations say. Where they do, the cases on which they differ are more ambiguous than the
-    posterior says, and forecasts for the goal ``"better"`` are too hopeful: plan again after some labels.
+    A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="population"`` in
+    :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
+    prior does not fit, planned labels may narrow intervals no more than labels of random cases. Classifiers are assumed
+    to know no more about a case than its annotations say. If they know more, the cases on which they differ are more
+    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again after some
+    labels.
 
-    Reweighting cannot be trusted where few draws carry all weight after an answer. ``effective_draws`` in the table is
+    Reweighting cannot be trusted if few draws carry all the weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to
-    16 classes are told apart; with more, all classes that no annotator of the case has named count as one answer.
-    Under a prior that changes when a class is first named (``unranked="lumped"``), refits differ after such an answer.
+    16 classes are distinguished; with more, all classes that no annotator of the case has named count as one answer.
+    If the prior changes when a class is first named (``unranked="lumped"``), a new fit after such an answer would
+    differ.
 
     References
     ----------

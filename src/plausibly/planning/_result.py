@@ -11,30 +11,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Cases in the order in which further annotations are worth most, and what they will bring.
+    """Cases ordered by the value of further annotations, and a forecast of what these will bring.
 
     Attributes
     ----------
     table
-        A row per case that may be annotated, those to ask for first: ``case``; ``place``, from 1; ``value``, the
-        percentage of its width by which one more annotation is expected to narrow the interval that the goal is about
-        (for ``"information"``, the nats that it is expected to bring); ``information``, expected, in nats; ``labels`` to ask for within the budget;
+        A row per case that may be annotated, the most valuable first: ``case``; ``place``, from 1; ``value``, the
+        percentage by which one more annotation is expected to narrow the interval that the goal is about (for
+        ``"information"``, the nats that it is expected to bring); ``information``, expected, in nats; ``labels`` to ask
+        for within the budget;
         ``effective_draws`` behind the value; ``cost``, where it is not 1; and ``annotator``, where annotators differ.
     forecast
         By number of ``labels``, classifier and pair (``versus``): expected ``width`` of the interval of the metric,
-        with the central 90 % of the simulations (``width_lower``, ``width_upper``); ``width_at_random``, if the same
-        number of labels went to cases taken at random; for pairs, the probability that the better one is then known
-        (``decided``), with the interval of finitely many simulations. For information alone, what is gained, in nats.
+        with the central 90 % of the simulations (``width_lower``, ``width_upper``); ``width_at_random``, the expected
+        width if the same number of labels went to random cases; for pairs, the probability that the better one is then
+        known (``decided``), with its Monte Carlo interval. For the goal ``"information"``, the expected gain in nats.
     sequence
         Name of the case of each label, in the order of asking.
     advice
-        What to do, what it will bring, when to stop, and whether new cases would bring more; sentences.
+        Sentences that say what to do, what it will bring, when to stop, and whether new cases would bring more.
     noise
         Annotation and sampling noise, see :func:`plausibly.comparison.variance_split`; None without predictions.
     goal, metric, compare, level, ci_prob, budget
-        As given; ``compare`` is the pair that the forecast is about.
+        Arguments of :func:`plausibly.plan`; ``compare`` is the pair that the forecast is about.
     length
-        Number of classes that an annotation was taken to rank.
+        Number of classes that an annotation is assumed to rank.
     n_cases
         Number of cases of the posterior.
     labels_per_case
@@ -78,8 +79,8 @@ class Plan:
         Parameters
         ----------
         data
-            What the labelling interface shows of each case besides its name, such as the address of an image: a data
-            frame with a column ``case``, or mappings from names to values by case.
+            Data that the labelling interface shows for each case in addition to its name, such as the address of an
+            image: a data frame with a column ``case``, or mappings from names to values by case.
 
         Returns
         -------

@@ -32,30 +32,31 @@ class Run:
     model
         Label of the variant that it belongs to; the name of the model, unless it has options.
     reliability
-        NaN for a model that has none.
+        Reliability; NaN for a model without one.
     results
-        From :func:`plausibly.evaluate`.
+        Result of :func:`plausibly.evaluate`.
     convergence
-        From :func:`plausibly.diagnose`.
+        Result of :func:`plausibly.diagnose`.
     excerpt
-        The posterior of the least certain cases alone, the least certain first.
+        Posterior of the least certain cases only, the least certain first.
     attrs
-        Of the posterior: arguments, seed, versions.
+        Attributes of the posterior: arguments, seed, versions.
     worst
-        The posterior of the cases whose chains are worst alone, the worst first; None where there are no chains.
+        Posterior of the cases with the worst chains only, the worst first; None without chains.
     choices
         Classes that each classifier prefers in the least certain cases, (classifier, case, place); None without
         classifiers.
     subgroups
-        With risks, and classifiers: :func:`plausibly.summary` of the subgroup of every risk level, see
-        :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number
-        of cases in it.
+        With risks and classifiers, :func:`plausibly.summary` of the subgroup of every risk level, see
+        :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of
+        cases in it.
     shared
         Tables of what cases share, by name: "annotators" (:func:`plausibly.annotators.annotator_accuracies`) and
         "confusions" of a model of one true class, "shifts" (:func:`plausibly.population.largest_shifts`) of a
         population prior.
     shared_convergence
-        Its convergence, from :func:`plausibly.diagnostics.shared_convergence`; None where nothing was sampled.
+        Convergence of what cases share, from :func:`plausibly.diagnostics.shared_convergence`; None if nothing was
+        sampled.
     """
 
     label: str
@@ -78,7 +79,7 @@ class Run:
 
     @property
     def has_chains(self) -> bool:
-        """Whether the draws are those of chains, which have to converge."""
+        """Whether the draws come from chains, which have to converge."""
         return "r_hat" in self.convergence
 
     def metrics(self) -> pd.DataFrame:
@@ -137,10 +138,10 @@ class Sweep:
     Attributes
     ----------
     annotations, runs
-        What was evaluated, and the results.
+        Annotations that were evaluated, and the result of every run.
     voted
-        The classifiers against the label by majority vote, from :func:`plausibly.evaluate` with a single draw: what
-        uncertainty-adjusted metrics are to be compared with. None without classifiers.
+        Metrics of the classifiers against the majority vote, from :func:`plausibly.evaluate` with a single draw, to
+        compare uncertainty-adjusted metrics with. None without classifiers.
     """
 
     annotations: Annotations
@@ -160,8 +161,8 @@ class Sweep:
     def dataset(self) -> xr.Dataset:
         """The table ``metrics`` as arrays over (model, reliability, classifier, metric).
 
-        At the reliability ``inf`` stands the limit, the value at the point estimate, with no spread. What was not asked
-        for is NaN.
+        The reliability ``inf`` has the limit: the value at the point estimate, without spread. Combinations that were
+        not run are NaN.
         """
         table = self.metrics
         limits = []
@@ -243,7 +244,7 @@ class Sweep:
 
     @property
     def converged(self) -> bool:
-        """Whether all chains of all runs did."""
+        """Whether all chains of all runs converged."""
         return not any(run.not_converged() for run in self.runs)
 
     def verdict(self, most: int = 10) -> str:
@@ -252,7 +253,7 @@ class Sweep:
         Parameters
         ----------
         most
-            How many cases to name.
+            Number of cases to name.
         """
         return verdict({run.label: run.convergence for run in self.runs}, most)
 

@@ -78,8 +78,8 @@ def sweep(
     out
         Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. With more cases
         than one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When the same call
-        is repeated, for example after an interruption, it reuses the posteriors in the folder. A posterior of other
-        data, arguments, seed or versions (a Zarr folder also of other shards) is sampled again and replaced. A
+        is repeated, for example after an interruption, it reuses the posteriors in the folder. A posterior with other
+        data, arguments, seed or versions (for a Zarr folder, also with other shards) is sampled again and replaced. A
         posterior of the same run in the other format is removed. A file or folder with that name that is not a
         posterior is refused.
     shard
@@ -88,13 +88,14 @@ def sweep(
         Whether to sample again instead of reusing posteriors.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample shards and evaluate
-        ranges of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled here.)
+        ranges of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled in this
+        process.)
 
     Returns
     -------
     Sweep
-        Its ``metrics`` and ``certainty`` are tidy tables, ``dataset`` has the metrics as arrays, ``rankings`` says
-        where the order of the classifiers changes, ``runs`` hold the rest.
+        Its ``metrics`` and ``certainty`` are tidy tables, ``dataset`` has the metrics as arrays, ``rankings`` shows
+        where the order of the classifiers changes, and ``runs`` has the rest.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def alternative_annotator_test(
     tolerance: float | None = None,
     progress: bool = True,
 ) -> AlternativeAnnotatorTest:
-    r"""Test whether a model may take the place of an annotator, who costs more.
+    r"""Test whether a model may stand in for an annotator, who costs more.
 
     Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the model's mean
     distance to the labels of the others is compared with her own. With :math:`W^f_{ij}` whether the
@@ -36,34 +36,35 @@ def alternative_annotator_test(
 
     .. math:: H_{0j}: \rho^f_j \le \rho^h_j - \varepsilon
 
-    can be rejected: a t-test, or Wilcoxon's signed-rank test of few cases, at a false discovery rate over annotators
-    (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators for whom it is rejected; from
-    one half on, the model passes. The published test ends there; the result also has intervals by bootstrap over
-    groups of cases, and power.
+    can be rejected. This is a t-test, or Wilcoxon's signed-rank test if there are few cases; the false discovery rate
+    over annotators is controlled (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators
+    for whom the hypothesis is rejected. The model passes if it is at least one half. The published test ends there; the
+    result also has bootstrap intervals over groups of cases, and the power.
 
     Parameters
     ----------
     labels
-        Long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. Annotators may lack
-        cases; an annotator may label a case several times. Cases of fewer than two annotators do not count.
+        Long table with the columns ``case``, ``annotator``, ``label``: see :meth:`Labels.of`. Annotators need not label
+        every case, and may label a case several times. Cases with fewer than two annotators do not count.
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     epsilon
-        Advantage ε of the annotator that the model's lower cost makes up for, from 0 to 1. Its authors suggest 0.2
-        where annotators are experts, 0.15 where they are skilled, 0.1 in a crowd.
+        Cost advantage ε of the model, from 0 to 1: the advantage of an annotator that the model's lower cost makes up
+        for. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
     distance
-        Distance of two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean squared
-        errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes, partial
-        rankings and others; see ``delta`` of :func:`discrepancy_ratio`. Only the order of distances matters.
+        Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean
+        squared errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes,
+        partial rankings and others; see ``delta`` of :func:`discrepancy_ratio`. Only the order of distances matters.
     fdr
         False discovery rate over annotators.
     few_cases
-        Number of cases below which Wilcoxon's signed-rank test takes the place of the t-test; 30, as published. Of
-        differences of −1, 0 and 1 it does not test the mean: simulated, models worse by a little more than ε passed in
-        up to 39 % of studies of fewer than 30 cases, and in at most 5 % by the t-test. With 0, that is used throughout.
+        Number of cases below which Wilcoxon's signed-rank test takes the place of the t-test; 30, as published. With
+        differences of −1, 0 and 1, Wilcoxon's test is not a test of the mean: in simulations with fewer than 30 cases,
+        models that were worse by a little more than ε passed in up to 39 % of studies, with the t-test in at most 5 %.
+        With 0, the t-test is always used.
     groups
         Groups that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
-        tests take cases to be independent in any event, as published.
+        tests assume independent cases in any event, as published.
     tolerance
         Tolerance λ of ``"hinge"``.
     progress

@@ -69,8 +69,8 @@ def judge(
     margin
         Amount by which Δ may exceed 1 on side 1.
     accuracy_margin
-        Amount by which the model's accuracy may fall below the annotators' mean on sides 3 and 4 (for rankings, the
-        logarithm of the reliability).
+        Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
+        annotators' mean on sides 3 and 4.
     groups
         Groups of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
@@ -82,13 +82,13 @@ def judge(
         tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance ``"partial_rankings"``; for up
         to 30 classes, Dawid-Skene if annotators labelled enough cases (five for every pair of classes), else one-coin;
         otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result says so.
-        The Rasch model is not among them: it needs to know which answers are right. Judging them by the majority of the
-        others would repeat side 1 and reward shared errors.
+        The Rasch model is not available because it needs to know which answers are right; answers judged by the
+        majority of the others would repeat side 1 and reward shared errors.
     ci_prob, replicates
         Probability of all intervals, and number of bootstrap replicates.
     draws, chains, warmup
-        Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators. Draws are four sweeps
-        apart, and 32 where chains have not converged otherwise.
+        Numbers of draws per chain, of chains and of warm-up sweeps for the model of annotators. Every fourth sweep is
+        kept, or every 32nd if chains do not converge otherwise.
     seed
         Random seed.
     progress

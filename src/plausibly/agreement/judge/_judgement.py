@@ -52,18 +52,18 @@ class Judgement:
     test
         Alternative annotator test; its ``comparison`` is the discrepancy ratio.
     fits
-        By model, what a model of annotators says of it; empty if there is none.
+        Result of the model of annotators, by model; empty without one.
     model
         Name of the model of annotators, None if there is none.
     left_out
-        Why there is none.
+        Reason why there is no model of annotators; None if there is one.
     reasons
         By model, reasons why sides may disagree, by name: ``"shared error"``, ``"base rates"``, ``"ties"``, ``"copy"``,
         ``"unknown labels"``.
     margin, accuracy_margin
-        How much worse than the annotators a model may be, in Δ and in accuracy.
+        Amounts by which a model may be worse than the annotators, in Δ and in accuracy.
     ci_prob, replicates, seed
-        Of intervals and the bootstrap.
+        Probability of the intervals, number of bootstrap replicates, and random seed.
     by
         Numbers by group of cases or annotators, a row for each group and model; None if not asked for.
     """
@@ -123,7 +123,7 @@ class Judgement:
         }
 
     def headline(self, model: str) -> str:
-        """Say in a sentence what the four sides of a model come to.
+        """Summarise the four sides of a model in one sentence.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Judgement:
         )
 
     def verdict(self, model: str | None = None) -> str:
-        """Say what the four sides come to, why they disagree, and what limits them; of all models, or of one."""
+        """Summarise the four sides, why they disagree, and what limits them, for all models or for one."""
         if model is None:
             return " ".join(self.verdict(name) for name in self.models)
         further = list(self.reasons.get(model, {}).values())

@@ -33,7 +33,7 @@ class AlternativeAnnotatorTest:
     comparison
         Discrepancies of models and annotators, from which the test is made.
     epsilon
-        Advantage ε of an annotator that is made up for by her cost.
+        Cost advantage ε of the model: the advantage of an annotator that the model's lower cost makes up for.
     fdr
         False discovery rate over annotators.
     few_cases
@@ -157,7 +157,7 @@ class AlternativeAnnotatorTest:
     ) -> pd.DataFrame:
         """Confidence interval of the average advantage, or of each annotator's, by bootstrap over groups of cases.
 
-        It says what other cases would change; that other annotators might be asked it does not cover.
+        It covers that other cases could have been sampled, not that other annotators could have been asked.
 
         Parameters
         ----------
@@ -221,9 +221,9 @@ class AlternativeAnnotatorTest:
     def groups_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
         """Smallest number of groups of cases (or of cases) with which a model passes with this probability.
 
-        Found by bisection to 5 %, under the assumptions of :meth:`power`, with the t-test for every size, since the
-        power of Wilcoxon's test falls where more cases do away with its false rejections. Infinite where 100,000 do
-        not suffice: then the annotators' advantage exceeds ε, and more cases make passing less likely.
+        Found by bisection to 5 %, under the assumptions of :meth:`power`, with the t-test for every size, because the
+        power of Wilcoxon's test falls when more cases remove its false rejections. Infinite if 100,000 are not enough:
+        then the annotators' advantage exceeds ε, and more cases make passing less likely.
         """
         check_probability("power", power)
         needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
