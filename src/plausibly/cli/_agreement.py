@@ -114,7 +114,7 @@ def agreement(
         if not quiet:
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
     say(
-        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties against), "
+        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties count against it), "
         f"sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
     )
 

@@ -188,10 +188,10 @@ def checks(found: xr.Dataset) -> pd.DataFrame:
     --------
     >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
     >>> checks(xr.Dataset(columns, {"case": ["p", "q"]})).values.tolist()
-    [['R-hat', 1.3, 'q', 'at most 1.01, or what chance explains', 1.0]]
+    [['R-hat', 1.3, 'q', 'at most 1.01, or a higher value that chance explains', 1.0]]
     """
     asked = {
-        "r_hat": f"at most {R_HAT}, or what chance explains",
+        "r_hat": f"at most {R_HAT}, or a higher value that chance explains",
         "ess_bulk": f"at least {_least(found)}",
         "ess_tail": f"at least {_least(found)}",
         "n_diverging": "none",

@@ -58,8 +58,8 @@ def advice(row: pd.Series) -> str:
     if np.isnan(elsewhere) or elsewhere >= SURE:
         return ""
     if here >= SURE or row["sampling_sd"] > row["sd"]:
-        return "That is uncertain mostly because there are few cases: more of them tell more than further labels."
-    return "That is uncertain mostly because of the annotations: further labels tell more than further cases."
+        return "This is uncertain mostly because there are few cases: more cases would tell more than more labels."
+    return "This is uncertain mostly because of the annotations: more labels would tell more than more cases."
 
 
 def odds(share: float) -> str:

@@ -103,7 +103,7 @@ def _what_it_brings(plan: Plan) -> list[str]:
         now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))
         better = f"whether {now['classifier']} or {now['versus']} is better on these cases"
         if now["decided"]:
-            said.append(f"It is known already {better} (posterior probability of at least {plan.level:g}).")
+            said.append(f"It is already known {better} (posterior probability of at least {plan.level:g}).")
         else:
             chance = f"{then['decided']:.2f}" if then["decided"] >= 0.005 else "less than 0.01"
             said.append(
@@ -120,7 +120,10 @@ def _when_to_stop(plan: Plan) -> list[str]:
         if len(decided) and decided["labels"].iloc[0] == 0:
             return ["This comparison needs no more labels: stop."]
         if len(decided):
-            return [f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then it is very probably settled."]
+            return [
+                f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then, the comparison is very probably "
+                "settled."
+            ]
     width = pd.Series(rows.groupby("labels")["width"].mean())
     enough = width.loc[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
     if enough.index[0] == 0:
@@ -130,8 +133,8 @@ def _when_to_stop(plan: Plan) -> list[str]:
         ]
     if enough.index[0] < width.index[-1]:
         return [
-            f"After {_count(enough.index[0], 'label')}, the rest narrows the interval by less than {100 * _WORTH:g} % "
-            "of its width: stop there, or plan again with the new labels."
+            f"After {_count(enough.index[0], 'label')}, the remaining labels narrow the interval by less than "
+            f"{100 * _WORTH:g} % of its width: stop there, or plan again with the new labels."
         ]
     return ["Plan again after some of them: the new labels change where the next ones help most."]
 

@@ -243,8 +243,8 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             2.8,
             f"Diagnostics of all cases under {run.label}, the worst first",
             f"{run.label}: every diagnostic for all cases, the worst case first; dotted lines are required values. An "
-            "R-hat near 1 means that chains agree; it may exceed its line by chance. Effective sample sizes (ESS) are "
-            "the numbers of independent draws that the draws are worth, in the middle (bulk) and at the ends (tail) of "
+            "R-hat near 1 means that chains agree; it may exceed its line by chance. Effective sample sizes (ESS) say "
+            "how many independent draws the chains are worth, in the middle (bulk) and at the ends (tail) of "
             "a distribution. E-BFMI is low if the sampler has trouble with the tails.",
             folded=not failing,
         )

@@ -53,7 +53,7 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
         models=models,
         questions=list(QUESTIONS.values()),
         facts={
-            "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} without",
+            "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
             "annotators": f"{len(labels.annotators):,}",
             "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
             "distance": compared.delta,

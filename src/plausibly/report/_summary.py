@@ -79,7 +79,9 @@ def _certainty(run: Run) -> str:
     certainty = run.results["annotation_certainty_1"].values
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
-        return f"{run.label} is a point estimate: it takes one truth for granted and ignores annotation uncertainty."
+        return (
+            f"{run.label} is a point estimate: it assumes that one truth is known, and ignores annotation uncertainty."
+        )
     share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
     told = f"In {share}, the annotations settle which class is the most plausible (probability at least {SETTLED:g})."
     if not undecided:
@@ -163,7 +165,7 @@ def _accuracy(best: dict, metric: str, n: int) -> str:
     else:
         told += (
             f". The 94 % interval is {_range(*total)} on new cases like these, and {_range(lower, upper)} on these "
-            "cases, if only their labels are in doubt."
+            "cases, if only their labels are uncertain."
         )
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
         told += (
@@ -173,8 +175,8 @@ def _accuracy(best: dict, metric: str, n: int) -> str:
     if np.isnan(voted):
         return told
     points = abs(voted - mean) * 100
-    more = "the same" if points < 0.05 else f"{points:.1f} points {'more' if voted > mean else 'less'}"
-    against = "Against the majority vote, which takes disputed labels for true, it would be"
+    more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
+    against = "Against the majority vote, which treats disputed labels as the truth, it would be"
     return f"{told} {against} {_percent(voted)}, {more}."
 
 
