@@ -143,14 +143,14 @@ def evaluate(
         greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the
         risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest plausibility;
         ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max``
-        over draws (case). Of a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
-        the threshold and above, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
+        over draws (case). For a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
+        the threshold and above it, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
         posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
         ``weights``: ``case_weight`` (case), the mean over draws.
 
-        With ``by``: of every metric ``…_by_group`` (group, classifier, draw), ``…_point_by_group``, and with replicates
-        ``…_total_by_group``; the group's column, value and number of cases are coordinates
-        ``group_column``, ``group_value`` and ``group_n_cases``.
+        With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
+        replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are
+        the group's column, value and number of cases.
 
         The draws of all chains follow one another; ``chain`` is the chain of each. Replicates repeat them in the same
         order. If the model is right, total intervals cover the value on all cases of the kind with their stated

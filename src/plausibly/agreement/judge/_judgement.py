@@ -96,11 +96,12 @@ class Judgement:
         """A row per model.
 
         ``ratio`` (Δ) with ``ratio_lower``, ``ratio_upper``, and ``p_close``, the probability of Δ below 1 + margin;
-        ``winning_rate``, ``advantage`` with its ends, ``passed``; and with a model of annotators ``ability`` (among the
-        annotators) with its ends, ``annotators_ability`` (their mean), ``p_able`` (probability that the former is at
-        least the latter less the margin), ``n_beaten`` (annotators whose mean is lower); ``accuracy`` (inferred truth)
-        with its ends, ``annotators_accuracy``, ``p_accurate``; ``vote_accuracy``, with all ties lost and won in
-        ``vote_lost`` and ``vote_won``; ``converged``.
+        ``winning_rate``; ``advantage`` with its ends; ``passed``, whether the model passes the test. A model of
+        annotators adds ``ability`` (of the model among the annotators) with its ends; ``annotators_ability`` (their
+        mean); ``p_able``, the probability that the ability is at most the margin below that mean; ``n_beaten``, the
+        number of annotators with a lower mean ability; ``accuracy`` against the inferred truth, with its ends;
+        ``annotators_accuracy``; ``p_accurate``; ``vote_accuracy``, the accuracy against the vote, and ``vote_lost`` and
+        ``vote_won``, the same if all ties are lost or won; and ``converged``.
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))

@@ -24,9 +24,9 @@ _TIED = 0.5  # share of equal distances from which the notes mention them
 
 @dataclass(frozen=True, eq=False)
 class AlternativeAnnotatorTest:
-    """By annotator, whether a model is as close to the others as she is, and what follows for the model.
+    """Whether a model is as close to the other annotators as each annotator is, and what follows for the model.
 
-    Numbers of a single model without a name are floats; else they are :class:`pandas.Series` by model.
+    For a single model without a name, numbers are floats; otherwise they are :class:`pandas.Series` by model.
 
     Parameters
     ----------
