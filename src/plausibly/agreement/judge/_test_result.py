@@ -157,7 +157,7 @@ class AlternativeAnnotatorTest:
     ) -> pd.DataFrame:
         """Confidence interval of the average advantage, or of each annotator's, by bootstrap over groups of cases.
 
-        It covers that other cases could have been sampled, not that other annotators could have been asked.
+        It reflects that other cases could have been sampled, but not that other annotators could have been asked.
 
         Parameters
         ----------
