@@ -1,6 +1,6 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
@@ -296,44 +296,42 @@ def evaluate_by_level(
         results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
-            results = results.assign_coords(grouped.coords).assign(
-                _by_group(asked, found, range(n_levels, len(found.weight)))
-            )
+            results = results.assign_coords(grouped.coords).assign(_by_group(asked, found, slice(n_levels, None)))
         empty = empty.drop_dims("case")
         weights = enumerate(found.weight[1:n_levels, -1], 1)
         return results, [(float(n), empty.assign(_by_draw(asked, found, at, by_case=False))) for at, n in weights]
 
 
 def _by_draw(
-    asked: Measures, found: Found, group: int, *, by_case: bool = True, sampling: bool = True
+    asked: Measures, found: Found, group: int | slice, *, by_case: bool = True, sampling: bool = True
 ) -> dict[str, Any]:
-    """Divide the sums of all cases, or of a subgroup; with the means by case."""
+    """Divide the sums of all cases, or of a subgroup, or of several, which come first; with the means by case."""
     rows, variables = all_rows(asked.ks, asked.own), {}
+    dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
+    weight, signed_weight = found.weight[group], found.signed_weight[group]
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         for number, (name, (metric, k)) in enumerate(asked.names.items()):
             better = (METRICS[metric] if k else asked.own[name]).better
-            values = metric_sums(found.sums[group], rows, metric, k) / found.weight[group]
-            variables[name] = ("classifier", "draw"), values[:, :-1], {"better": better}
+            values = metric_sums(found.sums[group], rows, metric, k) / weight[..., None, :]
+            variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
             if by_case:
                 variables[f"{name}_by_case"] = ("classifier", "case"), found.by_case["metrics"][number]
-            variables[f"{name}_point"] = ("classifier",), values[:, -1]
+            variables[f"{name}_point"] = dims, values[..., -1]
             if asked.replicates:
-                means = metric_sums(found.sampling[group], rows, metric, k) / found.sampling_weight[group]
+                means = metric_sums(found.sampling[group], rows, metric, k)
+                means = means / found.sampling_weight[group][..., None, :]
                 signed = metric_sums(found.signed[group], rows, metric, k)
-                total = total_noise(values[:, :-1], means, (signed, found.signed_weight[group], found.weight[group]))
-                variables[f"{name}_total"] = ("classifier", "replicate"), total.clip(0, 1) if k else total
+                total = total_noise(values[..., :-1], means, (signed, signed_weight, weight[..., :-1]))
+                variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
                 if sampling:
-                    variables[f"{name}_sampling"] = ("classifier", "replicate"), means
+                    variables[f"{name}_sampling"] = (*dims, "replicate"), means
     return variables
 
 
-def _by_group(asked: Measures, found: Found, groups: Iterable[int]) -> dict[str, Any]:
+def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:
     """Metrics of every group asked for, groups first."""
-    by = [_by_draw(asked, found, at, by_case=False, sampling=False) for at in groups]
-    return {
-        f"{name}{SUFFIX}": (("group", *variable[0]), np.stack([one[name][1] for one in by]), *variable[2:])
-        for name, variable in by[0].items()
-    }
+    of_groups = _by_draw(asked, found, groups, by_case=False, sampling=False)
+    return {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
 
 
 def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None) -> int:

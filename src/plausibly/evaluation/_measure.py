@@ -18,6 +18,7 @@ from plausibly.evaluation._risk import risk_arrays
 from plausibly.evaluation._rows import all_rows, count_rows, metric_sums
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._lists import ranked_classes
+from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._blocks import Part as Block
 from plausibly.posterior._blocks import run
 from plausibly.posterior._gamma import coefficients
@@ -34,9 +35,7 @@ Part = tuple[
 ]
 
 
-_TOTALS = {f"{kind}{of}" for kind in ("counts", "amounts", "weight") for of in ("", "_point", "_sampling", "_signed")}
-"""What is added up over blocks, see :func:`measure_block`."""
-_TIMES = 8  # as many cases in a block where there are groups, whose sums are as large for few cases as for many
+_TIMES = 4  # as many cases in a block where there are groups, whose sums are as large for few cases as for many
 
 
 @dataclass(frozen=True)
@@ -107,37 +106,66 @@ def measure(part: Part, asked: Measures) -> Found:
     dense = cases.n_classes if uneven or (asked.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
-    shape = (len(predictions), len(rows), cases.n_draws)
-    totals: dict[str, np.ndarray] = {}
+    n_groups = 1 + N_LEVELS * plan.by_level + plan.n_by
+    totals, sums = _zeros(n_groups, len(predictions), len(rows), len(plan.rows), cases.n_draws, plan.rounds)
     by_case: dict[str, np.ndarray] = {}
+    resampled = np.empty((len(cases) if plan.n_by else 0, plan.rounds, cases.n_draws), np.float32)
     for block, found in run(
         name, partial(measure_block, plan=plan), blocks.parts, lambda at: (blocks.block(at), given.of(at))
     ):
-        for key in _TOTALS & found.keys():  # in place, as there are a hundred blocks
-            totals.setdefault(key, np.zeros(found[key].shape))
-            totals[key] += found[key]
+        for key in sums.keys() & found.keys():  # in place, as there are a hundred blocks
+            values = found[key] if key.startswith("weight") else found[key].swapaxes(0, 1)
+            sums[key][: len(values)] += values
         if predictions:
-            sums = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
-            found["rows"] = np.concatenate(sums, axis=1)
+            over_draws = [found[f"{kind}_by_case"].sum(axis=1, dtype=float) for kind in ("counts", "amounts")]
+            found["rows"] = np.concatenate(over_draws, axis=1)
+        if "resampled" in found:
+            resampled[block.at] = found["resampled"].swapaxes(0, 1)[: len(block.at)]
         for key, values in _by_case(asked, found, cases.n_draws).items():
             own = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases))))
             own[..., block.at] = values[..., : len(block.at)]
-    weight = np.append(totals["weight"], totals["weight_point"][:, None], axis=1)
-    n_groups = len(weight)
-    by_draw, at_point = np.empty((0, n_groups, *shape[1:])), np.empty((0, n_groups, len(rows)))
-    if predictions:
-        by_draw = np.concatenate([totals["counts"], totals["amounts"]], axis=2)
-        at_point = np.concatenate([totals["counts_point"], totals["amounts_point"]], axis=2)
-    n_draws = cases.n_draws if weights is None else by_case["case_weight"] * cases.n_draws
+    case_weight = by_case.get("case_weight", np.ones(len(cases)))
     over_draws = by_case.pop("rows", np.empty((0, len(rows), len(cases))))
-    by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, n_draws)
-    sums = np.append(by_draw, at_point[..., None], axis=-1).transpose(1, 0, 2, 3)
-    noisy = _noisy(totals, with_metrics=bool(predictions)) if plan.rounds else {}
-    n_replicates = cases.n_draws * plan.rounds
-    none = {"sampling": np.empty((n_groups, 0, len(rows), n_replicates)), "sampling_weight": np.empty((n_groups, 0))}
-    none |= {"signed": np.empty((n_groups, 0, len(rows), cases.n_draws)), "signed_weight": np.empty((n_groups, 0))}
-    by_case = {key: values.astype(np.float32) for key, values in by_case.items()}
-    return Found(sums, weight, by_case=by_case, **(none | noisy))
+    if plan.rounds:
+        for at, of_group in enumerate(member, n_groups - plan.n_by):
+            own = np.flatnonzero(of_group)
+            weights_of = resampled[own].reshape(len(own), -1)
+            totals["sampling"][at] = _resampled(over_draws[..., own] / cases.n_draws, weights_of)
+            totals["sampling_weight"][at] = _resampled(case_weight[own], weights_of)
+    by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, case_weight * cases.n_draws)
+    return Found(by_case={key: values.astype(np.float32) for key, values in by_case.items()}, **totals)
+
+
+def _zeros(
+    n_groups: int, n_classifiers: int, n_rows: int, n_counts: int, n_draws: int, rounds: int
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Arrays of :class:`Found` to add to, and the parts of them that each sum of :func:`measure_block` is added to.
+
+    Replicate r belongs to the draw r modulo the number of draws.
+    """
+    shape = n_groups, n_classifiers, n_rows
+    totals = {"sums": np.zeros((*shape, n_draws + 1)), "weight": np.zeros((n_groups, n_draws + 1))}
+    n_signed, n_replicates = n_draws if rounds else 0, n_draws * rounds
+    totals |= {"signed": np.zeros((*shape, n_signed)), "signed_weight": np.zeros((n_groups, n_signed))}
+    totals |= {"sampling": np.zeros((*shape, n_replicates)), "sampling_weight": np.zeros((n_groups, n_replicates))}
+    by_round = totals["sampling"].reshape(*shape, rounds, n_draws)
+    sums = {"weight": totals["weight"][:, :-1], "weight_point": totals["weight"][:, -1]}
+    sums |= {"weight_signed": totals["signed_weight"]}
+    sums |= {"weight_sampling": totals["sampling_weight"].reshape(n_groups, rounds, n_draws)}
+    parts = {"": totals["sums"][..., :-1], "_point": totals["sums"][..., -1]}
+    for of, array in (parts | {"_sampling": by_round, "_signed": totals["signed"]}).items():
+        sums |= {f"counts{of}": array[:, :, :n_counts], f"amounts{of}": array[:, :, n_counts:]}
+    return totals, sums
+
+
+def _resampled(
+    means: Float[np.ndarray, "*shape case"], weights: Float[np.ndarray, "case replicate"]
+) -> Float[np.ndarray, "*shape replicate"]:
+    """Sums with bootstrap weights over the cases of a group, which are few of all.
+
+    In a compiled program, whose shapes are fixed, all cases would take part in the sums of every group.
+    """
+    return means.astype(np.float32) @ weights
 
 
 def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
@@ -160,19 +188,6 @@ def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> 
         n_by=asked.n_by,
     )
     return plan, rows
-
-
-def _noisy(totals: Mapping[str, np.ndarray], *, with_metrics: bool) -> dict[str, np.ndarray]:
-    """Sums with bootstrap weights and with signs; replicate r belongs to the draw r modulo the number of draws."""
-    kinds = ("weight", "counts", "amounts") if with_metrics else ("weight",)
-    flat = {name: totals[f"{name}_sampling"] for name in kinds}
-    flat = {name: values.reshape(*values.shape[:-2], -1) for name, values in flat.items()}
-    sums = {"sampling_weight": flat["weight"], "signed_weight": totals["weight_signed"]}
-    if with_metrics:
-        sampling = np.concatenate([flat["counts"], flat["amounts"]], axis=2)
-        signed = np.concatenate([totals["counts_signed"], totals["amounts_signed"]], axis=2)
-        sums |= {"sampling": np.moveaxis(sampling, 1, 0), "signed": np.moveaxis(signed, 1, 0)}
-    return sums
 
 
 class _Given:
@@ -266,9 +281,13 @@ def _uniform(words, n_classes):
 def join(parts: Iterable[Found], n_cases: int, advance: Callable[[int], None]) -> Found:
     """Add up what ranges gave, in their order, and put their cases one after the other."""
     names = [field.name for field in fields(Found) if field.name != "by_case"]
-    sums, by_case, at = dict.fromkeys(names, 0), {}, 0
+    sums, by_case, at = {}, {}, 0
     for part in parts:
-        sums = {name: sums[name] + getattr(part, name) for name in names}
+        for name in names:  # in place: with groups, there are tens of megabytes of each
+            if name in sums:
+                sums[name] += getattr(part, name)
+            else:
+                sums[name] = getattr(part, name)
         size = part.by_case["metrics"].shape[-1]
         for name, values in part.by_case.items():
             if name not in by_case:

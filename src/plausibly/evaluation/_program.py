@@ -92,7 +92,8 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         those with a sign for each case, ``counts_signed`` (classifier, group, row, draw) and ``amounts_signed``;
         ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round, draw) and
         ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
-        :func:`ambiguity` and :func:`_risk_by_case` find.
+        :func:`ambiguity` and :func:`_risk_by_case` find. Of the groups asked for there are no sums with bootstrap
+        weights: with groups, these weights are ``resampled`` (round, case, draw).
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
@@ -114,9 +115,9 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if plan.n_by:
         at_point = jnp.concatenate([at_point, given["member"] * at_point[0]])
 
-    def with_members(of_groups: Array, of_members: Array) -> Array:
+    def with_members(of_groups: Array, of_members: Array | None) -> Array:
         """Append the sums over the cases of each group asked for; whole numbers stay whole."""
-        if not plan.n_by:
+        if of_members is None:
             return of_groups
         whole = jnp.issubdtype(of_groups.dtype, jnp.integer)
         return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
@@ -134,21 +135,19 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         both = _over_members(jnp.concatenate([member, member * sign]), values)
         return both[: plan.n_by], both[plan.n_by :]
 
-    def noisy(name: str, of_groups: list[Array], of_members: Array, signed_members: Array | None) -> dict[str, Array]:
+    def noisy(name: str, of_groups: list[Array], signed_members: Array | None) -> dict[str, Array]:
         """Sums with bootstrap weights of means over draws, and sums with a sign for each case."""
         if resampled is None or sign is None:
             return {}
         sampling = jnp.stack([_resampled(jnp.mean(own, axis=-1), resampled) for own in of_groups])
         signed = jnp.stack([jnp.sum(own * sign[:, None], axis=-2) for own in of_groups])
-        if plan.n_by:
-            means = jnp.mean(of_members, axis=-1)
-            sampling = jnp.concatenate([sampling, _resampled_over_members(given["member"], means, resampled)])
-            signed = with_members(signed, signed_members)
-        return {f"{name}_sampling": sampling, f"{name}_signed": signed}
+        return {f"{name}_sampling": sampling, f"{name}_signed": with_members(signed, signed_members)}
 
     in_groups, signed = over_members(weights[0])
     found |= {"weight": with_members(jnp.sum(weights, axis=1), in_groups), "weight_point": jnp.sum(at_point, axis=1)}
-    found |= noisy("weight", groups, weights[0], signed)
+    found |= noisy("weight", groups, signed)
+    if resampled is not None and plan.n_by:
+        found["resampled"] = resampled
     if "predicted" not in given:
         return found
 
@@ -160,7 +159,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         in_groups, signed = over_members(of_draws * weights[0])
         by_draw = with_members(jnp.stack(by_draw), in_groups)
         sums = {name: by_draw, f"{name}_by_case": jnp.stack(by_case), f"{name}_point": point}
-        return sums | noisy(name, [of_draws * group for group in weights], of_draws * weights[0], signed)
+        return sums | noisy(name, [of_draws * group for group in weights], signed)
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
         rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
@@ -253,18 +252,6 @@ def _over_members(
     each = values.reshape(-1, *values.shape[-2:])
     summed = lax.map(lambda one: jnp.matmul(member, one.astype(jnp.float32), precision="highest"), each)
     return jnp.moveaxis(summed.reshape(*values.shape[:-2], *summed.shape[1:]), -2, 0)
-
-
-def _resampled_over_members(
-    member: Float[Array, "group case"],
-    means: Float[Array, "*shape case"],
-    resampled: Float[Array, "round case draw"],
-) -> Float[Array, "group *shape round draw"]:
-    """Sums with bootstrap weights over the cases of each group."""
-    inside = member[:, None] * means.reshape(-1, means.shape[-1])
-    inside = inside.reshape(-1, means.shape[-1])
-    sums = lax.map(lambda weights: jnp.matmul(inside, weights, precision="highest"), resampled)
-    return jnp.moveaxis(sums.reshape(len(resampled), len(member), *means.shape[:-1], sums.shape[-1]), 0, -2)
 
 
 def _resampled(

@@ -24,11 +24,11 @@ def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, in
 
 
 def metric_sums(
-    sums: Float[np.ndarray, "classifier row n"], rows: Sequence[tuple[str, int]], metric: str, k: int
-) -> Float[np.ndarray, "classifier n"]:
+    sums: Float[np.ndarray, "*classifier row n"], rows: Sequence[tuple[str, int]], metric: str, k: int
+) -> Float[np.ndarray, "*classifier n"]:
     """Turn the sums of all rows into those of a metric."""
 
-    def at(length: int) -> Float[np.ndarray, "classifier n"]:
-        return sums[:, rows.index((metric, length))]
+    def at(length: int) -> Float[np.ndarray, "*classifier n"]:
+        return sums[..., rows.index((metric, length)), :]
 
     return METRICS[metric].value(at, k) if k else at(0)

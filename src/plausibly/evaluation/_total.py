@@ -1,16 +1,18 @@
 """Total noise: what other cases, with other annotations, would change."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 _NEGLIGIBLE = 1e-9  # of the greatest variance
 
 
 def total_noise(
-    values: Float[np.ndarray, "classifier draw"],
-    sampling: Float[np.ndarray, "classifier replicate"],
-    signed: tuple[Float[np.ndarray, "classifier draw"], Float[np.ndarray, " draw"], Float[np.ndarray, " draw_or_more"]],
-) -> Float[np.ndarray, "classifier replicate"]:
+    values: Float[np.ndarray, "*group classifier draw"],
+    sampling: Float[np.ndarray, "*group classifier replicate"],
+    signed: tuple[
+        Float[np.ndarray, "*group classifier draw"], Float[np.ndarray, "*group draw"], Float[np.ndarray, "*group draw"]
+    ],
+) -> Float[np.ndarray, "*group classifier replicate"]:
     r"""Add to sampling noise what annotation noise adds to it.
 
     A metric is a mean over N cases of the values :math:`\bar g_i` that their annotations lead to. With other cases,
@@ -34,7 +36,7 @@ def total_noise(
     Parameters
     ----------
     values
-        Metric by draw, on these cases; NaN in draws in which nothing has weight.
+        Metric by draw, on these cases; NaN in draws in which nothing has weight. Groups of cases, if any, come first.
     sampling
         Metric with bootstrap weights; replicate r belongs to the draw r modulo the number of draws.
     signed
@@ -60,33 +62,45 @@ def total_noise(
     0.000 0.014 0.014
     0.013 0.009 0.013
     """
-    draw = np.arange(sampling.shape[1]) % values.shape[1]
-    known = ~np.isnan(values).any(axis=0)
-    if known.sum() < 2 or not len(values) or np.isnan(sampling).any():
-        return np.where(known[draw], sampling, np.nan)
-    centre = values[:, known].mean(axis=1, keepdims=True)
-    on_these = _covariance(values[:, known])
+    if not values.shape[-2]:
+        return sampling
+    draw = np.arange(sampling.shape[-1]) % values.shape[-1]
+    known = ~np.isnan(values).any(axis=-2, keepdims=True)
+    n_known = known.sum(axis=-1, keepdims=True)
+    enough = (n_known > 1) & ~np.isnan(sampling).any(axis=(-2, -1), keepdims=True)
+    with np.errstate(invalid="ignore"):  # nothing known
+        centre = np.where(known, values, 0).sum(axis=-1, keepdims=True) / n_known
+    on_these = _covariance(values - centre, known & enough)
     sums, weight, divisor = signed
-    alone = _covariance(((sums - centre * weight) / divisor[: len(weight)])[:, known])
-    shared = _positive(on_these - alone)
-    missing = _positive(on_these - _covariance(sampling) - shared)
+    with np.errstate(invalid="ignore"):  # draws in which nothing has weight
+        alone = (sums - centre * weight[..., None, :]) / divisor[..., None, :]
+    shared = _positive(on_these - _covariance(alone, known & enough))
+    missing = _positive(on_these - _covariance(sampling, enough) - shared)
     scale = _power(shared + missing, 0.5) @ _power(on_these, -0.5)
-    return sampling + (scale @ (values - centre))[:, draw]
+    added = scale @ np.where(known & enough, values - centre, 0)
+    return np.where(known[..., draw], sampling + added[..., draw], np.nan)
 
 
-def _covariance(values: Float[np.ndarray, "classifier n"]) -> Float[np.ndarray, "classifier classifier"]:
-    centred = values - values.mean(axis=1, keepdims=True)
-    return centred @ centred.T / (values.shape[1] - 1)
+def _covariance(
+    values: Float[np.ndarray, "*group classifier n"], known: Bool[np.ndarray, "*group 1 #n"]
+) -> Float[np.ndarray, "*group classifier classifier"]:
+    """Covariance over what is known; nothing where nothing is."""
+    known = np.broadcast_to(known, (*values.shape[:-2], 1, values.shape[-1]))
+    n_known = known.sum(axis=-1, keepdims=True)
+    values = np.where(known, values, 0)
+    centred = np.where(known, values - values.sum(axis=-1, keepdims=True) / np.maximum(n_known, 1), 0)
+    return centred @ centred.swapaxes(-1, -2) / np.maximum(n_known - 1, 1)
 
 
-def _positive(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+def _positive(matrix: Float[np.ndarray, "*group n n"]) -> Float[np.ndarray, "*group n n"]:
     """Take negative eigenvalues for nothing."""
     size, direction = np.linalg.eigh(matrix)
-    return (direction * np.maximum(size, 0)) @ direction.T
+    return (direction * np.maximum(size, 0)[..., None, :]) @ direction.swapaxes(-1, -2)
 
 
-def _power(matrix: Float[np.ndarray, "n n"], power: float) -> Float[np.ndarray, "n n"]:
+def _power(matrix: Float[np.ndarray, "*group n n"], power: float) -> Float[np.ndarray, "*group n n"]:
     """Raise a covariance matrix to a power, within the directions in which anything varies."""
     size, direction = np.linalg.eigh(matrix)
-    varies = size > _NEGLIGIBLE * max(size.max(), np.finfo(float).tiny)
-    return (direction * np.where(varies, np.where(varies, size, 1) ** power, 0)) @ direction.T
+    varies = size > _NEGLIGIBLE * np.maximum(size.max(axis=-1, keepdims=True), np.finfo(float).tiny)
+    powers = np.where(varies, np.where(varies, size, 1) ** power, 0)
+    return (direction * powers[..., None, :]) @ direction.swapaxes(-1, -2)
