@@ -115,7 +115,7 @@ def aggregate(
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress
-        Whether to show bars.
+        Whether to show progress.
     out
         File or folder to write the posterior to. A name that ends in ``.nc`` is a netCDF file, written at the end. Any
         other name, such as ``posterior.zarr``, is a Zarr folder, written in shards of cases: only the draws of one

@@ -99,7 +99,7 @@ def infer_reliability(
     seed
         Random seed.
     progress
-        Whether to show bars.
+        Whether to show progress.
 
     Returns
     -------

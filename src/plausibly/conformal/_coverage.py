@@ -75,7 +75,7 @@ def conformal_coverage(
     seed
         Random seed.
     progress
-        Whether to show a bar.
+        Whether to show progress.
 
     Returns
     -------

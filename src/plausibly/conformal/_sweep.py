@@ -47,7 +47,7 @@ def conformal_sweep(
     draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, for those of the models that accept them.
     progress
-        Whether to show bars.
+        Whether to show progress.
     arguments
         Arguments of :func:`plausibly.conformal`.
 

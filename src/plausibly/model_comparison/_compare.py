@@ -65,7 +65,7 @@ def compare(
     seed
         Random seed.
     progress
-        Whether to show bars.
+        Whether to show progress.
 
     Returns
     -------

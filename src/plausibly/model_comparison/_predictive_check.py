@@ -109,7 +109,7 @@ def predictive_check(
     seed
         Random seed of the replicates and the split of the remainder.
     progress
-        Whether to show a bar.
+        Whether to show progress.
 
     Returns
     -------

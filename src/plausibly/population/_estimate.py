@@ -61,7 +61,7 @@ def estimate(
     samples
         Whether to keep draws of the shared parameters, too, for full Bayesian inference.
     progress
-        Whether to show a bar.
+        Whether to show progress.
 
     Returns
     -------

@@ -224,7 +224,7 @@ class Agreement:
         seed
             Random seed.
         progress
-            Whether to show a progress bar.
+            Whether to show progress.
 
         Examples
         --------

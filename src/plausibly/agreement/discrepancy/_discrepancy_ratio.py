@@ -69,7 +69,7 @@ def discrepancy_ratio(
     tolerance
         Tolerance λ of ``"hinge"``.
     progress
-        Whether to show a progress bar.
+        Whether to show progress.
 
     Returns
     -------

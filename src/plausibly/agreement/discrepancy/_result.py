@@ -144,7 +144,7 @@ class Discrepancy:
         mean_per_class
             Whether to return the mean of Δ over strata instead.
         progress
-            Whether to show a progress bar.
+            Whether to show progress.
         """
         statistics = self._strata_statistics() if mean_per_class else self._by_case
         sums = resampled_sums(statistics, self._group, replicates, seed, progress)

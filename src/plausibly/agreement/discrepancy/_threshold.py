@@ -112,7 +112,7 @@ def threshold_curve(
     positive
         Label that a high score stands for; by default the greater of the two.
     progress
-        Whether to show a progress bar.
+        Whether to show progress.
 
     Returns
     -------

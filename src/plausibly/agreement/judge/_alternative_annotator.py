@@ -68,7 +68,7 @@ def alternative_annotator_test(
     tolerance
         Tolerance λ of ``"hinge"``.
     progress
-        Whether to show a progress bar.
+        Whether to show progress.
 
     Returns
     -------

@@ -92,7 +92,7 @@ def judge(
     seed
         Random seed.
     progress
-        Whether to show progress bars.
+        Whether to show progress.
 
     Returns
     -------

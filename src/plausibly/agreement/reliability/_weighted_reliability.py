@@ -96,7 +96,7 @@ def weighted_reliability(
     seed
         Random seed.
     progress
-        Whether to show a progress bar.
+        Whether to show progress.
 
     Returns
     -------
