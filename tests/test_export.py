@@ -25,14 +25,16 @@ def compiled_functions():
 
 def compiled_in(source):
     """Functions in which ``jax.jit`` stands, and what it is applied to; "" where that is a variable."""
-    tree = ast.parse(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    if "jit" not in source and "pmap" not in source:
+        return
+    nodes = list(ast.walk(ast.parse(source)))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     names = {function.name for function in functions}
     decorated = {id(node): f.name for f in functions for one in f.decorator_list for node in ast.walk(one)}
-    applied = {id(node.func): node.args for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        attribute = isinstance(node, ast.Attribute) and ast.unparse(node) in ("jax.jit", "jax.pmap")
-        if attribute or (isinstance(node, ast.Name) and node.id in ("jit", "pmap")):
+    applied = {id(node.func): node.args for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name in ("jit", "pmap") and ast.unparse(node).removeprefix("jax.") == name:
             # A decorator belongs to what is around the function.
             around = [f for f in functions if any(node in ast.walk(part) for part in f.body)]
             inner = max(around, key=lambda f: f.lineno, default=None)

@@ -14,7 +14,7 @@ from tests.test_planning.conftest import COUNTS, labels_of
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plan")
-    posterior = pb.aggregate(labels_of(COUNTS), "dirichlet-categorical", draws=1000, seed=0, progress=False)
+    posterior = pb.aggregate(labels_of(COUNTS), "dirichlet-categorical", draws=250, seed=0, progress=False)
     pb.save(posterior, folder / "posterior.nc")
     random = np.random.default_rng(0)
     for name in "AB":

@@ -13,7 +13,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.inference import PlackettLuceGibbs, _compilation, _scheduling, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
-from plausibly.inference.gibbs import _tied_blocks
+from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from plausibly.random_streams import case_keys
 from tests.test_inference.oracles import LABELS, LETTERS, SINGLES, agree, draws_of, integrate, literal, moments
@@ -248,6 +248,7 @@ def lanes(n, name="lane"):
 
 def test_uniforms_are_functions_of_lane_clock_and_index():
     words = lanes(40_000)
+    uniforms = jax.jit(_random.uniforms, static_argnums=(2, 3))
     u, used = uniforms(words, jnp.int32(3), 5, 7)
     assert u.shape == (7, 40_000)
     assert used == 4
@@ -262,13 +263,27 @@ def test_uniforms_are_functions_of_lane_clock_and_index():
 @pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 40.0])
 def test_gammas_that_come_out_are_gamma_variables(shape):
     n = 100_000
-    u, _ = uniforms(lanes(n, "g"), jnp.int32(0), 0, 2)
-    values, found = (np.asarray(x) for x in gammas(jnp.full(n, shape), *u))
+    u, _ = jax.jit(uniforms, static_argnums=(2, 3))(lanes(n, "g"), jnp.int32(0), 0, 2)
+    values, found = (np.asarray(x) for x in jax.jit(gammas)(jnp.full(n, shape), *u))
     assert found.mean() > 0.94
     values = values[found].astype(float)
     values = values[values > 1e-30]  # smaller ones are rounded to zero
     floor = special.gammainc(shape, 1e-30)
     assert stats.kstest(values, lambda x: (special.gammainc(shape, x) - floor) / (1 - floor)).pvalue > 1e-5
+
+
+def drawn_arrivals(weights, rest, words):
+    """Arrivals of blocks, compiled as a whole, since every operation on its own would be a program, too."""
+
+    @jax.jit  # a function of its own for each test, which may have changed what is traced
+    def draw(weights, rest, words):
+        prepared = _tied_blocks.prepare(weights, rest)
+        real = jnp.ones(rest.shape, bool)
+        return _tied_blocks.arrivals(
+            prepared, weights, rest, real, lambda n, attempt: uniforms(words, jnp.int32(0), 100 * attempt, n)[0]
+        )
+
+    return draw(weights, rest, words)
 
 
 @pytest.mark.parametrize("raced", [False, True])
@@ -281,10 +296,7 @@ def test_arrivals_are_those_of_races_that_the_block_won(monkeypatch, weights, re
     z = jnp.full(n, rest)
     words = lanes(n, f"{b}{raced}")
 
-    def numbers(count, attempt):
-        return uniforms(words, jnp.int32(0), 100 * attempt, count)[0]
-
-    found = np.asarray(_tied_blocks.arrivals(_tied_blocks.prepare(w, z), w, z, jnp.ones(n, bool), numbers), float)
+    found = np.asarray(drawn_arrivals(w, z, words), float)
     rng = np.random.default_rng(b)
     times = rng.exponential(1 / np.array([*weights, rest])[:, None], (b + 1, 2_000_000))
     won = times[:b, (times[:b] < times[b]).all(0)][:, :n]
@@ -306,13 +318,7 @@ def test_large_blocks_race_without_overflow(spread):
     b, n = 40, 500
     weights = jnp.exp(jnp.linspace(-spread, spread / 2, b))[:, None] * jnp.ones(n)
     z, words = jnp.full(n, 1.0), lanes(n, "large")
-    t = _tied_blocks.arrivals(
-        _tied_blocks.prepare(weights, z),
-        weights,
-        z,
-        jnp.ones(n, bool),
-        lambda c, k: uniforms(words, jnp.int32(0), 100 * k, c)[0],
-    )
+    t = drawn_arrivals(weights, z, words)
     assert np.isfinite(np.asarray(t)).all()
     assert (np.asarray(t) >= 0).all()
     if spread == 0:

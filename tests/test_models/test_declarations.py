@@ -123,13 +123,11 @@ def test_a_new_file_is_compared_and_checked(model):
     assert (checked.table.set_index("statistic")["status"] == "not modelled").sum() == 4
 
 
-def test_a_new_file_is_swept_under_labels_of_its_own(model, tmp_path):
+def test_a_new_file_is_swept_under_labels_of_its_own(model):
     models = {"mine": {"model": model, "reliability": (1, 3), "share": "full"}, "irn": None}
     swept = pb.sweep(RANKED, {}, models, draws=10, progress=False)
     assert [run.label for run in swept.runs] == ["mine@1", "mine@3", "irn"]
     assert swept.runs[0].arguments["share"] == "full"
-    pb.report(swept, tmp_path / "report.html")
-    assert "Nemo (2026), On votes" in (tmp_path / "report.html").read_text()
     changed = pb.prior_sensitivity(RANKED, {}, {model: (2,)}, draws=10, progress=False)
     assert set(changed.table["value"]) == {"", "0.05", "5"}
 

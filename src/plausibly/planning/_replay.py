@@ -194,9 +194,9 @@ def replay(
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "b", "a", "b"], ["a"] * 4, ["b", "b", "a", "b"]] * 10)
     >>> predictions = {"A": [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]] * 10}
-    >>> found = replay(annotations, predictions, repetitions=2, budget=20, progress=False)
+    >>> found = replay(annotations, predictions, repetitions=1, budget=10, step=10, progress=False)
     >>> found.strategies, int(found.table["labels"].max())
-    (['plan', 'random'], 20)
+    (['plan', 'random'], 10)
     """
     if not isinstance(annotations, Annotations):
         raise AnnotationError(f"annotations are needed, but {_show(annotations)} was given: read them first.")
