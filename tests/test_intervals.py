@@ -150,14 +150,14 @@ def test_no_total_interval_is_narrower_than_that_of_these_cases():
 
 
 def test_intervals_are_quantiles_of_replicates(posterior, predictions):
-    results = pb.evaluate(posterior, predictions, k=1, progress=False)
+    results = pb.evaluate(posterior, predictions, k=1, replicates=40, progress=False)
     row = pb.summary(results, ci_prob=0.5).iloc[0]
     values = results["top1_accuracy_total"].values[0]
     assert [row["total_lower"], row["total_upper"]] == pytest.approx(np.quantile(values, [0.25, 0.75]).tolist())
     assert row["sampling_sd"] == pytest.approx(results["top1_accuracy_sampling"].values[0].std(ddof=1))
 
 
-@pytest.mark.parametrize("options", [{"replicates": 0}, {"groups": ["one"] * N}])
+@pytest.mark.parametrize("options", [{"replicates": 0}, {"groups": ["one"] * N, "replicates": 40}])
 def test_sampling_noise_may_be_unknown(posterior, predictions, options):
     results = pb.evaluate(posterior, predictions, k=1, progress=False, **options)
     assert pb.summary(results)[["total_lower", "total_upper", "sampling_sd"]].isna().all(axis=None)

@@ -50,12 +50,12 @@ def test_levels_share_every_case(posterior, of):
 
 def test_subgroups_add_up_to_the_whole(posterior):
     scores = {"A": np.random.default_rng(0).random((5, 4))}
-    whole = pb.evaluate(posterior, scores)["top2_overlap"].values
+    whole = pb.evaluate(posterior, scores, k=2)["top2_overlap"].values
     parts = 0
     for level in range(3):
         weights = pb.evaluation.risk_weights(posterior, RISKS, level)
         share = weights.mean(axis=1)
-        own = pb.evaluate(posterior, scores, weights=weights)["top2_overlap"].values
+        own = pb.evaluate(posterior, scores, k=2, weights=weights)["top2_overlap"].values
         parts = parts + np.where(share > 0, own, 0) * share
     np.testing.assert_allclose(parts, whole, rtol=1e-5)
 
