@@ -223,7 +223,7 @@ def answers():
 @pytest.fixture(scope="module")
 def fitted(answers):
     rows, _, truth = answers
-    return weighted_reliability(rows, truth=truth, draws=600, warmup=400, progress=False)
+    return weighted_reliability(rows, truth=truth, draws=600, warmup=400, chains=2, progress=False)
 
 
 @pytest.mark.slow
@@ -241,10 +241,10 @@ def test_rasch_recovers_abilities(fitted, answers):
 def test_rasch_gives_reliability_a_posterior(fitted):
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
-    assert len(fitted.draws) == 4 * 600
+    assert len(fitted.draws) == 2 * 600
     # Draws are those of the definition, in some draw.
     group, labels = fitted.posterior["posterior"], fitted.labels
-    a, d = (group[name].values.reshape(2400, -1)[17] for name in ("ability", "difficulty"))
+    a, d = (group[name].values.reshape(1200, -1)[17] for name in ("ability", "difficulty"))
     accuracy = 1 / (1 + np.exp(d[labels.case] - a[labels.annotator]))
     table = pd.DataFrame({"case": labels.cases[labels.case], "annotator": labels.annotators[labels.annotator]})
     again = weighted_reliability(labels, competence=table.assign(accuracy=accuracy))
@@ -268,7 +268,7 @@ def test_rasch_by_the_majority_of_others(fitted, answers):
 
     By these answers the third and the fourth are alike, whatever their true abilities.
     """
-    others = weighted_reliability(answers[0], competence="rasch", draws=200, warmup=200, progress=False)
+    others = weighted_reliability(answers[0], competence="rasch", draws=150, warmup=150, chains=2, progress=False)
     assert others.reliability < fitted.reliability + 0.01
     ability = others.annotators()["ability"].to_numpy()
     assert (np.diff(ability[[0, 1, 2, 4]]) > 0).all()

@@ -324,9 +324,9 @@ def test_a_cluster_samples_the_same_chains(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH)
 def test_nuts_draws_from_the_same_posterior(name):
-    annotations, _ = crowd(n=40)
+    annotations, _ = crowd(n=25)
     gibbs = pb.aggregate(annotations, name, draws=400, progress=False)
-    nuts = pb.aggregate(annotations, name, engine="nuts", draws=400, warmup=300, progress=False)
+    nuts = pb.aggregate(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
     for site in ("accuracy", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
         sd = ours.std(("chain", "draw")).values

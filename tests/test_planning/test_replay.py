@@ -44,7 +44,7 @@ def replayed():
     annotations, predictions, truth = simulated()
     strategies = ("plan", "random", "entropy", "fewest labels", most_votes)
     return pb.replay(
-        annotations, predictions, strategy=strategies, repetitions=4, step=20, budget=60, truth=truth, progress=False
+        annotations, predictions, strategy=strategies, repetitions=2, step=30, budget=60, truth=truth, progress=False
     )
 
 
@@ -82,7 +82,7 @@ def test_planning_spends_fewer_labels_than_chance_where_the_prior_is_right():
     annotations = pb.Annotations.from_labels([random.choice(4, 8, p=p).tolist() for p in truth], classes=list("abcd"))
     scores = {name: np.log(truth + 0.05) + sd * random.normal(size=truth.shape) for name, sd in (("A", 1), ("B", 2))}
     found = pb.replay(
-        annotations, scores, repetitions=4, budget=200, step=25, concentration=0.3, draws=100, progress=False
+        annotations, scores, repetitions=3, budget=200, step=50, concentration=0.3, draws=100, progress=False
     )
     assert found.share_of_labels() < 0.6
     by = found.by_repetition.set_index(["strategy", "labels", "repetition"])["width"]
