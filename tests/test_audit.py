@@ -162,6 +162,15 @@ def test_predictions(cases):
     assert table.loc["identical predictions", "examples"].startswith("'double / p6 = p7', 'constant / p0 = p1'")
 
 
+def test_predictions_in_percent(cases):
+    shares = np.eye(5)[TRUTH] * 0.6 + 0.08
+    few, many = shares.copy(), shares * 100
+    few[[3, 5]] *= 100
+    many[3] /= 100
+    table = look(cases, {"all": shares, "few": few, "many": many})
+    assert table.loc["predictions on another scale"].tolist()[:3] == [2, 120, "'few / p3', 'few / p5'"]
+
+
 def test_anonymous_annotators_are_not_compared():
     annotations = pb.Annotations.from_counts(np.full((6, 2), 3))
     table = pb.audit(annotations).set_index("check")

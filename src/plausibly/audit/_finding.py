@@ -43,6 +43,8 @@ MEANINGS = {
     "frequent scores": "Values of more than 5 % of the scores, which suggest categories rather than measurements. Use "
     "ordinal-scores, especially if the threshold is one of these values.",
     "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
+    "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although nearly all other "
+    "cases of the classifier are. Probably percentages or logits in some rows.",
     "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
     "Probably cases or classes in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",

@@ -13,12 +13,15 @@ from plausibly.audit._finding import SHOWN, Finding
 from plausibly.errors import PlausiblyError
 from plausibly.predictions import line_up
 
+_NEARLY_ALL = 0.9  # of the rows, above which the others are an oversight
+_SUM = 0.02  # by which the probabilities of a case may miss 1
 _FEW_CASES = 30  # below which a good classifier may look like an unrelated one
 
 
 def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterator[Finding]:
     """Check classifiers one by one, holding the scores of one at a time."""
     wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
+    n_other, other_scale = 0, []
     for name, source in named.items():
         try:
             scores = line_up(source, annotations)
@@ -28,6 +31,10 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         best = scores.argmax(axis=1)
         if _is_unrelated(annotations, best):
             unrelated.append(name)
+        other = np.flatnonzero((scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM))
+        if len(other) <= (1 - _NEARLY_ALL) * len(scores):
+            n_other += len(other)
+            other_scale += [f"{name} / {case}" for case in annotations.cases[other[:SHOWN]]]
         constant = np.flatnonzero(scores.max(axis=1) == scores.min(axis=1))
         n_flat += len(constant)
         flat += [f"{name} / {case}" for case in annotations.cases[constant[:SHOWN]]]
@@ -41,6 +48,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         likeness.setdefault(hashlib.sha256(rows).digest(), []).append(name)
     n_read = len(named) - len(wrong)
     yield Finding("mismatched predictions", len(wrong), len(named), wrong)
+    yield Finding("predictions on another scale", n_other, n_read * annotations.n_cases, other_scale)
     yield Finding("unrelated predictions", len(unrelated), n_read, unrelated)
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
     yield Finding("identical classifiers", len(twins), n_read, twins)

@@ -63,11 +63,11 @@ def advice(row: pd.Series) -> str:
 
 
 def odds(share: float) -> str:
-    """Write a probability with two digits; 1 only if it is 1.
+    """Write a probability with two digits; never 1, since it is a share of draws.
 
     Examples
     --------
     >>> odds(0.9999), odds(1.0), odds(0.5)
-    ('above 0.99', '1.00', '0.50')
+    ('above 0.99', 'above 0.99', '0.50')
     """
-    return "above 0.99" if 0.995 <= share < 1 else f"{share:.2f}"
+    return "above 0.99" if share >= 0.995 else f"{share:.2f}"

@@ -214,8 +214,8 @@ def is_long(names: Iterable[str]) -> bool:
     names = list(names)
     if MARKS & set(names):
         return True
-    meant = {name: name.strip().lower() for name in names if name.strip().lower() in MARKS}
+    meant = {name: name.strip().lower() for name in names if name.strip().lower() in READ - set(names)}
     if len(meant) > 1:  # a single one may be a class
         name, instead = next(iter(meant.items()))
-        raise AnnotationError(f"the column {name!r} would be {instead!r} of a long table; write it like that")
+        raise AnnotationError(f"the column {name!r} is not known; call it {instead!r}")
     return False

@@ -1,6 +1,7 @@
 """Matrices with a row per case and a column per class, with or without names for either."""
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from plausibly.annotations.io._columns import (
 )
 from plausibly.annotations.io._files import read_npy, suffix_of
 from plausibly.annotations.io._table_files import header_of, read_batches, refuse_repeats
-from plausibly.errors import PlausiblyError
+from plausibly.errors import AnnotationError, PlausiblyError
 
 SUFFIXES = (".npy", ".csv", ".tsv", ".txt", ".parquet")
 
@@ -192,6 +193,19 @@ def _joined(
     return Matrix(values, np.concatenate(cases) if cases else None, names if named else None)
 
 
+def _fix(text: str) -> str:
+    """Say how to write a number that spreadsheets write in another way.
+
+    Examples
+    --------
+    >>> _fix("3.3%"), _fix("0,25"), _fix("x")
+    ("write a fraction of 1, without '%'", 'write a decimal point, not a comma', 'write a number')
+    """
+    if re.fullmatch(r"\s*[\d.,]+\s*%\s*", text):
+        return "write a fraction of 1, without '%'"
+    return "write a decimal point, not a comma" if re.fullmatch(r"\s*-?\d*,\d+\s*", text) else "write a number"
+
+
 def _numbers(
     column: pa.ChunkedArray, where: str, rows: np.ndarray | int, error: type[PlausiblyError]
 ) -> Num[np.ndarray, " row"]:
@@ -208,7 +222,11 @@ def _numbers(
     if len(blank):
         raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
     if bad is not None:
-        fix = "write a number" + (", or call the column 'case' if it names the cases" if isinstance(rows, int) else "")
+        fix = _fix(str(cell(column, bad)))
+        if isinstance(rows, int):
+            fix += ", or call the column 'case' if it names the cases"
+        if error is AnnotationError:
+            fix += "; a table that does not count labels has the columns case, annotator, class and perhaps rank"
         raise error(f"{place(bad)}, {where}: the cell {cell(column, bad)!r} is not a number; {fix}")
     if (row := rounded(column)) is not None:
         raise error(
