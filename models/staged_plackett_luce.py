@@ -25,11 +25,13 @@ class Stages(NamedTuple):
 
     ratio: Float[ArrayLike, ""] = 1.0  #: reliability of later draws as a share of the first's, 1 to switch it off
     dependence: Float[ArrayLike, ""] = 0.0  #: share w of later draws that follow from the first block, 0 for none
-    careless: Float[ArrayLike, ""] = 0.0  #: probability of a draw from the population alone, 0 for none
-    #: log odds that a list ends: after the first, second and later blocks, and the slopes on the log of the mass that
-    #: is left and on that of the doubt, which is the mass beyond the most plausible class
+    focus: Float[ArrayLike, ""] = 0.0  #: power of plausibilities in what follows the first block, 0 to switch it off
+    careless: Float[ArrayLike, ""] = 0.0  #: probability that a first draw is from the population alone, 0 for none
+    careless_later: Float[ArrayLike, ""] = 0.0  #: the same of later draws
+    #: log odds that a list ends: after one, two, and more classes, and the slopes on the log of the mass that is left
+    #: and on that of the doubt, which is the mass beyond the most plausible class
     stop: Sequence[float] | None = None  #: None to take lengths as given
-    #: log odds that a block is tied: the first, later ones, and the slope on the log of the doubt
+    #: log odds that a block is tied: the first, after one class, after more, and the slope on the log of the doubt
     tie: Sequence[float] | None = None  #: None to take sizes of blocks as given
 
 
@@ -49,7 +51,7 @@ def subsets(size: int) -> tuple[tuple[int, ...], ...]:
 def log_prob(
     plausibility: Float[ArrayLike, "*draw slot"],
     blocks: Sequence[Sequence[int]],
-    follow: Float[ArrayLike, " slot"],
+    follow: Float[ArrayLike, " share"],
     population: Float[ArrayLike, " slot"],
     stages: Stages,
     *,
@@ -63,11 +65,12 @@ def log_prob(
     the set :math:`S` that was drawn before, with probability
 
     .. math:: (1 - w) \frac{\lambda_k^{\rho\gamma}}{\sum_{l \notin S} \lambda_l^{\rho\gamma}}
-       + w \frac{D_k}{\sum_{l \notin S} D_l},
+       + w \frac{D_k \lambda_k^{\eta}}{\sum_{l \notin S} D_l \lambda_l^{\eta}},
 
-    within the first block with :math:`w = 0`; and each draw, the first too, is careless with probability
-    :math:`\epsilon`, and then made by the shares of the population. This depends on the set alone, so the orders of a
-    tied block are summed over its subsets.
+    within the first block with :math:`w = 0`; and each draw is careless with probability :math:`\epsilon_1` if it is
+    the first, :math:`\epsilon` if not, and then made by the shares of the population. This depends on the set alone, so
+    the orders of a tied block are summed over its subsets. By the focus :math:`\eta`, annotators of a case who agree on
+    its first class agree on later ones more than annotators of two cases with the same first class.
 
     Parameters
     ----------
@@ -76,11 +79,12 @@ def log_prob(
     blocks
         Slots in each block, best first, without the last block of unnamed classes.
     follow
-        Shares :math:`D` of what follows the first block, averaged over its classes; they sum to one over slots.
+        Shares :math:`D` of what follows the first block, averaged over its classes, by slot; instead of the
+        remainder's there are those of its classes, one by one.
     population
         Shares by which careless draws are made; they sum to one over slots.
     stages
-        Shared parameters :math:`\rho`, :math:`w`, :math:`\epsilon`, and those of the lengths of lists.
+        Shared parameters :math:`\rho, w, \eta, \epsilon_1, \epsilon`, and those of the lengths of lists.
     reliability
         Reliability :math:`\gamma` of first choices.
     rest
@@ -105,10 +109,10 @@ def log_prob(
 def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp):
     """Probability of the blocks in their order."""
     first, later = (_powered(weight, power, rest, xp) for power in (reliability, reliability * stages.ratio))
-    e, total, named = stages.careless, xp.ones(weight.shape[:-1]), []
+    follow = _powered(weight, stages.focus, rest, xp, follow)
+    total, named = xp.ones(weight.shape[:-1]), []
     for number, block in enumerate(blocks):
         w = stages.dependence if number else 0.0
-        shares = (1 - e) * (1 - w), (1 - e) * w, e
         sums = {(): xp.ones(weight.shape[:-1])}
         for subset in subsets(len(block))[1:]:
             value = 0.0
@@ -116,6 +120,8 @@ def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp
                 before = tuple(other for other in subset if other != last)
                 gone = [*named, *(block[other] for other in before)]
                 of_first = not number and not before
+                e = stages.careless if of_first else stages.careless_later
+                shares = (1 - e) * (1 - w), (1 - e) * w, e
                 sources = (first if of_first else later, follow, population)
                 chance = 0.0
                 for share, source in zip(shares, sources, strict=True):
@@ -128,16 +134,18 @@ def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp
     return total
 
 
-def _powered(weight, power, rest, xp):
-    """Powers of plausibilities, those of a remainder expected of the sum over its classes."""
+def _powered(weight, power, rest, xp, shares=1.0):
+    """Powers of plausibilities times shares, those of a remainder expected of the sum over its classes."""
     found = xp.exp(power * xp.log(xp.maximum(weight, LEAST)))
     if rest is None:
-        return found
+        return found * shares
     shape = xp.maximum(xp.asarray(rest), LEAST)
     log_gamma = gammaln if xp is jnp else scipy_gammaln
-    several = xp.exp(log_gamma(shape + power) - log_gamma(shape)).sum()
+    slots = weight.shape[-1] - 1
+    shares = xp.broadcast_to(xp.asarray(shares), (slots + len(shape),))
+    several = (shares[slots:] * xp.exp(log_gamma(shape + power) - log_gamma(shape))).sum()
     several = several * xp.exp(log_gamma(shape.sum()) - log_gamma(shape.sum() + power))
-    return found * xp.where(xp.arange(weight.shape[-1]) == weight.shape[-1] - 1, several, 1.0)
+    return found * xp.append(shares[:slots], several)
 
 
 def _of_lengths(blocks, weight, stages, remainder, xp):
@@ -145,13 +153,15 @@ def _of_lengths(blocks, weight, stages, remainder, xp):
     total, left = 0.0, xp.ones(weight.shape[:-1])
     top = (weight[..., :-1] if remainder and weight.shape[-1] > 1 else weight).max(-1)
     doubt = xp.log(xp.maximum(1 - top, LEAST_MASS))
+    named = 0
     for number, block in enumerate(blocks):
         if stages.tie is not None:
-            odds = stages.tie[min(number, 1)] + stages.tie[2] * doubt
+            odds = stages.tie[min(named, 2)] + stages.tie[3] * doubt
             total = total - xp.logaddexp(0.0, -odds if len(block) > 1 else odds)
         left = left - sum(weight[..., slot] for slot in block)
+        named += len(block)
         if stages.stop is not None:
-            odds = stages.stop[min(number, 2)] + stages.stop[3] * xp.log(xp.maximum(left, LEAST_MASS))
+            odds = stages.stop[min(named, 3) - 1] + stages.stop[3] * xp.log(xp.maximum(left, LEAST_MASS))
             odds = odds + stages.stop[4] * doubt
             total = total - xp.logaddexp(0.0, -odds if number == len(blocks) - 1 else odds)
     return total
@@ -159,7 +169,7 @@ def _of_lengths(blocks, weight, stages, remainder, xp):
 
 def staged_plackett_luce(
     blocks: Sequence[Sequence[Sequence[int]]],
-    follow: Sequence[Float[ArrayLike, " slot"]],
+    follow: Sequence[Float[ArrayLike, " share"]],
     population: Float[ArrayLike, " slot"],
     heads: Float[ArrayLike, " head"],
     shape: Float[ArrayLike, "head slot"],
@@ -172,7 +182,7 @@ def staged_plackett_luce(
 
     .. math::
        z \sim \mathrm{Categorical}(\pi), \quad \lambda \mid z \sim \mathrm{Dirichlet}(A\, C_z), \quad
-       b^r \sim \mathrm{Staged}(\lambda^\gamma, \lambda^{\rho\gamma}, D, w, \epsilon)
+       b^r \sim \mathrm{Staged}(\lambda^\gamma, \lambda^{\rho\gamma}, D \lambda^\eta, w, \epsilon_1, \epsilon)
 
     with :math:`z` summed out; :func:`log_prob` has the probability of an annotation.
 
@@ -181,7 +191,7 @@ def staged_plackett_luce(
     blocks
         Of every annotation, the slots in each named block, best first.
     follow
-        Of every annotation, what follows its first block.
+        Of every annotation, what follows its first block, see :func:`log_prob`.
     population
         Shares by which careless draws are made.
     heads, shape

@@ -181,6 +181,10 @@ def _twice(log_likelihood):
     return lambda *arguments: 2 * log_likelihood(*arguments)
 
 
+def _of_other_cases(following):
+    return lambda cases, logs, power: following(cases, logs, 0.0)
+
+
 def _of_these_cases(replicates):
     return lambda results, metric, noise, position: results[metric].values[position]
 
@@ -234,6 +238,9 @@ BREAKS = {
     "staged-proposals": Break("weights forget the proposals", "staged", "population", _staged, "propose", _unweighted),
     "staged-twice": Break(
         "every annotation counts twice", "staged", "population", StagedCases, "log_likelihood", _twice
+    ),
+    "staged-focus": Break(
+        "what follows is the same in all cases", "staged", "population", StagedCases, "_following", _of_other_cases
     ),
     "ordinal-narrow": Break(
         "latent numbers vary too little", "ordinal-scores", "ordinal", _ordinal, "draw_between", _narrowly

@@ -29,7 +29,8 @@ PROB = 0.9
 
 MANY, FEW = 600, 200  # cases
 K = 8  # classes of the cases
-STAGES, RELIABILITY = Stages(0.6, 0.35, 0.15, (0.3, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, 0.5)), 1.3
+STAGES = Stages(0.6, 0.35, 0.8, 0.1, 0.2, (0.3, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
+RELIABILITY = 1.3
 SHARED = "what cases share"
 SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs", "staged", "staged, by difficulty")
 
@@ -179,24 +180,24 @@ def draw_staged(shares: np.ndarray, population: Population, rng: np.random.Gener
     log_doubt = np.log(max(1 - shares.max(), 1e-3))
     left, blocks = np.ones(K, bool), []
     while True:
-        place = len(blocks)
-        odds = stages.tie[min(place, 1)] + stages.tie[2] * log_doubt
+        named = sum(map(len, blocks))
+        odds = stages.tie[min(named, 2)] + stages.tie[3] * log_doubt
         size = 2 if rng.random() < 1 / (1 + np.exp(-odds)) else 1
         block = []
         for _ in range(size):
             first = not blocks and not block
             power = shared.reliability * (1 if first else stages.ratio)
-            careless = rng.random() < stages.careless
+            careless = rng.random() < (stages.careless if first else stages.careless_later)
             weight = np.where(left, expected if careless else shares**power, 0)
             weight = weight / weight.sum()
             if blocks and not careless:
-                after = np.where(left, follow[blocks[0]].mean(0), 0)
+                after = np.where(left, follow[blocks[0]].mean(0) * shares**stages.focus, 0)
                 weight = (1 - stages.dependence) * weight + stages.dependence * after / after.sum()
             block.append(int(rng.choice(K, p=weight)))
             left[block[-1]] = False
         blocks.append(block)
         mass = np.log(max(shares[left].sum(), 1e-3))
-        odds = stages.stop[min(place, 2)] + stages.stop[3] * mass + stages.stop[4] * log_doubt
+        odds = stages.stop[min(named + size, 3) - 1] + stages.stop[3] * mass + stages.stop[4] * log_doubt
         if rng.random() < 1 / (1 + np.exp(-odds)):
             return blocks
         if left.sum() < 2:

@@ -25,7 +25,7 @@ from plausibly.population._staged_cases import StagedCases, propose
 P = np.array([0.4, 0.3, 0.2, 0.1])
 D = np.array([0.1, 0.2, 0.3, 0.4])
 PI = np.array([0.25, 0.25, 0.3, 0.2])
-ALL = Stages(0.6, 0.3, 0.1)
+ALL = Stages(0.6, 0.3, 0.7, 0.1, 0.2)
 PAIRS = np.array([0, 1]), np.array([1, 2]), np.array([3.0, 1.0])
 SHARED = SharedStages(ALL, 1.0, *PAIRS, np.full(4, 0.25), 2.0, own=False)
 
@@ -56,15 +56,17 @@ def test_without_stages_it_is_plackett_luce():
     assert tempered == pytest.approx(0.09 / (P**2).sum(), abs=1e-9)
 
 
-def test_classes_of_a_remainder_compete_one_by_one():
-    whole = probability([[0], [1]], Stages(0.5), p=P)
+@pytest.mark.parametrize("stages", [Stages(0.5), Stages(0.5, 0.4, 1.4)])
+def test_classes_of_a_remainder_compete_one_by_one(stages):
+    whole = probability([[0], [1]], stages, p=P)
     lumped = np.array([0.4, 0.3, 0.3])
-    value = log_prob(lumped, [[0], [1]], D[:3], PI[:3], Stages(0.5), rest=1e7 * np.array([2 / 3, 1 / 3]), xp=np)
+    rest = 1e7 * np.array([2 / 3, 1 / 3])
+    value = log_prob(lumped, [[0], [1]], D, PI[:3], stages, rest=rest, xp=np)
     assert float(np.exp(value)) == pytest.approx(whole, abs=1e-6)
 
 
 def test_numpy_and_jax_and_the_program_agree():
-    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4, 0.3), tie=(-1.0, -0.5, 0.4))
+    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4, 0.3), tie=(-1.0, -0.5, -1.5, 0.4))
     blocks = [[[0], [1, 2]], [[3, 1]]]
     plain = [log_prob(P, one, D, PI, stages, xp=np) for one in blocks]
     other = [log_prob(jnp.asarray(P), one, D, PI, stages) for one in blocks]
@@ -74,6 +76,16 @@ def test_numpy_and_jax_and_the_program_agree():
     density = log_density(staged_plackett_luce, arguments, {}, {"plausibility": jnp.asarray(P)})[0]
     prior = np.log(sum(w * dirichlet.pdf(P, a) for w, a in zip(heads, shape, strict=True)))
     assert float(density) == pytest.approx(prior + sum(plain), rel=1e-4)
+
+
+def test_lengths_go_by_the_number_of_classes():
+    stages = Stages(stop=(0.0, 1.0, 2.0, 0.0, 0.0), tie=(-1.0, -2.0, -3.0, 0.0))
+
+    def of_lengths(blocks):
+        return float(log_prob(P, blocks, D, PI, stages, xp=np) - log_prob(P, blocks, D, PI, Stages(), xp=np))
+
+    tied, goes_on, single, ends = (1 / (1 + np.exp(-x)) for x in (-1, -1, 3, 2))
+    assert of_lengths([[0, 1], [2]]) == pytest.approx(np.log(tied * goes_on * single * ends))
 
 
 def test_lengths_stop_with_the_mass_that_is_left():
@@ -113,7 +125,7 @@ def test_all_cases_at_once_as_one_after_the_other(reliability):
     population = Population.of(list("abcdefgh"), [0.3, 0.2, 0.2, 0.1, 0.197, 0.001, 0.001, 0.001], concentration=2.0)
     priors = case_priors(population, annotations)
     assert priors.slots.is_remainder.sum() == 2
-    stages = Stages(0.6, 0.3, 0.1, (0.2, 0.5, 1.0, -0.4, 0.3), (-1.0, -0.5, 0.4))
+    stages = ALL._replace(stop=(0.2, 0.5, 1.0, -0.4, 0.3), tie=(-1.0, -0.5, -1.5, 0.4))
     shared = SharedStages.count_namings(annotations, stages, reliability)
     cases = StagedCases.of(annotations, priors, shared, population)
     starts = priors.slots.start
@@ -140,7 +152,7 @@ def test_all_cases_at_once_as_one_after_the_other(reliability):
         wanted = log_prob(
             np.exp(logs[:, own]),
             blocks,
-            on_slots(follow),
+            np.append(follow[index[:-1]], follow[unnamed]),
             on_slots(population.expected),
             stages,
             reliability=reliability,

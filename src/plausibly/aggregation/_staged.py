@@ -41,7 +41,9 @@ def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settl
         "reliability": arguments["first"] == "inferred",
         "ratio": arguments["later"] == "inferred",
         "dependence": arguments["follow"] == "inferred",
+        "focus": arguments["follow"] == "inferred",
         "careless": arguments["careless"] == "inferred",
+        "careless_later": arguments["careless"] == "inferred",
     }
     found = estimate_stages(
         annotations,

@@ -4,10 +4,10 @@ import base64
 import io
 import json
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import csr_array
 from scipy.special import digamma
 
 from plausibly.annotations import Annotations
@@ -49,31 +49,28 @@ class SharedStages:
         np.add.at(row, self.later[own], self.count[own])
         return row / row.sum()
 
-    def of_entries(self, annotations: Annotations) -> Float[np.ndarray, " entry"]:
-        """Share of each named class in what follows the first block of its annotation, averaged over its classes.
+    def after(self, annotations: Annotations) -> tuple[csr_array, Float[np.ndarray, " annotation"]]:
+        """Shares of classes in what follows first blocks, averaged over the classes of each, zero if nothing does.
 
+        The share of class k is entry k of the first result, (annotation, class), and the second result times the base.
         Without what the case itself has added to the counts, if it is among those that were counted: its annotators
         agree with each other because they have seen the same case, which is what plausibilities are for.
         """
         k, of = annotations.n_classes, annotations.entry_annotation
-        size, start = first_sizes(annotations), annotations.annotation_start[:-1]
-        counted = _Counts.of(np.zeros(len(self.head), np.int64), self.head, self.later, self.count, k)
-        nothing = np.empty(0, np.int64)
-        own = _Counts.of(nothing, nothing, nothing, np.empty(0), k)
+        several = np.bincount(of, annotations.entry_block > 0, annotations.n_annotations) > 0
+        first = np.flatnonzero((annotations.entry_block == 0) & several[of])
+        head = annotations.entry_class[first]
+        rows = csr_array((self.count, (self.head, self.later)), shape=(k, k))[head]
         if self.own:
             case, one, other, weight = _pairs(annotations)
-            own = _Counts.of(case, one, other, weight, k)
-        out = np.zeros(len(of))
-        for place in range(int(size.max(initial=0))):
-            has = (size > place)[of]
-            # First blocks come first, so the head of this place is that entry, where there is one.
-            head = annotations.entry_class[np.minimum(start + place, len(of) - 1)][of]
-            case, later = annotations.entry_case.astype(np.int64), annotations.entry_class
-            found = counted.find(0 * case, head, later) - own.find(case, head, later)
-            total = counted.find(0 * case, head) - own.find(case, head)
-            share = (self.strength * self.base[later] + np.maximum(found, 0)) / (self.strength + np.maximum(total, 0))
-            out += np.where(has, share, 0)
-        return out / size[of]
+            key = np.concatenate([annotations.entry_case[first] * np.int64(k) + head, case * np.int64(k) + one])
+            known, inverse = np.unique(key, return_inverse=True)
+            own = csr_array((weight, (inverse[len(first) :], other)), shape=(len(known), k))
+            rows = csr_array(rows - own[inverse[: len(first)]])
+            rows.data = np.maximum(rows.data, 0)
+        times = 1 / ((self.strength + rows.sum(1)) * first_sizes(annotations)[of[first]])
+        mean = csr_array((times, (of[first], np.arange(len(first)))), shape=(annotations.n_annotations, len(first)))
+        return mean @ rows, np.bincount(of[first], self.strength * times, annotations.n_annotations)
 
     def without(self, annotations: Annotations, case: int) -> "SharedStages":
         """Take the counts of a case out, if it is among those that were counted."""
@@ -87,8 +84,8 @@ class SharedStages:
     def text(self) -> str:
         """Write everything as text, for the attributes of a posterior."""
         file = io.BytesIO()
-        single = np.array([*self.stages[:3], self.reliability, float(self.own)])
-        stop, tie = ([] if odds is None else odds for odds in self.stages[3:])
+        single = np.array([*self.stages[:5], self.reliability, float(self.own)])
+        stop, tie = ([] if odds is None else odds for odds in self.stages[5:])
         columns = {
             "single": single,
             "stop": stop,
@@ -141,34 +138,6 @@ def _pairs(annotations: Annotations):
     one = annotations.entry_class[np.repeat(annotations.annotation_start[:-1][of], times) + place]
     case, later = annotations.entry_case[entry].astype(np.int64), annotations.entry_class[entry]
     return np.repeat(case, times), one.astype(np.int64), np.repeat(later, times), 1 / np.repeat(times, times)
-
-
-class _Counts(NamedTuple):
-    """Sums of weights by a key."""
-
-    n_classes: int
-    pairs: tuple[np.ndarray, np.ndarray]  #: keys of case, head and later class, and their sums
-    heads: tuple[np.ndarray, np.ndarray]  #: keys of case and head, and theirs
-
-    @classmethod
-    def of(cls, case: np.ndarray, head: np.ndarray, later: np.ndarray, weight: np.ndarray, k: int) -> "_Counts":
-        of_head = case * np.int64(k) + head
-        found = []
-        for key in (of_head * np.int64(k) + later, of_head):
-            known, inverse = np.unique(key, return_inverse=True)
-            found.append((known, np.bincount(inverse, weight, len(known))))
-        return cls(k, *found)
-
-    def find(self, case: np.ndarray, head: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
-        """Return the sums of some keys, 0 where there are none."""
-        key = case * np.int64(self.n_classes) + head
-        known, total = self.heads
-        if later is not None:
-            key, (known, total) = key * np.int64(self.n_classes) + later, self.pairs
-        if not len(known):
-            return np.zeros(len(key))
-        at = np.minimum(np.searchsorted(known, key), len(known) - 1)
-        return np.where(known[at] == key, total[at], 0.0)
 
 
 def _strength(head, count, base) -> float:

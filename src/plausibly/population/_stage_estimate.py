@@ -7,7 +7,8 @@ with the concentration that was found, and the search goes on.
 
 Priors, all normal on unbounded scales: :math:`\log A` around :math:`\log 5` and :math:`\log \tau` around
 :math:`\log 0.5` (sd 1), :math:`\log \gamma_1` around 0 (sd 0.5), :math:`\log \rho` around :math:`\log 0.7`
-(sd 0.7), the log odds of :math:`w` around 0 and those of :math:`\epsilon` around 3 % (sd 2).
+(sd 0.7), :math:`\log \eta` around 0 (sd 1), the log odds of :math:`w` around 0 and those of :math:`\epsilon_1` and
+:math:`\epsilon` around 3 % (sd 2).
 """
 
 from collections.abc import Mapping
@@ -42,10 +43,13 @@ PRIORS: Mapping[str, tuple[float, float]] = {
     "reliability": (0.0, 0.5),
     "ratio": (np.log(0.7), 0.7),
     "dependence": (0.0, 2.0),
+    "focus": (0.0, 1.0),
     "careless": (float(logit(0.03)), 2.0),
+    "careless_later": (float(logit(0.03)), 2.0),
 }
-_SCALES = {name: expit if name in ("dependence", "careless") else np.exp for name in PRIORS}
-_OFF = {"ratio": 1.0, "dependence": 0.0, "careless": 0.0, "spread": 0.0}
+_SCALES = {name: expit if name in ("dependence", "careless", "careless_later") else np.exp for name in PRIORS}
+_OF_DRAWS = ("ratio", "dependence", "focus", "careless", "careless_later")
+_OFF = {**Stages()._asdict(), "spread": 0.0}
 REACH = 3  #: standard deviations of the priors within which the search stays
 _WIDE = 1.0  # spread of the proposals' concentrations
 _STEP = 0.02
@@ -90,7 +94,7 @@ def estimate_stages(
     now = values | _natural(names, x)
     for _ in range(2 if lengths else 0):  # plausibilities are weighted by the lengths, too
         odds = _regress([one.of_blocks(now) for one in problems_at(now, len(ROUNDS), FEW, MORE)])
-    stages = Stages(now["ratio"], now["dependence"], now["careless"], odds.stop, odds.tie)
+    stages = odds._replace(**{name: now[name] for name in _OF_DRAWS})
     shared = replace(shared, stages=stages, reliability=now["reliability"])
     return replace(population, concentration=now["concentration"], spread=now["spread"], stages=shared)
 
@@ -143,10 +147,10 @@ class _Problem:
         if self._prior[0] != key:
             changed = replace(self.population, concentration=key[0], spread=key[1])
             self._prior = key, log_density(self.cases.priors.given(changed), self.logs)
-        key = tuple(values[name] for name in ("ratio", "dependence", "careless", "reliability"))
+        key = tuple(values[name] for name in (*_OF_DRAWS, "reliability"))
         if self._stages[0] != key:
-            stages = Stages(*key[:3])
-            self._stages = key, self.cases.log_likelihood(self.logs, stages, key[3])
+            stages = Stages(*key[:-1])
+            self._stages = key, self.cases.log_likelihood(self.logs, stages, key[-1])
         return self._prior[1] + self._stages[1] - self.log_proposal
 
     def log_likelihood(self, values: Mapping[str, float]) -> float:
@@ -170,9 +174,10 @@ class _Problem:
 
 
 def _regress(parts: list[list[np.ndarray]]) -> Stages:
-    """Regress ends of lists and ties on their place, the mass that is left, and the doubt."""
-    place, last, tied, log_left, doubt, weight = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    stop, tie = np.eye(3)[place], np.eye(2)[np.minimum(place, 1)]
+    """Regress ends of lists and ties on the number of classes named, the mass that is left, and the doubt."""
+    columns = [np.concatenate(some) for some in zip(*parts, strict=True)]
+    before, named, last, tied, log_left, doubt, weight = columns
+    stop, tie = np.eye(3)[named - 1], np.eye(3)[before]
     return Stages(
         stop=_logistic(np.column_stack([stop, log_left, doubt]), last, weight),
         tie=_logistic(np.column_stack([tie, doubt]), tied, weight),

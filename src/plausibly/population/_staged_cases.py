@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
-from plausibly.annotations import Annotations
+from plausibly.annotations import Annotations, Slots
 from plausibly.models.staged_plackett_luce import LEAST, LEAST_MASS, Stages, subsets
 from plausibly.population._case_priors import CasePriors
 from plausibly.population._population import Population
@@ -19,14 +20,70 @@ _NUMBERS = 4_000_000  # of a kind at a time
 
 
 @dataclass(frozen=True)
+class Following:
+    """Shares in what follows first blocks, by the dictionary, see :meth:`SharedStages.after`."""
+
+    named: Float[np.ndarray, " entry"]  #: of each named class, where its annotation has several blocks
+    annotation: Int[np.ndarray, " longer"]  #: annotations of several blocks
+    start: Int[np.ndarray, " longer+1"]  #: bounds of their slots
+    slot: Int[np.ndarray, " pair"]  #: all slots of the case of each
+    share: Float[np.ndarray, " pair"]  #: of these, 0 for remainders
+    more: csr_array  #: of every class, (longer, class), above ``of_base`` times the base
+    of_base: Float[np.ndarray, " longer"]
+    base: Float[np.ndarray, " class"]
+
+    @classmethod
+    def of(cls, annotations: Annotations, slots: Slots, shared: SharedStages) -> "Following":
+        """Look up what follows the first blocks of annotations."""
+        more, of_base = shared.after(annotations)
+
+        def look_up(annotation: np.ndarray, class_index: np.ndarray) -> np.ndarray:
+            return of_base[annotation] * shared.base[class_index] + more[annotation, class_index]
+
+        longer = np.flatnonzero(of_base)
+        case = annotations.annotation_case[longer]
+        n = np.diff(slots.start)[case]
+        start = np.concatenate([[0], np.cumsum(n)])
+        slot = np.arange(start[-1]) + np.repeat(slots.start[:-1][case] - start[:-1], n)
+        known = np.flatnonzero(~slots.is_remainder[slot])
+        share = np.zeros(len(slot))
+        share[known] = look_up(np.repeat(longer, n)[known], slots.class_index[slot[known]])
+        named = look_up(annotations.entry_annotation, annotations.entry_class)
+        return cls(named, longer, start, slot, share, more[longer], of_base[longer], shared.base)
+
+    def total(self, weight: Float[np.ndarray, " class"]) -> Float[np.ndarray, " longer"]:
+        """Sum of the shares of all classes, weighted."""
+        return self.of_base * (self.base @ weight) + self.more @ weight
+
+    def select(
+        self,
+        entries: Bool[np.ndarray, " entry"],
+        slots: Bool[np.ndarray, " slot"],
+        annotations: Bool[np.ndarray, " annotation"],
+    ) -> "Following":
+        """Take those of some cases."""
+        kept, n = annotations[self.annotation], np.diff(self.start)
+        pairs = np.repeat(kept, n)
+        return Following(
+            self.named[entries],
+            (np.cumsum(annotations) - 1)[self.annotation[kept]],
+            np.concatenate([[0], np.cumsum(n[kept])]),
+            (np.cumsum(slots) - 1)[self.slot[pairs]],
+            self.share[pairs],
+            self.more[kept],
+            self.of_base[kept],
+            self.base,
+        )
+
+
+@dataclass(frozen=True)
 class StagedCases:
     """Cases laid out over the slots of their priors."""
 
     annotations: Annotations
     priors: CasePriors
     slot: Int[np.ndarray, " entry"]  #: of each named class
-    #: share of each named class among what follows the first block of its annotation
-    follow: Float[np.ndarray, " entry"]
+    follow: Following
     expected: Float[np.ndarray, " class"]  #: shares by which a careless class is drawn
     concentration: float  #: by which the classes of a remainder share it
     first: Float[np.ndarray, " slot"]  #: label counts: first blocks
@@ -46,12 +103,12 @@ class StagedCases:
         share = 1 / np.repeat(annotations.block_sizes, annotations.block_sizes)
         for of_stage in (annotations.entry_block == 0, annotations.entry_block > 0):
             counts.append(np.bincount(slot[of_stage], share[of_stage], len(priors.slots)))
-        follow = shared.of_entries(annotations)
+        follow = Following.of(annotations, priors.slots, shared)
         return cls(annotations, priors, slot, follow, population.expected, population.concentration, *counts)
 
     def parts(self, draws: int) -> Iterator["StagedCases"]:
         """Split cases into pieces of which so many draws fit into memory."""
-        widest = max(len(self.slot), len(self.priors.slots))
+        widest = max(len(self.slot), len(self.priors.slots), len(self.follow.slot))
         pieces = min(-(-widest * draws // _NUMBERS), self.annotations.n_cases)
         for cases in np.array_split(np.arange(self.annotations.n_cases), pieces):
             yield self.select(cases)
@@ -66,7 +123,8 @@ class StagedCases:
         of_slot = chosen[self.priors.slots.case]
         slot = priors.slots.find(part.entry_case, part.entry_class)
         counts = self.first[of_slot], self.later[of_slot]
-        return StagedCases(part, priors, slot, self.follow[inside], self.expected, self.concentration, *counts)
+        follow = self.follow.select(inside, of_slot, chosen[self.annotations.annotation_case])
+        return StagedCases(part, priors, slot, follow, self.expected, self.concentration, *counts)
 
     def log_likelihood(
         self, log_plausibility: Float[np.ndarray, "draw slot"], stages: Stages, reliability: float
@@ -106,18 +164,39 @@ class StagedCases:
 
         These shares are Dirichlet; the factor is the expectation of the sum of their powers.
         """
-        out, rest = np.ones(len(self.priors.slots)), self.priors.slots.is_remainder
+        out, slots = np.ones(len(self.priors.slots)), self.priors.slots
+        rest = slots.is_remainder
         if power == 1 or not rest.any():
             return out
-        slots, shape = self.priors.slots, np.maximum(self.concentration * self.expected, LEAST)
-        logs = gammaln(shape + power) - gammaln(shape)
-        raised = np.exp(logs - logs.max())
+        raised, whole = self._raised(power)
         named = np.where(rest, 0, raised[np.maximum(slots.class_index, 0)])
         left = raised.sum() - np.add.reduceat(named, slots.start[:-1])
-        total = np.maximum(self.concentration * self._plain()[rest], LEAST)
-        log_whole = gammaln(total + power) - gammaln(total) - logs.max()
-        out[rest] = np.exp(np.log(np.maximum(left[slots.case[rest]], LEAST)) - log_whole)
+        out[rest] = np.maximum(left[slots.case[rest]], LEAST) / whole[rest]
         return out
+
+    def _raised(self, power: float) -> tuple[Float[np.ndarray, " class"], Float[np.ndarray, " slot"]]:
+        """Expected powers of the shares in a remainder, by class; over those of all of it, by slot."""
+        shape = np.maximum(self.concentration * self.expected, LEAST)
+        logs = gammaln(shape + power) - gammaln(shape)
+        total = np.maximum(self.concentration * self._plain(), LEAST)
+        return np.exp(logs - logs.max()), np.exp(gammaln(total + power) - gammaln(total) - logs.max())
+
+    def _following(
+        self, logs: Float[np.ndarray, "draw slot"], power: float
+    ) -> tuple[Float[np.ndarray, "draw entry"], Float[np.ndarray, "draw annotation"]]:
+        """Weights of classes in what follows the first block of their annotation, and sums over all classes."""
+        follow, slots = self.follow, self.priors.slots
+        weight, total = np.exp(power * logs), np.ones((len(logs), self.annotations.n_annotations))
+        if len(follow.annotation):
+            raised, whole = self._raised(power)
+            rest, start = slots.is_remainder[follow.slot], follow.start[:-1]
+            number = np.repeat(np.arange(len(start)), np.diff(follow.start))[rest]
+            class_index = np.maximum(slots.class_index[follow.slot], 0)
+            left = follow.total(raised) - np.add.reduceat(np.where(rest, 0, follow.share * raised[class_index]), start)
+            share = follow.share.copy()
+            share[rest] = np.maximum(left[number], LEAST) / whole[follow.slot[rest]]
+            total[:, follow.annotation] = np.add.reduceat(weight[:, follow.slot] * share, start, axis=1)
+        return weight[:, self.slot] * follow.named, total
 
     def _blocks(self, logs, stages, reliability) -> Float[np.ndarray, "draw annotation"]:
         """Probability of the blocks of every annotation, in their order."""
@@ -130,6 +209,8 @@ class StagedCases:
         starts = np.cumsum(of.block_sizes) - of.block_sizes
         begin = of.annotation_start[:-1][of.block_annotation]
 
+        following, of_following = self._following(logs, stages.focus)
+
         def with_left(weight, total):
             """Weights of classes, and what is left of their total before each block."""
             before = np.cumsum(weight, axis=-1) - weight
@@ -137,7 +218,7 @@ class StagedCases:
 
         sources = (
             with_left(later[:, self.slot], total[:, of.block_annotation]),
-            with_left(self.follow, 1.0),
+            with_left(following, of_following[:, of.block_annotation]),
             with_left(self.expected[of.entry_class], 1.0),
         )
         of_first = (1 - stages.careless) * of_first + stages.careless * self.expected[of.entry_class]
@@ -148,8 +229,8 @@ class StagedCases:
                 chosen = np.flatnonzero((of.block_sizes == size) & ((number == 0) == is_first))
                 if len(chosen):
                     members = starts[chosen, None] + np.arange(size)
-                    w = 0.0 if is_first else stages.dependence
-                    shares = (1 - stages.careless) * (1 - w), (1 - stages.careless) * w, stages.careless
+                    w, e = 0.0 if is_first else stages.dependence, stages.careless_later
+                    shares = (1 - e) * (1 - w), (1 - e) * w, e
                     parts = [
                         (share, weight[..., members], left[..., chosen])
                         for share, (weight, left) in zip(shares, sources, strict=True)
@@ -166,12 +247,12 @@ class StagedCases:
         total: Float[np.ndarray, "draw block"] | float = 0.0
         if stages.stop is None and stages.tie is None:
             return total
-        place, last, tied, log_left, doubt = self.blocks(logs)
+        before, named, last, tied, log_left, doubt = self.blocks(logs)
         if stages.tie is not None:
-            odds = np.asarray(stages.tie)[np.minimum(place, 1)] + stages.tie[2] * doubt
+            odds = np.asarray(stages.tie)[before] + stages.tie[3] * doubt
             total = total - np.logaddexp(0, np.where(tied, -odds, odds))
         if stages.stop is not None:
-            odds = np.asarray(stages.stop)[place] + stages.stop[3] * log_left + stages.stop[4] * doubt
+            odds = np.asarray(stages.stop)[named - 1] + stages.stop[3] * log_left + stages.stop[4] * doubt
             total = total - np.logaddexp(0, np.where(last, -odds, odds))
         at = np.searchsorted(self.annotations.block_annotation, np.arange(self.annotations.n_annotations))
         return np.add.reduceat(total, at, axis=1)
@@ -179,22 +260,24 @@ class StagedCases:
     def blocks(self, logs: Float[np.ndarray, "draw slot"]):
         """What the lengths of lists depend on.
 
-        Of every block its place, up to the third, whether it is the last, and whether it is tied; and by draw the log
-        of the mass that is left after it and that of the doubt of its case.
+        Of every block how many classes are named before it, up to two, and up to its end, up to three, whether it is
+        the last, and whether it is tied; and by draw the log of the mass that is left after it and that of the doubt of
+        its case.
         """
         of, slots, plausibility = self.annotations, self.priors.slots, np.exp(logs)
         named = np.cumsum(plausibility[:, self.slot], axis=1)
         named = np.concatenate([np.zeros((len(named), 1)), named], axis=1)
         stops = np.cumsum(of.block_sizes)
-        left = 1 - named[:, stops] + named[:, of.annotation_start[:-1][of.block_annotation]]
-        place = np.minimum(of.entry_block[stops - 1], 2).astype(int)
+        begin = of.annotation_start[:-1][of.block_annotation]
+        left = 1 - named[:, stops] + named[:, begin]
+        before, after = np.minimum(stops - of.block_sizes - begin, 2), np.minimum(stops - begin, 3)
         last = np.append(of.block_annotation[1:] != of.block_annotation[:-1], True)
         of_classes = np.where(slots.is_remainder, 0, plausibility)
         doubt = 1 - np.maximum.reduceat(of_classes, slots.start[:-1], axis=1)
         logs = (np.log(np.maximum(mass, LEAST_MASS)) for mass in (left, doubt))
         log_left, log_doubt = logs
         case = of.annotation_case[of.block_annotation]
-        return place, last, of.block_sizes > 1, log_left, log_doubt[:, case]
+        return before, after, last, of.block_sizes > 1, log_left, log_doubt[:, case]
 
 
 def _tied(of_first, parts, size):
