@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 from traitlets import default
 
@@ -34,17 +35,32 @@ def test_stored_without_outputs(path):
     assert not used, f"clear the outputs of {path.name}"
 
 
+@pytest.fixture(scope="session")
+def kernel(optimised):
+    """One kernel for all notebooks: importing and tracing take as long in each as what most of them show."""
+    with pytest.MonkeyPatch.context() as patch, optimised():
+        patch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", jax.config.jax_compilation_cache_dir)
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        # As the engines compile; what surrounds them in a cell is seldom worth more.
+        patch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1")
+        manager = OwnKernel()
+        run_sync(manager.start_kernel)()
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_and_draws(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", jax.config.jax_compilation_cache_dir)
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    # As the engines compile; what surrounds them in a cell is seldom worth more.
-    monkeypatch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1")
+def test_runs_and_draws(path, tmp_path, kernel):
     notebook = nbformat.read(path, as_version=4)
-    place = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, kernel_manager_class=OwnKernel, timeout=600, resources=place).execute()
+    # Without a name that another notebook has left.
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {tmp_path}"))
+    client = NotebookClient(notebook, km=kernel, timeout=600)
+    try:
+        client.execute()
+    finally:
+        client.kc.stop_channels()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     drawing = [cell for cell in cells if "plt.show()" in cell.source]
     assert drawing
