@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from plausibly.diagnostics._verdict import checks, failures, table, verdict, worst
+import plausibly as pb
+from plausibly.diagnostics._verdict import checks, failures, population_verdict, table, verdict, worst
 
 
 def found(chains=4, **columns):
@@ -106,3 +107,15 @@ def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
     sentence = " Chains of 99 draws are too short, since each needs 100 effective draws: take 250."
     assert verdict({"m": failed}).endswith(sentence) == short
     assert "too short" not in verdict({"m": found().assign_attrs(draws=draws)})
+
+
+def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
+    annotations = pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
+    runs = pb.sweep(annotations, {}, models={"prirn": {"reliability": 10, "class_prior": "population"}}, progress=False)
+    shared = runs.runs[0].shared_convergence
+    shared["converged"][:] = True
+    assert "population" not in runs.verdict()
+    shared["converged"][1], shared["r_hat"][1] = False, 1.42
+    assert "in 1 of" in runs.verdict()
+    assert "worst in strength (R-hat 1.42)" in runs.verdict()
+    assert population_verdict(None) == ""

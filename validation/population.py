@@ -29,7 +29,7 @@ PROB = 0.9
 
 MANY, FEW = 600, 200  # cases
 K = 8  # classes of the cases
-STAGES = Stages(0.6, 0.35, 0.8, 0.1, 0.2, (0.3, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
+STAGES = Stages(0.6, 0.7, 2.0, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
 RELIABILITY = 1.3
 SHARED = "what cases share"
 SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs", "staged", "staged, by difficulty")

@@ -18,8 +18,8 @@ from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._model_names import MODEL_NAMES
 from plausibly.cli._output import make_folder, say
-from plausibly.diagnostics import diagnose
-from plausibly.diagnostics._verdict import verdict
+from plausibly.diagnostics import diagnose, shared_convergence
+from plausibly.diagnostics._verdict import population_verdict, verdict
 from plausibly.errors import ArgumentError
 from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
@@ -142,7 +142,7 @@ def aggregate(
         say("Classes that the population prior moves most (means over the cases that name them)")
         say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
-    say(verdict({label: found}))
+    say(" ".join(filter(None, [verdict({label: found}), population_verdict(shared_convergence(posterior))])))
     if strict and not found["converged"].values.all():
         raise typer.Exit(NOT_CONVERGED)
 

@@ -15,7 +15,7 @@ from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics import shared_convergence
-from plausibly.diagnostics._verdict import STATISTICS, checks, table, verdict, worst
+from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
 from plausibly.posterior import opened
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
@@ -80,7 +80,7 @@ def diagnose(
             say(f"Wrote {', '.join(written)} to {out}")
         label = run_label(str(source.attrs.get("model", "posterior")), float(source.attrs.get("reliability", math.nan)))
     if shared is not None and not shared["converged"].values.all():
-        say(verdict({"inferred": shared}))
+        say(population_verdict(shared) or verdict({"inferred": shared}))
     say(verdict({label: found}))
     if strict and not found["converged"].values.all():
         raise typer.Exit(NOT_CONVERGED)

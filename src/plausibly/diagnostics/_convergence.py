@@ -307,4 +307,4 @@ def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
         return None
     names = np.array(found.pop("quantity"), str)
     columns = {name: ("quantity", np.array(values)) for name, values in found.items()}
-    return xr.Dataset(columns, {"quantity": names}, {"chains": 2, "quantities": len(names)})
+    return xr.Dataset(columns, {"quantity": names}, {"of": "population", "chains": 2, "quantities": len(names)})

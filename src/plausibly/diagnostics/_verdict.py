@@ -62,6 +62,30 @@ trusted: take more draws (draws=1000)."
     return f"{sentence} Results that depend on them should not be trusted: {_next_step(list(sampled.values()))}."
 
 
+def population_verdict(shared: xr.Dataset | None) -> str:
+    """Say in a sentence which parameters of a population did not converge, nothing if all did.
+
+    Draws of cases do not show it, since they are exact given these parameters.
+
+    Examples
+    --------
+    >>> columns = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.42])}
+    >>> found = xr.Dataset(columns, {"quantity": ["concentration", "strength"]}, {"of": "population"})
+    >>> population_verdict(found)[:80]
+    'The population prior did not converge in 1 of 2 parameters, worst in strength (R'
+    """
+    if shared is None or shared.attrs.get("of") != "population" or shared["converged"].values.all():
+        return ""
+    bad = shared.isel(quantity=~shared["converged"].values)
+    at = int(bad["r_hat"].values.argmax())
+    return (
+        f"The population prior did not converge in {bad.sizes['quantity']} of {shared.sizes['quantity']} parameters, "
+        f"worst in {bad['quantity'].values[at]} (R-hat {float(bad['r_hat'][at]):.2f}): plausibilities of all cases "
+        "depend on it. Estimate it by more sweeps, as in plausibly.population.estimate(annotations, draws=2000, "
+        "warmup=1000), give it as class_prior, and see whether results change."
+    )
+
+
 def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     """Say what helps against what failed most often."""
     failed = [text for found in convergence for text in failures(found) if text]

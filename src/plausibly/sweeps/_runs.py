@@ -13,7 +13,7 @@ import xarray as xr
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
-from plausibly.diagnostics._verdict import verdict
+from plausibly.diagnostics._verdict import population_verdict, verdict
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation._by_group import SUFFIX
 from plausibly.evaluation.comparison import rankings
@@ -248,14 +248,16 @@ class Sweep:
         return not any(run.not_converged() for run in self.runs)
 
     def verdict(self, most: int = 10) -> str:
-        """Say in one sentence whether the chains converged and, if not, which cases did not.
+        """Say whether the chains converged and, if not, which cases or population priors did not.
 
         Parameters
         ----------
         most
             Number of cases to name.
         """
-        return verdict({run.label: run.convergence for run in self.runs}, most)
+        of_cases = verdict({run.label: run.convergence for run in self.runs}, most)
+        of_populations = dict.fromkeys(population_verdict(run.shared_convergence) for run in self.runs)
+        return " ".join([of_cases, *filter(None, of_populations)])
 
 
 def posterior_name(label: str, *, in_shards: bool = False) -> str:
