@@ -202,3 +202,21 @@ def test_bad_arguments_are_refused_in_one_sentence(name, bad):
 def test_unknown_treatment_of_ties_is_refused():
     with pytest.raises(ArgumentError, match='break_ties must be "order" or "random", but \'best\' was given'):
         metrics.overlap(np.ones((1, 3)), np.ones((1, 1, 3)), 1, break_ties="best")
+
+
+def test_lists_of_one_class_are_right_or_wrong_and_averages_share_their_count():
+    # What lets an evaluation count such metrics once.
+    one, other = jnp.array([3]), jnp.array([5])
+    for metric in metrics.METRICS.values():
+        if not metric.of_masses:
+            equal, different = (int(metric.count(one, of)) for of in (one, other))
+            worth = (0, metric.scale(1)) if metric.better == "smaller" else (metric.scale(1), 0)
+            assert (equal, different) == worth
+        if metric.averages:
+            lists = jnp.array([[0, 1, 2], [0, 2, 1], [4, 0, 5]]).T
+            of = metrics.METRICS[metric.averages]
+            for k in (2, 3):
+                np.testing.assert_array_equal(
+                    metric.count(lists[:k], lists[:k, :1]), of.count(lists[:k], lists[:k, :1])
+                )
+                assert metric.scale(k) == of.scale(k)

@@ -15,7 +15,17 @@ from plausibly.metrics import METRICS, Metric
 def count_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
     """List what is counted of ranked lists: metrics and lengths."""
     counted = [metric for metric in METRICS.values() if not metric.of_masses]
-    return list(dict.fromkeys((metric.name, j) for metric in counted for k in ks for j in metric.lengths(k)))
+    return list(dict.fromkeys(_row(metric.name, j) for metric in counted for k in ks for j in metric.lengths(k)))
+
+
+def _row(metric: str, length: int) -> tuple[str, int]:
+    """Find the row that counts a metric: metrics that always count the same share one, since groups have many."""
+    own = METRICS[METRICS[metric].averages or metric]
+    if own.of_masses or length > 1:
+        return own.name, length
+    # Lists of one class are equal or not.
+    same = (one for one in METRICS.values() if not one.of_masses)
+    return next(one.name for one in same if (one.better, one.scale(1)) == (own.better, own.scale(1))), 1
 
 
 def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
@@ -29,6 +39,6 @@ def metric_sums(
     """Turn the sums of all rows into those of a metric."""
 
     def at(length: int) -> Float[np.ndarray, "*classifier n"]:
-        return sums[..., rows.index((metric, length)), :]
+        return sums[..., rows.index(_row(metric, length) if k else (metric, 0)), :]
 
     return METRICS[metric].value(at, k) if k else at(0)

@@ -3,7 +3,7 @@
 from plausibly.metrics._list_metric import list_metric, shared
 
 
-@list_metric(scale=lambda k: k, averaged=True)
+@list_metric(scale=lambda k: k, averages="overlap")
 def average_overlap(predicted, plausible):
     """Mean of the overlaps at 1 … ``k``, which rewards having the best classes at the top of the list.
 

@@ -29,9 +29,9 @@ class ListMetric:
         What to divide the count by, a function of k: its greatest value; for distances, that of lists without a common
         class.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better.
-    averaged
-        Whether the metric is the mean of these ratios at the lengths 1 … k.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better: 1 or 0 for equal lists.
+    averages
+        Name of the metric of whose values at the lengths 1 … k it is the mean, and with which it shares ``count``.
     of_masses
         Whether ``count`` adds up the plausibilities of the predicted classes, which it gets in place of the draw's
         list. That is coverage alone: :func:`plausibly.evaluate` computes these sums in a way of its own.
@@ -45,14 +45,14 @@ class ListMetric:
     count: Count
     scale: Callable[[int], int] = lambda k: 1
     better: Literal["greater", "smaller"] = "greater"
-    averaged: bool = False
+    averages: str = ""
     of_masses: bool = False
     words: str = ""
     source: str | None = None
 
     def lengths(self, k: int) -> range:
         """Lengths of the lists to count at, for the metric at ``k``."""
-        return range(1 if self.averaged else k, k + 1)
+        return range(1 if self.averages else k, k + 1)
 
     def value(self, counts: Callable[[int], Any], k: int) -> Any:
         """Divide the counts at these lengths, or sums of them, by what they are a share of."""
