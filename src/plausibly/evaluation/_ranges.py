@@ -35,10 +35,8 @@ class Range:
         Names of the cases.
     slots
         Slots of these cases, which count from 0.
-    draws
-        Plausibilities; draws run fastest.
-    point
-        Plausibilities at the point estimate.
+    values
+        Plausibilities in every draw, and last at the point estimate, which run fastest.
     words
         Random keys of the cases.
     n_classes
@@ -50,14 +48,18 @@ class Range:
     cases: slice
     names: np.ndarray
     slots: Slots
-    draws: Float[np.ndarray, "slot draw"]
-    point: Float[np.ndarray, "slot 1"]
+    values: Float[np.ndarray, "slot draw+1"]
     words: Words
     n_classes: int
     concentration: float | Float[np.ndarray, " class"]
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def draws(self) -> Float[np.ndarray, "slot draw"]:
+        """Plausibilities in every draw."""
+        return self.values[:, :-1]
 
     @property
     def n_draws(self) -> int:
@@ -94,7 +96,7 @@ class Range:
         """
         # It splits the remainder as the first draw does.
         numbers = np.append(np.arange(self.n_draws), np.zeros(int(point)))
-        draws = np.concatenate([self.draws, self.point], axis=1) if point else self.draws
+        draws = self.values if point else self.draws
         wanted, words = np.arange(len(self)), self.words
         if cases is not None:
             wanted, words = cases, select(words, cases)
@@ -144,16 +146,18 @@ class Ranges:
             cases,
             self._names[cases],
             self._slots.range(cases),
-            _checked(self._draws[..., own].values.reshape(self.n_draws, -1), cases),
-            _checked(self._point[own].values[None], cases),
+            _checked(self._draws[..., own].values.reshape(self.n_draws, -1), self._point[own].values, cases),
             select(self._words, cases),
             self._n_classes,
             self._concentration,
         )
 
 
-def _checked(values: Float[np.ndarray, "draw slot"], cases: slice) -> Float[np.ndarray, "slot draw"]:
-    values = np.ascontiguousarray(np.asarray(values, np.float32).T)
+def _checked(
+    draws: Float[np.ndarray, "draw slot"], point: Float[np.ndarray, " slot"], cases: slice
+) -> Float[np.ndarray, "slot draw+1"]:
+    values = np.empty((draws.shape[1], len(draws) + 1), np.float32)
+    values[:, :-1], values[:, -1] = draws.T, point
     least, most = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
     if least < 0 or most > 1.01:  # what is not a number is for the diagnosis to find
         raise ArgumentError(
