@@ -149,6 +149,11 @@ def plan(
     ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again after some
     labels.
 
+    In simulations under a prior that fits (``validation/planning.py``), intervals came 2 % wider than forecast, and of
+    forecasts of a decision of 0.83 on average, 0.82 came true. Values are those of the next label alone: in replays of
+    simulated cases with twelve classes, choosing one label at a time by value for the goal ``"width"`` narrowed
+    intervals less in the end than choosing by entropy.
+
     Reweighting cannot be trusted if few draws carry all the weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to
     16 classes are distinguished; with more, all classes that no annotator of the case has named count as one answer.

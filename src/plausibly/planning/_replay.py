@@ -189,6 +189,8 @@ def replay(
     Notes
     -----
     Widths are those of a normal distribution with the variance of the metric, the sum of those of independent cases.
+    Where classifiers were simulated from all annotations, they know where hidden annotations differ from visible ones,
+    and an interval may widen as labels are revealed: simulate them from what is visible at the beginning.
 
     Examples
     --------
