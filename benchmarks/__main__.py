@@ -1,6 +1,7 @@
 """Run all benchmarks and print the table."""
 
 import argparse
+from functools import partial
 
 from benchmarks import accuracy, agreement, conformal, discrepancy, metrics, plackett_luce, planning, scale
 from benchmarks._process import apart
@@ -9,13 +10,6 @@ from benchmarks._table import heading, render
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Print a table of timing ratios.")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
-    parser.add_argument(
-        "--only",
-        choices=["accuracy", "plackett-luce", "metrics", "discrepancy", "agreement", "conformal", "planning", "scale"],
-        help="one part of the table",
-    )
-    arguments = parser.parse_args()
     parts = {
         "accuracy": accuracy.measure,
         "plackett-luce": plackett_luce.measure,
@@ -26,9 +20,15 @@ def main() -> None:
         "planning": planning.measure,
         "scale": scale.measure,
     }
+    parser.add_argument("part", nargs="?", choices=list(parts), help="one part of the table; by default all")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes, cases and draws")
+    parser.add_argument("--long", action="store_true", help="more cases and repetitions (planning)")
+    arguments = parser.parse_args()
+    if arguments.long:
+        parts["planning"] = partial(planning.measure, long=True)
     print(apart(heading)[0], flush=True)
     for name, measure in parts.items():
-        if arguments.only in (None, name):
+        if arguments.part in (None, name):
             print(render(measure(quick=arguments.quick)), flush=True)
 
 

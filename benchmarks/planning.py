@@ -1,10 +1,11 @@
-"""Which case to annotate next: planning beside chance, entropy, fewest labels and ActiveLab; and a large posterior.
+"""Which case to annotate next: planning against chance, entropy, fewest labels and ActiveLab; and a large posterior.
 
 Replays hide annotations and reveal them as a strategy asks for them. A row is the share of the labels of random choice
-with which a strategy reaches the width that random choice reaches in the end. The prior is that of the population of
-cases, estimated from the labels that are visible at the beginning: under one that takes all classes for equally common,
-two labels seem to settle more than they do, and no strategy narrows what was narrow by mistake. ActiveLab (Goh &
-Mueller 2023) takes part where cleanlab is installed, which needs an environment of its own.
+with which a strategy reaches the width that random choice reaches in the end; standard errors are over repetitions. The
+prior is that of the population of cases, estimated from the labels that are visible at the beginning: under one that
+takes all classes for equally common, two labels seem to settle more than they do, and no strategy narrows what was
+narrow by mistake. ActiveLab (Goh & Mueller 2023) takes part where cleanlab is installed, which needs an environment of
+its own.
 """
 
 from collections.abc import Callable
@@ -18,21 +19,22 @@ from benchmarks._table import Row
 
 STRATEGIES = ("plan", "random", "entropy", "fewest labels")
 QUALITIES = {"A": 0.75, "B": 0.7}
-CLASSES = 12
+CLASSES, START = 12, 2
 REFITTED, UNNAMED = 30, 4  #: real cases that are fitted again after each answer, and unnamed classes tried of each
 
 
-def measure(quick: bool = False) -> list[Row]:
+def measure(quick: bool = False, long: bool = False) -> list[Row]:
+    sizes = (60, 2, 60) if quick else (400, 10, 400) if long else (200, 3, 200)
     rows = []
     for goal in ("better", "width"):
-        rows += apart(_simulated, goal, *((60, 2, 60) if quick else (400, 20, 800)))[0]
-        rows += apart(_real, goal, *((40, 2, 40) if quick else (600, 10, 800)))[0]
+        rows += apart(_simulated, goal, False, *sizes)[0] + apart(_real, goal, *sizes)[0]
+        rows += apart(_simulated, goal, True, *sizes)[0] if long else []
     rows += apart(_refits, 5 if quick else REFITTED)[0]
-    return rows + apart(_large, 2000 if quick else 100_000)[0]
+    return rows + apart(_large, 2000 if quick else 100_000 if long else 20_000)[0]
 
 
-def simulated(n_cases: int, n_labels: int = 12, seed: int = 0) -> tuple[Any, dict[str, Any], Any]:
-    """Simulated differentials with so many labels each; classifiers, and true plausibilities."""
+def simulated(n_cases: int, n_labels: int = 12, seed: int = 0) -> tuple[Any, Any]:
+    """Simulated differentials with so many labels each, and true plausibilities."""
     import numpy as np
 
     import plausibly as pb
@@ -42,7 +44,7 @@ def simulated(n_cases: int, n_labels: int = 12, seed: int = 0) -> tuple[Any, dic
     upto = np.cumsum(truth / truth.sum(axis=1, keepdims=True), axis=1)
     labels = (random.random((n_cases, n_labels, 1)) > upto[:, None]).sum(axis=2).clip(max=truth.shape[1] - 1)
     annotations = pb.Annotations.from_labels(labels.tolist(), classes=[str(k) for k in range(truth.shape[1])])
-    return annotations, pb.datasets.simulate_classifiers(truth, QUALITIES, seed=seed), truth
+    return annotations, truth
 
 
 def activelab(classifier: str = "A") -> Callable[..., Any] | None:
@@ -92,39 +94,7 @@ def activelab(classifier: str = "A") -> Callable[..., Any] | None:
     return active_lab
 
 
-def _replayed(what: str, found: Any) -> list[Row]:
-    each = found.by_repetition
-    last = each[each["labels"] == each["labels"].max()]
-    widths = each.set_index(["strategy", "repetition", "labels"])["width"]
-    rows = []
-    for name in found.strategies:
-        own = last[last["strategy"] == name]
-        share = found.share_of_labels(name)
-        start = each.loc[(each["strategy"] == name) & (each["labels"] == 0), "width"].mean()
-        remark = f"width from {start:.4f} to {own['width'].mean():.4f} ± {own['width'].sem():.4f}"
-        if name != "random":
-            apart = (widths[name] - widths["random"]).groupby("labels").agg(["mean", "sem"]).iloc[1:]
-            worst = (apart["mean"] / apart["sem"]).max()
-            remark += f", at worst {worst:+.1f} standard errors wider than random"
-        if own["right"].notna().any():
-            remark += f", right decision {own['right'].mean():.3f} ± {own['right'].sem():.3f}"
-        rows.append(Row(f"{what}: {name}, share of labels", share, "", remark=remark))
-    return rows
-
-
-def _simulated(goal: str, n_cases: int, repetitions: int, budget: int) -> list[Row]:
-    import plausibly as pb
-
-    annotations, predictions, truth = simulated(n_cases)
-    others = [function] if (function := activelab()) else []
-    found = pb.replay(
-        annotations, predictions, strategy=(*STRATEGIES, *others), goal=goal, budget=budget, step=max(1, budget // 10),
-        repetitions=repetitions, truth=truth, class_prior="population", draws=150, progress=False,
-    )  # fmt: skip
-    return _replayed(f"simulated, {goal}", found)
-
-
-def _real(goal: str, n_cases: int, repetitions: int, budget: int) -> list[Row]:
+def first_choices(n_cases: int) -> tuple[Any, str]:
     """First choices of dermatologists, of cases with at least five of a single class each."""
     import numpy as np
 
@@ -139,18 +109,129 @@ def _real(goal: str, n_cases: int, repetitions: int, budget: int) -> list[Row]:
     ]
     labels = [own for own in labels if len(own) >= 5][:n_cases]
     used = np.unique(np.concatenate(labels))
-    chosen = pb.Annotations.from_labels(
-        [np.searchsorted(used, own).tolist() for own in labels], classes=used.astype(str)
-    )
-    counts = np.array([np.bincount(np.searchsorted(used, own), minlength=len(used)) for own in labels])
-    near = (counts + 0.01) / (counts + 0.01).sum(axis=1, keepdims=True)
-    predictions = pb.datasets.simulate_classifiers(near, QUALITIES, seed=0)
-    others = [function] if (function := activelab()) else []
-    found = pb.replay(
-        chosen, predictions, strategy=(*STRATEGIES, *others), goal=goal, budget=budget, step=max(1, budget // 10),
-        repetitions=repetitions, class_prior="population", draws=150, progress=False,
-    )  # fmt: skip
-    return _replayed(f"{'dermatology' if 'real' in what else 'simulated rankings'}, {goal}", found)
+    named = [np.searchsorted(used, own).tolist() for own in labels]
+    return pb.Annotations.from_labels(named, classes=used.astype(str)), what.split()[1]
+
+
+def replayed(
+    annotations: Any, goal: str, repetitions: int, budget: int, truth: Any = None, *, sees_truth: bool = False
+) -> tuple[Any, list[float]]:
+    """Replay all strategies; returns also, for each repetition, the width that came of a plan over its forecast.
+
+    Each repetition has classifiers of its own, simulated from one draw of the posterior given the annotations that are
+    visible at its beginning: they err as somebody may who knows these annotations, and know nothing of the hidden ones,
+    as a plan takes them to. Simulated from all annotations or the truth, they would know where the hidden annotations
+    differ from the visible ones. Then intervals of their difference come wider than any plan made from the visible
+    annotations can forecast.
+    """
+    from dataclasses import replace
+
+    import numpy as np
+    import pandas as pd
+
+    import plausibly as pb
+    from plausibly.planning._hidden import Hidden
+
+    n = annotations.n_cases
+    parts, ratios, every = [], [], np.arange(n)
+    for seed in range(repetitions):
+        hidden = Hidden.of(annotations, START, 1, seed)
+        visible = hidden.first()
+        begun = hidden.visible(every, visible)
+        given = {"class_prior": pb.population.estimate(begun, seed=seed), "draws": 150, "progress": False}
+        posterior = pb.aggregate(begun, "dirichlet-categorical", seed=seed, **given)
+        known = truth if sees_truth else np.maximum(pb.dense(posterior)[0], 1e-4)
+        predictions = pb.datasets.simulate_classifiers(known, QUALITIES, seed=seed)
+        others = [function] if (function := activelab()) else []
+        found = pb.replay(
+            annotations, predictions, strategy=(*STRATEGIES, *others), goal=goal, budget=budget,
+            step=max(1, budget // 10), start=START, repetitions=1, truth=truth, seed=seed, **given,
+        )  # fmt: skip
+        parts.append(found.by_repetition.assign(repetition=seed))
+        ratios.append(
+            _came_over_forecast(posterior, predictions, goal, budget, hidden, visible, given | {"seed": seed})
+        )
+    return replace(found, by_repetition=pd.concat(parts, ignore_index=True)), ratios
+
+
+def _came_over_forecast(posterior, predictions, goal, budget, hidden, visible, given) -> float:
+    """Width of the interval once the labels of a plan are known, over the width that the plan forecasts.
+
+    At the largest number of labels for which at least 95 % of those planned are there to be revealed.
+    """
+    import numpy as np
+    import pandas as pd
+
+    import plausibly as pb
+
+    def widths(plan: Any) -> Any:
+        pair = plan.forecast["versus"] != ""
+        return plan.forecast[pair if goal == "better" else ~pair].groupby("labels")["width"].mean()
+
+    n = len(visible)
+    total = np.diff(hidden.first_of)
+    names = [f"0 {name}" for name in hidden.annotations.cases]
+    left = [name for name, more in zip(names, total > visible, strict=True) if more]
+    plan = pb.plan(posterior, predictions, goal=goal, budget=budget, candidates=left, progress=False)
+    case = pd.Index(names).get_indexer(plan.sequence)
+    for labels in plan.forecast["labels"].unique()[::-1]:
+        wanted = visible + np.bincount(case[:labels], minlength=n)
+        after = np.minimum(wanted, total)
+        if (wanted - after).sum() <= 0.05 * labels:
+            break
+    then = pb.aggregate(hidden.visible(np.arange(n), after), "dirichlet-categorical", **given)
+    came = widths(pb.plan(then, predictions, goal=goal, budget=1, progress=False))
+    return float(came[0] / widths(plan)[labels])
+
+
+def _rows(what: str, found: Any, ratios: list[float]) -> list[Row]:
+    """A row for each strategy."""
+    import numpy as np
+
+    each = found.by_repetition
+    last = each[each["labels"] == each["labels"].max()].set_index("strategy")
+    widths = each.set_index(["strategy", "repetition", "labels"])["width"]
+    rows = []
+    for name in found.strategies:
+        own = last.loc[name]
+        error = _error_of_share(found, name)
+        remark = f"± {error:.2f}; " if np.isfinite(error) else ""
+        remark += f"width {widths[name].xs(0, level='labels').mean():.4f} → "
+        remark += f"{own['width'].mean():.4f} ± {own['width'].sem():.4f}"
+        if own["right"].notna().any():
+            remark += f"; P(right) {own['right'].mean():.3f} ± {own['right'].sem():.3f}"
+        if name != "random":
+            apart = (widths[name] - widths["random"]).groupby("labels").agg(["mean", "sem"]).iloc[1:]
+            remark += f"; at worst {(apart['mean'] / apart['sem']).max():+.1f} standard errors wider than random"
+        if name == "plan":
+            error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
+            remark += f"; width that came / forecast {np.mean(ratios):.2f} ± {error:.2f}"
+        rows.append(Row(f"{what}: {name}, share of labels", found.share_of_labels(name), "", remark=remark))
+    return rows
+
+
+def _error_of_share(found: Any, strategy: str) -> float:
+    """Standard error of the share of labels, by leaving out one repetition at a time."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    each = found.by_repetition
+    numbers = each["repetition"].unique()
+    without = [replace(found, by_repetition=each[each["repetition"] != at]) for at in numbers]
+    shares = [one.share_of_labels(strategy) for one in without]
+    return float(np.sqrt((len(numbers) - 1) * np.var(shares)))
+
+
+def _simulated(goal: str, sees_truth: bool, n_cases: int, repetitions: int, budget: int) -> list[Row]:
+    annotations, truth = simulated(n_cases)
+    what = "simulated, classifiers see the truth" if sees_truth else "simulated"
+    return _rows(f"{what}, {goal}", *replayed(annotations, goal, repetitions, budget, truth, sees_truth=sees_truth))
+
+
+def _real(goal: str, n_cases: int, repetitions: int, budget: int) -> list[Row]:
+    annotations, what = first_choices(n_cases)
+    return _rows(f"{what}, {goal}", *replayed(annotations, goal, repetitions, budget))
 
 
 def _refits(n_cases: int) -> list[Row]:
@@ -196,7 +277,8 @@ def _refits(n_cases: int) -> list[Row]:
     before = known(posterior, predictions["A"])
     left = known(refitted, predictions["A"][repeated])
     removed = before - np.bincount(repeated, np.array(weight) * left)
-    value = plan.loc[[str(name) for name in some.cases], "value"].to_numpy(float) * n_cases**2
+    narrower = plan.loc[[str(name) for name in some.cases], "value"].to_numpy(float) / 100
+    value = before.sum() * (1 - (1 - narrower) ** 2)
     remark = f"refits {removed.mean():.4f} on average, reweighting {value.mean():.4f}"
     remark += f"; correlation over {n_cases} cases {np.corrcoef(removed, value)[0, 1]:.2f}"
     error = float(np.sqrt(np.mean(np.square(removed - value))))

@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 from plausibly.primitives import _race
 from plausibly.primitives._recursion import forward, gradient, hessian_vector
 
-# Above, the race is the faster: value and gradient of 1,000 blocks, CPU (python -m benchmarks --only plackett-luce).
+# Above, the race is the faster: value and gradient of 1,000 blocks, CPU (python -m benchmarks plackett-luce).
 LARGEST_RECURSION = {"float32": 6, "float64": 7}
 
 block_p = Primitive("block_log_prob")
@@ -185,7 +185,7 @@ def block_log_prob(
     linear in the size. See :mod:`plausibly.primitives`.
 
     Peaked weights, up to factors of :math:`e^{\pm 50}` and more, cost no accuracy. The greatest relative errors of the
-    probability among blocks of probability above :math:`e^{-30}`, as ``python -m benchmarks --only accuracy`` finds
+    probability among blocks of probability above :math:`e^{-30}`, as ``python -m benchmarks accuracy`` finds
     them for hard weights of five kinds; below, the error of the logarithm is one or two steps of its representation.
     Errors of the gradient are absolute.
 
