@@ -47,7 +47,7 @@ def check(settings: Settings) -> Iterator[Result]:
 def _bias(gap: Float[np.ndarray, " world"], most: float) -> dict[str, float]:
     """Test whether a mean gap is larger than this."""
     error = gap.std(ddof=1) / np.sqrt(len(gap))
-    return {f"within {most:.0%}": float(stats.norm.sf((abs(gap.mean()) - most) / error))}
+    return {f"within {most:.0%}": float(stats.t.sf((abs(gap.mean()) - most) / error, len(gap) - 1))}
 
 
 def world(seed: list[int]) -> tuple[float, float, float]:
