@@ -24,7 +24,7 @@ from plausibly.conformal._targets import TARGETS, Weights, check_case_by_case, w
 from plausibly.conformal._thresholds import Steps, threshold_of
 from plausibly.errors import ArgumentError
 from plausibly.evaluation._ranges import Ranges
-from plausibly.posterior import annotations_of
+from plausibly.posterior import annotations_of, model_of
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, check_seed
 
@@ -119,6 +119,7 @@ def conformal_coverage(
     parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores, logits=logits)
     with source_of(posterior) as source, Progress(progress) as bars:
         annotations = source if isinstance(source, Annotations) else annotations_of(source)
+        model = "" if isinstance(source, Annotations) else model_of(source)
         measures = [name for name in TARGETS if name != "plausibility" or source is not annotations]
         targets = _targets(target, measures, posterior)
         levels = parse_risks(risks, annotations)
@@ -162,6 +163,7 @@ def conformal_coverage(
         ci_prob=ci_prob,
         replicates=int(replicates),
         seed=int(seed),
+        posterior_model=model,
     )
 
 

@@ -38,8 +38,8 @@ class Coverage:
     fit
         By alpha, classifier and target: coverage of the plausibilities less that of the annotators
         (``difference``), with an interval from a bootstrap over cases. None without a posterior.
-    measures, loss, ci_prob
-        What was measured, and how.
+    measures, loss, ci_prob, posterior_model
+        What was measured, and how; the model is empty without a posterior.
     """
 
     splits: pd.DataFrame
@@ -49,6 +49,7 @@ class Coverage:
     measures: tuple[str, ...]
     loss: str | None
     ci_prob: float
+    posterior_model: str
 
     @classmethod
     def of(
@@ -64,6 +65,7 @@ class Coverage:
         ci_prob: float,
         replicates: int,
         seed: int,
+        posterior_model: str,
     ) -> "Coverage":
         """Summarise splits."""
         fit = None
@@ -84,7 +86,7 @@ class Coverage:
                 row |= {f"{name}_lower": float(ends[0]), f"{name}_upper": float(ends[1])}
             rows.append(row)
         table = pd.DataFrame(rows).sort_values("alpha", kind="stable", ignore_index=True)
-        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob)
+        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob, posterior_model)
 
     def verdict(self) -> str:
         """Say in words what the sets contain, at the first level, and whether the model fits the annotators."""
@@ -124,7 +126,8 @@ class Coverage:
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
             return f"The aggregation model agrees with the annotators about what they contain, within {ends} points."
         much = "more" if row["difference"] > 0 else "less"
-        return f"By the aggregation model they contain {points:.1f} points {much} {ends} than by the annotators."
+        by = f"By {self.posterior_model or 'the aggregation model'}, they contain it"
+        return f"{by} {points:.1f} points {much} often {ends} than by the annotators' own choices."
 
     def __repr__(self) -> str:
         shown = ["alpha", "classifier", "target", "group", *self.measures, "size"]

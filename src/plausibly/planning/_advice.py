@@ -85,7 +85,8 @@ def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
     names = ", ".join(str(name) for name in chosen["case"].head(5))
     of = f"{len(chosen):,} cases, first {names}" if len(chosen) > 1 else f"case {names}"
     several = f" (up to {chosen['labels'].max()} of one case)" if chosen["labels"].max() > 1 else ""
-    return f"Ask for {_count(n, f'more {what}')} of {of}{several}."
+    who = "" if "annotator" in chosen else ", from annotators who have not labelled them yet"
+    return f"Ask for {_count(n, f'more {what}')} of {of}{several}{who}."
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
@@ -143,12 +144,15 @@ def _new_cases(plan: Plan) -> list[str]:
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    more = _new_for_the_same(plan)
-    spent = f"{_count(round(more), 'new case')} with {plan.labels_per_case:.2g} annotations each"
-    figures = f"(standard deviation {now:.3g} now, {labels:.3g} with these labels, {cases:.3g} with {spent})"
+    spent = f"{_count(round(_new_for_the_same(plan)), 'new case')} with {plan.labels_per_case:.2g} annotations each"
+    what = "difference in " if plan.goal == "better" and plan.compare else ""
+    figures = (
+        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)} is {now:.3g} now, "
+        f"{labels:.3g} with these labels and {cases:.3g} with {spent}"
+    )
     if cases < labels:
-        return [f"For a claim about new cases like these, label new cases instead: they help more {figures}."]
-    return [f"These labels also help more than new cases for a claim about new cases like these {figures}."]
+        return [f"For a claim about new cases, label new cases instead: {figures}."]
+    return [f"These labels also help more than new cases for a claim about new cases: {figures}."]
 
 
 def _new_for_the_same(plan: Plan) -> float:

@@ -25,7 +25,7 @@ from plausibly.planning._forecast import forecast, points_of, what_is_known
 from plausibly.planning._result import Plan
 from plausibly.planning._values import Bank, Source, Values, ask, simulate, value
 from plausibly.planning._worth import best_annotator, removed_at_random, rows_by_draw, score, table_of, totals
-from plausibly.posterior import annotations_of, opened, reading
+from plausibly.posterior import annotations_of, model_of, opened, reading
 from plausibly.random_streams import check_seed
 
 GOALS = ("width", "better", "information")
@@ -250,7 +250,7 @@ def _plan(
         n_cases=n_cases,
         labels_per_case=annotations.n_annotations / n_cases,
         label_cost=float(case_cost[offered].mean()),
-        posterior_model=str(posterior.attrs.get("model", "")),
+        posterior_model=model_of(posterior),
         class_prior=str(posterior.attrs.get("class_prior", "")),
         sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
     )

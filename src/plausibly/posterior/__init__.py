@@ -21,6 +21,7 @@ from plausibly.posterior._container import annotations_of as annotations_of
 from plausibly.posterior._container import build_posterior as build_posterior
 from plausibly.posterior._container import case_names as case_names
 from plausibly.posterior._container import check_posterior as check_posterior
+from plausibly.posterior._container import model_of as model_of
 from plausibly.posterior._container import remainder_concentration as remainder_concentration
 from plausibly.posterior._container import scores_of as scores_of
 from plausibly.posterior._container import slots_of as slots_of

@@ -276,6 +276,14 @@ def case_names(posterior: Posterior) -> np.ndarray:
     return np.asarray(posterior["observed_data"]["case"].values, dtype=str)
 
 
+def model_of(posterior: Posterior) -> str:
+    """Name the model of a posterior with its reliability, such as "prirn@30"; empty if the posterior does not say."""
+    found = posterior.attrs
+    reliability = f"@{found['reliability']:g}" if isinstance(found.get("reliability"), float) else ""
+    population = ":class_prior=population" if found.get("class_prior") == "population" else ""
+    return f"{found['model']}{reliability}{population}" if "model" in found else ""
+
+
 def _observed_data(annotations):
     return xr.Dataset(
         {
