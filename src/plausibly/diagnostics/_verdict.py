@@ -48,7 +48,8 @@ trusted: take more draws (draws=1000)."
     failed = {label: names(found)[~found["converged"].values] for label, found in sampled.items()}
     named = list(dict.fromkeys(str(name) for some in failed.values() for name in some))
     if not named:
-        return f"Chains converged in all {of} {what} ({', '.join(sampled)})."
+        others = " The other models need no chains." if len(sampled) < len(convergence) else ""
+        return f"Chains converged in all {of} {what} ({', '.join(sampled)}).{others}"
     counts = ", ".join(f"{label}: {len(some):,}" for label, some in failed.items() if len(some))
     more = f" and {len(named) - most:,} more" if len(named) > most else ""
     shown = ", ".join(map(repr, named[:most]))

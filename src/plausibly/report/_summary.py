@@ -34,7 +34,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
-        yield _accuracy(rows[0], headline_metrics(run)[0], len(rows))
+        yield _accuracy(rows[0], headline_metrics(run)[0], len(rows), best_attainable(run)["vote"])
     yield from prior_notes([run])
     if len(rows) > 1:
         yield _order(swept, run, rows)
@@ -153,13 +153,15 @@ def attainable(run: Run) -> str:
     return f"{told} ({_percent(best['label'])} of the next labels, if the prior is right)."
 
 
-def _accuracy(best: dict, metric: str, n: int) -> str:
+def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
     name, k = best["classifier"], int(metric[3:].split("_")[0])
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     who = f"{name} scores best of {n} classifiers: its" if n > 1 else f"{name}: its"
     told = f"{who} {choice} the most plausible class in {_percent(mean)} of cases"
+    if k == 1 and not np.isnan(most):
+        told += f", where the best possible classifier reaches {_percent(most)}"
     if np.isnan(total).any():
         told += f" (94 % interval on these cases: {_range(lower, upper)})."
     else:
