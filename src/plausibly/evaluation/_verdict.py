@@ -34,7 +34,7 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     --------
     >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.6]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> verdict(xr.Dataset({"top1_accuracy": draws}), "top1_accuracy", "A", "B")
-    'A is better than B with probability 1.00 on these cases.'
+    'A is better than B with probability above 0.99 on these cases.'
     """
     row = difference(results, metric, first, second)
     return " ".join(filter(None, (probabilities(row, first, second), advice(row))))
