@@ -63,21 +63,21 @@ def aggregate(
     model
         ``"plackett-luce"`` (the default for rankings), ``"prirn"``, ``"dirichlet-categorical"`` (single labels, where
         it is the default), or the point estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``;
-        ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, who err about one true class);
+        ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per case);
         ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
         others); or your own :class:`plausibly.Model` or NumPyro program of one case, see :mod:`plausibly.models`. A
         program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate
         is the mean of the draws.
     reliability
-        Trust :math:`\gamma > 0` in the annotators. By default that of the model: 3 for Plackett-Luce, 30 for PrIRN, 1
+        Trust :math:`\gamma > 0` in the annotators. By default the model's own: 3 for Plackett-Luce, 30 for PrIRN, 1
         for most others. ``"infer"`` infers it from the data; :func:`plausibly.infer_reliability` has more options.
     mode
         Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
         default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
     unranked
-        Treatment of the unnamed classes of a case in Plackett-Luce: as one class together (``"lumped"``, the default),
-        as m classes (``"exact"``), or left out (``"ignore"``). Under ``"temper"`` they always compete as one class with
-        weight :math:`\lambda^\gamma`, and ``"exact"`` affects the prior only.
+        Treatment of the m unnamed classes of a case in Plackett-Luce: together they get the prior of one class
+        (``"lumped"``, the default), of m classes (``"exact"``), or they are left out (``"ignore"``). Under ``"temper"``
+        they always compete as one class with weight :math:`\lambda^\gamma`, and ``"exact"`` affects the prior only.
     ties
         Weight of tied classes in PrIRN and IRN: the weight of their rank is split among them (``"split"``, the
         default), or each gets the full weight (``"full"``).
@@ -104,13 +104,13 @@ def aggregate(
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
         chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots;
-        Gibbs keeps every third sweep, fewer at a reliability above 3.
+        Gibbs keeps every third sweep, or at reliabilities above 3 down to every sixteenth.
     engine
-        Engine: ``"exact"`` for independent draws where the posterior is known, ``"nuts"``, ``"gibbs"`` for
-        Plackett-Luce by ``"power"`` with a whole reliability, ``"point"`` and ``"ml"`` for models without draws.
-        ``"auto"`` draws exactly where the posterior is known and uses NUTS elsewhere. For Plackett-Luce by ``"power"``,
-        the posterior is known in cases whose annotators all chose from the same remaining classes, for example because
-        each names one class; ``"auto"`` samples the other cases by Gibbs at whole reliabilities up to 10, where it
+        Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
+        Plackett-Luce by ``"power"`` with an integer reliability, ``"point"`` and ``"ml"`` for models without draws.
+        ``"auto"`` draws exactly where the posterior has a closed form and uses NUTS elsewhere. For Plackett-Luce by
+        ``"power"``, this holds in cases whose annotators all chose from the same remaining classes, for example because
+        each names one class; ``"auto"`` samples the other cases by Gibbs at integer reliabilities up to 10, where it
         mixes fast, and by NUTS at others.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
@@ -130,11 +130,12 @@ def aggregate(
     fresh
         Whether to start over and ignore the contents of ``out``.
     version
-        Version of your own program, by which ``out`` recognises it. By default its code and the values it captures.
+        Version of your own program; a posterior in ``out`` is reused only if its version is the same. By default
+        the program's code and the values it captures.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
-        the same packages as this process, but not its disk. Draws do not depend on the number of workers or on lost
-        ones. Without ``out``, all draws are returned in memory.
+        the same packages as this process, but not its disk. Draws depend neither on the number of workers nor on
+        whether some are lost. Without ``out``, all draws are returned in memory.
     log_likelihood
         Whether ``out`` also stores the log likelihoods, which take as much room as the draws or more. The returned
         posterior always has them.

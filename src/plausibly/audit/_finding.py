@@ -26,7 +26,8 @@ MEANINGS = {
     "They count as further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "
     "classes. Probably duplicates, unless there are few classes and short rankings.",
-    "one-annotator cases": "Cases with a single annotator. Their uncertainty is an assumption of the model.",
+    "one-annotator cases": "Cases with a single annotator. How uncertain they are depends on the model's assumptions "
+    "alone.",
     "annotators of few cases": f"Annotators with fewer than {HANDFUL} cases. Too few to tell how reliable they are.",
     "constant annotators": "Annotators who always give the same answer, more often than its frequency among the others "
     "explains.",

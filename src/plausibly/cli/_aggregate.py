@@ -68,7 +68,7 @@ def aggregate(
         typer.Option(
             metavar="PATH",
             help="File or folder for the posterior: netCDF if the name ends in .nc, else a Zarr folder. By default "
-            "posterior.nc, or posterior.zarr if there are more cases than one shard.",
+            "posterior.nc, or posterior.zarr if there are more cases than fit in one shard.",
         ),
     ] = None,
     shard: options.Shard = 2000,

@@ -1,4 +1,4 @@
-"""``plausibly agreement``: how far annotators agree on labels of any type."""
+"""``plausibly agreement``: how well annotators agree on labels of any type."""
 
 from functools import partial
 from pathlib import Path
@@ -41,9 +41,9 @@ def agreement(
         options.data("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
     ] = None,
     kind: Annotated[Kind, options.data(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
-    case: Annotated[str | None, _column(help="Column of the cases. By default case.")] = None,
-    annotator: Annotated[str | None, _column(help="Column of the annotators. By default annotator.")] = None,
-    label: Annotated[str | None, _column(help="Column of the labels. By default label.")] = None,
+    case: Annotated[str | None, _column(help="Column of the cases, if it is not named case.")] = None,
+    annotator: Annotated[str | None, _column(help="Column of the annotators, if it is not named annotator.")] = None,
+    label: Annotated[str | None, _column(help="Column of the labels, if it is not named label.")] = None,
     distance: Annotated[
         list[str] | None,
         options.measure(
@@ -62,7 +62,7 @@ def agreement(
         options.measure(
             metavar="auto|all|sample|N",
             help="Pairs of labels from different cases to compare: all of them, a sample as large as the pairs within "
-            "cases, or a number. By default all, if they are not too many.",
+            "cases, or a number. By default all, unless there are too many.",
         ),
     ] = "",
     other_annotators: Annotated[
@@ -75,11 +75,11 @@ def agreement(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure how far annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
+    """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
     Prints KS, sigma and alpha for each distance, best first, with warnings about unsuitable distances. KS is the
-    probability that labels of different cases are farther apart than labels of one case; ties count against it and
-    have their own column. Names annotators who agree no better than chance, or who copy another. With --out, also
+    probability that labels of different cases are farther apart than labels of one case; ties count against KS and
+    have their own column. Names annotators who agree no better than chance or copy another annotator. With --out, also
     writes agreement.csv, cases.csv, annotators.csv (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)

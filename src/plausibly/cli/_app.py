@@ -128,7 +128,7 @@ def _root(
     """Evaluate classifiers under uncertain ground truth.
 
     Experts who annotate the same case often disagree. plausibly turns their annotations into a distribution over the
-    answers of each case, and measures classifiers against it instead of against one voted label.
+    classes of each case, and evaluates classifiers against it rather than against a single majority-vote label.
     """
 
 

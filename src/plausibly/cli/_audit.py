@@ -39,19 +39,19 @@ def audit(
         typer.Option(
             metavar="FILE",
             help="File for a table of annotators: their agreement with the others, and whether they agree no better "
-            "than chance or copy another (.csv or .parquet).",
+            "than chance or copy another annotator (.csv or .parquet).",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help=f"Exit with status 1 if one of these is found: {', '.join(SERIOUS)}.")
+        bool, typer.Option("--strict", help=f"Exit with status 1 if any of these are found: {', '.join(SERIOUS)}.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Check annotations and predictions for problems, such as duplicates, constant annotators and unused classes.
 
     Also finds cases with a single annotator, annotators who share no case with the others, extreme ties, and
-    predictions that do not match the cases or classes. Findings are reported, not treated as errors: repeated rows,
-    which other commands refuse, are counted here.
+    predictions that do not match the cases or classes. Findings are reported rather than treated as errors: for
+    example, repeated rows are only counted, although other commands refuse them.
     """
     if out is not None:
         check_table(out)

@@ -41,7 +41,7 @@ def compare_models(
     ] = None,
     method: Annotated[
         Literal["auto", "refit"],
-        typer.Option(help="Method: reweight draws where that is reliable (auto), or sample again for every fold."),
+        typer.Option(help="Method: auto reweights draws where that is reliable, refit samples again for every fold."),
     ] = "auto",
     *,
     modelling: options.ModelOptions,

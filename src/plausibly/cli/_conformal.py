@@ -39,7 +39,8 @@ def conformal(
         options.data(
             "--new",
             metavar="NAME=FILE",
-            help="Name of a classifier and file of its predictions for new cases, which get sets. Repeat for each.",
+            help="Name of a classifier and file of its predictions for new cases; their sets go to sets.csv. Repeat "
+            "for each.",
         ),
     ] = None,
     logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
@@ -71,10 +72,10 @@ def conformal(
     ] = None,
     loss: Annotated[
         Literal["risk"] | None,
-        typer.Option(help="Loss to bound in place of missed answers: their expected risk level."),
+        typer.Option(help="Loss to bound instead of the share of missed answers: risk, their expected risk level."),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(metavar="M", help="Number of labels to draw per case, in place of exact weights.")
+        int | None, typer.Option(metavar="M", help="Number of labels to draw per case instead of using exact weights.")
     ] = None,
     tuning: Annotated[float, typer.Option(help="Share of the cases used to tune the score raps.")] = 0.0,
     randomise: Annotated[
@@ -97,7 +98,7 @@ def conformal(
     """Compute sets of classes that contain the answer with a guaranteed probability, even where experts disagree.
 
     Calibrates on the annotated cases; the guarantee is for new cases of the same kind. With several models or
-    reliabilities, it holds under each of them. The targets annotator and vote need no model.
+    reliabilities, the guarantee holds under each of them. The targets annotator and vote need no model.
 
     With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
     sets.csv.

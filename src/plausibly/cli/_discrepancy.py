@@ -49,7 +49,7 @@ def discrepancy(
         ),
     ] = None,
     strata: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Column of the kinds of case to compare separately.")
+        str | None, options.data(metavar="COLUMN", help="Column of the strata, kinds of cases to compare separately.")
     ] = None,
     delta: Annotated[
         str,
@@ -64,8 +64,8 @@ def discrepancy(
     margin: Annotated[
         float,
         options.measure(
-            help="Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, no larger "
-            "than you would accept from a person."
+            help="Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, and no "
+            "larger than you would accept from another annotator."
         ),
     ] = MARGIN,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,

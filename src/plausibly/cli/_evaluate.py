@@ -62,9 +62,9 @@ def evaluate(
 
     Each option under Models applies to every model that accepts it.
 
-    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. With more
-    cases than one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues where it
-    stopped; a posterior of the same run in the other format is removed.
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
+    more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
+    where it stopped. A posterior of the same run in the other format is removed.
     """
     swept = run(
         annotations,

@@ -41,7 +41,10 @@ def judge(
     ] = None,
     by: Annotated[
         str | None,
-        options.data(metavar="COLUMN,…", help="Columns of cases or annotators to also report by, such as language."),
+        options.data(
+            metavar="COLUMN,…",
+            help="Columns of cases or annotators, such as language; results are reported for each group, too.",
+        ),
     ] = None,
     intersections: options.Intersections = False,
     distance: Annotated[
@@ -75,9 +78,9 @@ def judge(
     """Decide whether a model may stand in for an annotator.
 
     Asks four questions: is the model as close to the annotators as they are to each other, does it pass the alternative
-    annotator test, is it as able as an annotator, and is it as accurate against the inferred truth? Explains why the
-    answers differ, if they do. With --out, also writes judge.html (one page), judge.csv (one row per model),
-    annotators.csv, groups.csv (with --by) and figures.
+    annotator test, is it as accurate as an annotator in a model of their errors, and is it as accurate against the
+    inferred truth? Explains why the answers differ, if they do. With --out, also writes judge.html (one page),
+    judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures.
     """
     given = options.parse_files(predictions)
     if not given:

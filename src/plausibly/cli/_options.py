@@ -77,7 +77,8 @@ Lengths = Annotated[
     typer.Option(
         "--k",
         metavar="K1,K2",
-        help="List lengths k of the top-k metrics. By default those of 1,2,3 below the number of classes.",
+        help="List lengths k of the top-k metrics. By default those of 1, 2 and 3 that are smaller than the "
+        "number of classes.",
     ),
 ]
 BreakTiesOption = Annotated[
@@ -105,17 +106,24 @@ class ModelOptions:
 
     ties: Annotated[
         Literal["split", "full"] | None,
-        modelling(help="Weight of tied classes (IRN, PrIRN): split among them, or full for each."),
+        modelling(help="Weight of tied classes (IRN, PrIRN): split shares it equally, full gives it to each."),
     ] = None
     mode: Annotated[
         Literal["power", "temper"] | None,
-        modelling(help="Meaning of reliability (Plackett-Luce): power repeats annotations, temper sharpens weights."),
+        modelling(
+            help="Meaning of a reliability R (Plackett-Luce): power counts every annotation R times; with temper, "
+            "annotators choose by the plausibilities raised to the power R."
+        ),
     ] = None
     unranked: Annotated[
-        Literal["lumped", "exact", "ignore"] | None, modelling(help="Treatment of unranked classes (Plackett-Luce).")
+        Literal["lumped", "exact", "ignore"] | None,
+        modelling(
+            help="Treatment of unranked classes (Plackett-Luce): lumped gives them the prior of one class together, "
+            "exact the prior of one class each, ignore leaves them out."
+        ),
     ] = None
     concentration: Annotated[
-        float | None, modelling(help="Prior concentration per class. By default that of the model.")
+        float | None, modelling(help="Prior concentration per class. By default the model's own.")
     ] = None
 
 

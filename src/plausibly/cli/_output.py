@@ -166,11 +166,17 @@ def main_table(swept: Sweep, width: int) -> Table:
     metrics = headline_metrics(swept.runs[0]) if swept.classifiers else []
     # In a narrow terminal lines break before an interval, which holds no blank.
     wide = len("0.123 (0.123–0.456)" if width >= _WIDTH else "(0.123–0.456)")
-    title = (
-        "Mean (94 % total interval, on new cases like these); sd of annotation and sampling noise; value at the point "
-        "estimate, without noise; P(> next) on these cases and on new cases like these"
-    )
-    table = Table(title=title if metrics else None, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    title = None
+    if metrics:
+        title = (
+            "Mean (94 % total interval, for new cases like these)\n"
+            "annot., sampling: standard deviations due to the annotations and to the choice of cases\n"
+            "point: value at the model's point estimate, which ignores uncertainty\n"
+            f"P(> next): probability of a better {metric_name(metrics[0])} than the next classifier, on these cases "
+            "and on new cases like these\n"
+            "certainty: mean share of draws that agree on the most plausible class of a case"
+        )
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
     if metrics:
         table.add_column("classifier", overflow="fold", min_width=min(12, max(map(len, swept.classifiers))))

@@ -30,7 +30,7 @@ def plan(
     posterior: options.PosteriorFile,
     predictions: options.PredictionFiles = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric to learn about, such as top3_coverage.")
+        str, typer.Option(metavar="METRIC", help="Metric to make more certain, such as top3_coverage.")
     ] = "top1_accuracy",
     goal: Annotated[
         Literal["width", "better", "information"] | None,
@@ -67,7 +67,7 @@ def plan(
     ] = None,
     annotation: Annotated[
         Literal["label", "ranking"] | None,
-        typer.Option(help="Form of the next annotations. By default that of most annotations so far."),
+        typer.Option(help="Form of the next annotations. By default the form of most annotations so far."),
     ] = None,
     task_data: Annotated[
         Path | None,

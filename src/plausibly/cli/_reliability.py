@@ -42,7 +42,7 @@ _model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Mo
 def reliability(
     labels: options.LabelsFile,
     confidence: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Column of the confidences. By default confidence.")
+        str | None, options.data(metavar="COLUMN", help="Column of the confidences, if it is not named confidence.")
     ] = None,
     scale: Annotated[
         str | None,
@@ -63,9 +63,7 @@ def reliability(
         Path | None,
         options.data(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
     ] = None,
-    chance: Annotated[
-        str, options.measure(help="Distribution of labels that are guessed: uniform or empirical.")
-    ] = "uniform",
+    chance: Annotated[str, options.measure(help="Distribution of guessed labels: uniform or empirical.")] = "uniform",
     classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
     wrong_labels: Annotated[
         Literal["spread", "published"],
@@ -76,7 +74,7 @@ def reliability(
     ] = "spread",
     measured: Annotated[
         float | None,
-        _model(help="Measured accuracy of a model against these labels; its actual accuracy is then printed, too."),
+        _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
     ] = None,
     majority: Annotated[int, _model(help="Number of annotators whose majority decides a label.")] = 1,
     replicates: Annotated[

@@ -54,9 +54,9 @@ def sweep(
     point estimates at infinite reliability), rankings.csv (the ranking of the classifiers in each run, and where it
     changes), rankings.svg (the same as a figure), and posterior-….nc for each model and reliability.
 
-    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. With more
-    cases than one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues where it
-    stopped; a posterior of the same run in the other format is removed.
+    Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
+    more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
+    where it stopped. A posterior of the same run in the other format is removed.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions)

@@ -62,18 +62,19 @@ def conformal(
         Largest share that sets may miss on average: between 0 and 1 or, with ``loss="risk"``, between 0 and the
         greatest risk level.
     score
-        Conformal score. ``"lac"``: the probability itself, or any number; ``"aps"``: minus the sum of the probabilities
-        down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the rank. Or a function from
-        (case, class) to (case, class) that is greater for more plausible classes and treats every case alike.
+        Conformal score. ``"lac"``: the prediction itself, a probability or any other number; ``"aps"``: minus the sum
+        of the probabilities down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the
+        rank. Or a function from (case, class) to (case, class) that is greater for more plausible classes and treats
+        every case alike.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; annotators of a case have equal weight,
-        and tied first choices share it; no aggregation model is needed. ``"vote"``: the class with most first choices,
-        shared in a tie; the guarantee is about the vote only.
+        and tied first choices share it; no aggregation model is needed. ``"vote"``: the class with the most first
+        choices, shared in a tie; the guarantee is then about the vote only.
     groups
         Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
-        the predicted class; ``"certainty"``, the greatest probability, below 0.5, 0.8, 0.95 or above; a column with a
-        value for each case, also known for new cases; or a function from (case, class) to a value for each case.
+        the predicted class; ``"certainty"``, the greatest predicted probability, divided at 0.5, 0.8 and 0.95; a column
+        with a value for each case, also known for new cases; or a function from (case, class) to a value for each case.
     loss
         Loss to bound: None for the probability of missing the answer, ``"risk"`` for the expected risk level of missed
         answers.
@@ -91,8 +92,8 @@ def conformal(
         Whether to count a uniform random share of the class itself (aps, raps, top-k), which makes sets as small as the
         guarantee allows.
     randomise_threshold
-        Whether to keep a class whose score equals the threshold at random, with the probability that just meets the
-        guarantee.
+        Whether a class whose score equals the threshold is kept at random, with the probability that just meets the
+        guarantee, rather than always.
     logits
         Whether predictions are logits, to which a softmax is applied.
     by_draw

@@ -96,18 +96,19 @@ class Coverage:
         alpha = float(self.table["alpha"].iloc[0])
         if self.loss:
             told = [
-                f"calibrated for {target}, {row['annotator']:.3f} (sets of {row['size']:.1f})"
+                f"{row['annotator']:.3f} if calibrated for {_name(str(target))} (mean size {row['size']:.1f})"
                 for target, row in own.iterrows()
             ]
             return (
-                f"The first choices of annotators that sets of {first} miss have an expected risk level of "
-                f"{', '.join(told)}; {alpha:g} is allowed."
+                f"Measured on annotators' first choices, sets of {first} miss an expected risk level of "
+                f"{', '.join(told)}; at most {alpha:g} is allowed."
             )
         told = [
-            f"{_percent(row['annotator'])} if calibrated for {_name(str(target))} (mean size {row['size']:.1f})"
+            f"{_percent(row['annotator'])} of cases if calibrated for {_name(str(target))} "
+            f"(mean size {row['size']:.1f})"
             for target, row in own.iterrows()
         ]
-        where = f"At {_percent(1 - alpha)}, sets of {first} contain an annotator's first choice in"
+        where = f"With a target of {_percent(1 - alpha)}, sets of {first} contain an annotator's first choice in"
         text = f"{where} {'; '.join(told)}."
         return text if self.fit is None else f"{text} {self._fit()}"
 
@@ -122,12 +123,12 @@ class Coverage:
         order = [name for name in ("annotator", "plausibility", "vote") if name in set(self.fit["target"])]
         row = self.fit[self.fit["target"] == order[0]].iloc[0]
         points = abs(100 * row["difference"])
-        ends = f"({100 * row['lower']:+.1f} to {100 * row['upper']:+.1f})"
+        ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
-            return f"The aggregation model agrees with the annotators about what they contain, within {ends} points."
-        much = "more" if row["difference"] > 0 else "less"
-        by = f"By {self.posterior_model or 'the aggregation model'}, they contain it"
-        return f"{by} {points:.1f} points {much} often {ends} than by the annotators' own choices."
+            return f"Model and annotators agree on the coverage of these sets (difference {ends} points)."
+        much = "higher" if row["difference"] > 0 else "lower"
+        by = f"Measured by {self.posterior_model or 'the aggregation model'} instead of by the annotators' own choices"
+        return f"{by}, the coverage of these sets is {points:.1f} points {much} ({ends})."
 
     def __repr__(self) -> str:
         shown = ["alpha", "classifier", "target", "group", *self.measures, "size"]

@@ -230,7 +230,7 @@ def _two_chains(draws: Float[np.ndarray, "1 draw quantity"]) -> Float[np.ndarray
 
 
 def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -> xr.Dataset:
-    """Return the convergence of every case of a posterior, as computed when it was sampled.
+    """Return the convergence diagnostics of every case, as computed when the posterior was sampled.
 
     Parameters
     ----------

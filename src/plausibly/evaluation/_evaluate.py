@@ -65,10 +65,10 @@ def evaluate(
     * *total*: sampling noise and what annotation noise adds to it; for new cases like these,
 
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
-    Other cases come with other annotations, so annotation noise that cases have each for themselves is already part of
-    the spread between cases. Two things are added: noise that cases share, for example because a reliability is
-    inferred, and as much as it takes for no total interval (of a metric or of a difference) to be narrower than the
-    annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
+    Other cases come with other annotations, so annotation noise that is independent between cases is already part of
+    the spread between cases. Two kinds of noise are added: noise that cases share, for example because a reliability
+    is inferred, and the least noise that makes every total interval (of a metric or of a difference) at least as wide
+    as the annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
 
     Draws are read a range of cases at a time. If a posterior does not fit into memory, pass the name of its file, or
     the result of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers.
@@ -106,7 +106,8 @@ def evaluate(
         Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
         Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own group.
     replicates
-        Minimum number of bootstrap replicates; every draw gets the same number. 0 for no sampling and total intervals.
+        Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are neither
+        sampling nor total intervals.
     by
         Groups of cases for which every metric is also computed, in the same pass: a table with a row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
@@ -141,30 +142,31 @@ def evaluate(
         drawn); ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the
         class that has it ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
         greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the
-        risk of the most plausible class; ``risk_level_certainty`` (case), on the level of the greatest plausibility;
-        ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max``
-        over draws (case). For a posterior of scores: ``score_certainty`` (case), the greater of the probabilities up to
-        the threshold and above it, averaged over the posterior. ``prior_share`` (case): the share of the prior in the
-        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
-        ``weights``: ``case_weight`` (case), the mean over draws.
+        risk of the most plausible class; ``risk_level_certainty`` (case), the share that agree on the most plausible
+        risk level; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and
+        ``_max`` over draws (case). For a posterior of scores: ``score_certainty`` (case), the greater of the
+        probabilities up to the threshold and above it, averaged over the posterior. ``prior_share`` (case): the share
+        of the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
+        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are
         the group's column, value and number of cases.
 
-        The draws of all chains follow one another; ``chain`` is the chain of each. Replicates repeat them in the same
-        order. If the model is right, total intervals cover the value on all cases of the kind with their stated
+        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates repeat them in the same
+        order. If the model is right, total intervals cover the value on all cases of this kind with their stated
         probability. If classifiers know more about the truth than the annotations do, accuracy is too low on average,
-        and no interval corrects for that. Coverage splits the remainder among the classes that any of the classifiers
-        lists: with one more classifier, the coverage of the others uses other random numbers from the same
-        distribution.
+        and no interval corrects for that. Coverage splits the remainder at random among the classes that any of the
+        classifiers lists. Adding a classifier therefore changes the coverage of the others slightly, by other random
+        numbers from the same distribution.
 
     Raises
     ------
     ArgumentError
         If ``posterior`` is not a posterior, two classifiers share a name or one has none, ``k``, ``sizes``,
         ``replicates`` or ``break_ties`` is out of range, weights or groups do not match the cases, weights are
-        negative, or a metric is not a function of two vectors that returns a number, or has the name of another.
+        negative, or a metric is not a function of two vectors that returns a number, or shares its name with another
+        metric.
     PredictionError
         If predictions do not match the cases or classes, or are not finite.
     FileError

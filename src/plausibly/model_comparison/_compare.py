@@ -71,19 +71,19 @@ def compare(
     -------
     Comparison
         Its ``table`` has a row per model, best first, with the columns of ``arviz.compare``: ``rank`` from 0; ``elpd``,
-        the sum of all log probabilities (greater is better); ``p``, the difference to the same sum with nothing left
-        out, an effective number of parameters; ``elpd_diff``, the difference to the best; ``weight`` in the best
-        predicting mixture of models (stacking); ``se`` of ``elpd`` and ``dse`` of ``elpd_diff``; ``warning``, whether
+        the sum of all log probabilities (greater is better); ``p``, the difference from the same sum with nothing left
+        out, an effective number of parameters; ``elpd_diff``, the difference from the best; ``weight`` in the mixture
+        of models that predicts best (stacking); ``se`` of ``elpd`` and ``dse`` of ``elpd_diff``; ``warning``, whether
         chains did not converge; ``scale``, ``"log"``. Further columns: ``error``, the Monte Carlo standard error of
         ``elpd``; ``impossible``, the number of annotations with probability zero; ``k_high``, the number with k-hat
-        above 0.7; ``refits``, the number for which the posterior was sampled again; and ``verdict``: ``"best"``, ``"no
-        difference"`` or ``"worse"``. ``pointwise`` has the log probability of every annotation, and ``verdict()``
+        above 0.7; ``refits``, the number for which the posterior was sampled again; and ``verdict``: ``"best"``,
+        ``"no difference"`` or ``"worse"``. ``pointwise`` has the log probability of every annotation, and ``verdict()``
         states the result in a sentence.
 
     Raises
     ------
     ArgumentError
-        If fewer than two models are given, a model is given twice or has no probability of the observation, or an
+        If fewer than two models are given, a model is given twice or gives the observation no probability, or an
         argument is out of range or not accepted by any model.
     AnnotationError
         If a model does not accept this kind of annotations.

@@ -104,8 +104,8 @@ def predictive_check(
     posterior
         From :func:`plausibly.aggregate` or :func:`plausibly.load`.
     replicates
-        Number of replicates, at least 20; they use equally spaced draws, some of them several times if there are fewer
-        draws.
+        Number of replicates, at least 20. Each uses one of equally spaced draws; if there are fewer draws than
+        replicates, draws are used several times.
     seed
         Random seed of the replicates and the split of the remainder.
     progress
@@ -120,8 +120,8 @@ def predictive_check(
         * of first blocks: ``first_agreement``, the overlap of two annotators' first blocks (the intersection as a share
           of the union); ``first_classes``, the number of classes in any first block; ``largest_share``, the share of
           annotators who have the most frequent class in their first block;
-        * of all classes named: ``named_agreement``, ``named_classes``, and ``lone_classes``, those that one
-          annotator alone names;
+        * of all classes named: ``named_agreement``, ``named_classes``, and ``lone_classes``, those that only
+          one annotator names;
         * ``order_agreement``, how often two annotators rank two classes in the same order, if both rank them apart;
         * ``tie_size`` and ``named_per_annotator``.
 
@@ -130,20 +130,20 @@ def predictive_check(
     Raises
     ------
     ArgumentError
-        If it is not a posterior, or a number is out of range.
+        If ``posterior`` is not a posterior, or a number is out of range.
 
     Notes
     -----
-    Only staged Plackett-Luce models how many classes annotators name or tie, and its replicates draw both. For all
-    other models, replicates take both from the annotations, so ``tie_size`` and ``named_per_annotator`` are reproduced
-    by construction and have the status ``"given"``. The check can then fail on which classes are named, and on how
-    annotators agree about them. Plackett-Luce models whole rankings; Dirichlet-categorical does so for labels. The
-    other models give probabilities for the first choice at most, so only first blocks are replicated, and the other
-    statistics are ``"not modelled"``. For a model of one true class, replicates draw the true class of each case, and
-    labels from each annotator's confusion matrix. Under ``mode="temper"``, annotators draw with weights
-    :math:`\lambda^\gamma`, each with her own reliability if the posterior has one for each. The posterior has already
-    seen the annotations that its replicates are compared with, so the check can miss small deviations;
-    :func:`plausibly.compare` leaves annotations out.
+    Only the staged Plackett-Luce model describes how many classes annotators name or tie, and its replicates draw both.
+    For all other models, replicates take both from the annotations, so ``tie_size`` and ``named_per_annotator`` are
+    reproduced by construction and have the status ``"given"``. The check can then detect misfit only in which classes
+    are named and how annotators agree about them. The Plackett-Luce model describes whole rankings, the
+    Dirichlet-categorical model whole labels. The other models give probabilities for the first choice at most, so only
+    first blocks are replicated, and the other statistics are ``"not modelled"``. For a model of one true class,
+    replicates draw the true class of each case, and labels from each annotator's confusion matrix. Under
+    ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own reliability if the
+    posterior has one for each. The posterior has already seen the annotations that its replicates are compared with, so
+    the check can miss small deviations; :func:`plausibly.compare` leaves annotations out.
 
     References
     ----------

@@ -83,10 +83,10 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
 def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
     n, what = int(chosen["labels"].sum()), "label" if plan.length == 1 else "ranking"
     names = ", ".join(str(name) for name in chosen["case"].head(5))
-    of = f"{len(chosen):,} cases, first {names}" if len(chosen) > 1 else f"case {names}"
+    of, order = (f"{len(chosen):,} cases", f", starting with {names}") if len(chosen) > 1 else (f"case {names}", "")
     several = f" (up to {chosen['labels'].max()} of one case)" if chosen["labels"].max() > 1 else ""
-    who = "" if "annotator" in chosen else ", from annotators who have not labelled them yet"
-    return f"Ask for {_count(n, f'more {what}')} of {of}{several}{who}."
+    who = "" if "annotator" in chosen else " from annotators who have not labelled them yet"
+    return f"Ask for {_count(n, f'more {what}')} of {of}{several}{who}{order}."
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
@@ -152,7 +152,7 @@ def _new_cases(plan: Plan) -> list[str]:
     )
     if cases < labels:
         return [f"For a claim about new cases, label new cases instead: {figures}."]
-    return [f"These labels also help more than new cases for a claim about new cases: {figures}."]
+    return [f"For a claim about new cases, too, these labels help more than new cases would: {figures}."]
 
 
 def _new_for_the_same(plan: Plan) -> float:

@@ -81,9 +81,9 @@ def plan(
     annotators
         Reliability of each annotator by name, or a data frame with the columns ``annotator``, ``reliability`` and,
         optionally, ``cost``; or ``"inferred"``, the mean reliabilities in a posterior of
-        ``infer_reliability(…, per="annotator")``. Each case then gets one label, by the annotator with the greatest
-        value for her cost among those who have not annotated it. By default all annotators have the reliability of the
-        model.
+        ``infer_reliability(…, per="annotator")``. Each case then gets one label, from the annotator with the greatest
+        value per cost among those who have not annotated the case. By default all annotators have the reliability of
+        the model.
     candidates
         Names of the cases to choose from. By default all.
     annotation
@@ -132,8 +132,8 @@ def plan(
     .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
 
     which, where labels count once, equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E g_i)^2`. For the goal
-    ``"better"``, g is the difference of the two classifiers. A removed variance :math:`\Delta_i` takes the share
-    :math:`1 - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` off the width of the interval: this share, in percent, is the
+    ``"better"``, g is the difference of the two classifiers. Removing the variance :math:`\Delta_i` narrows the
+    interval by the share :math:`1 - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` of its width; this share, in percent, is the
     ``value`` in the table. Expected information is the mutual information of the next label and the plausibilities,
     :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
@@ -149,10 +149,10 @@ def plan(
     ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again after some
     labels.
 
-    In simulations under a prior that fits (``validation/planning.py``), intervals came 2 % wider than forecast, and of
-    forecasts of a decision of 0.83 on average, 0.82 came true. Values are those of the next label alone: in replays of
-    simulated cases with twelve classes, choosing one label at a time by value for the goal ``"width"`` narrowed
-    intervals less in the end than choosing by entropy.
+    In simulations under a prior that fits (``validation/planning.py``), intervals turned out 2 % wider than forecast,
+    and decisions that were forecast with a mean probability of 0.83 came about with a frequency of 0.82. Values are
+    those of the next label alone: in replays of simulated cases with twelve classes, choosing one label at a time by
+    value for the goal ``"width"`` narrowed intervals less in the end than choosing by entropy.
 
     Reweighting cannot be trusted if few draws carry all the weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to

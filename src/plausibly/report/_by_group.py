@@ -31,7 +31,8 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     columns = list(dict.fromkeys(table["column"]))
     shown: list[Any] = [
         f"{words.capitalize()} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
-        "(few): their intervals are too narrow, so they do not compete for the worst. A difference is from all cases.",
+        "(few): their intervals are too narrow, so they are never named as the worst. Differences are from the value "
+        "on all cases.",
     ]
     if table["p_worst"].notna().any():
         shown.append({f"Worst group of each classifier by {words}": _worst(table)})

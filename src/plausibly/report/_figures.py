@@ -98,7 +98,7 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             labels = ["" if np.isnan(run.reliability) else f"reliability {run.reliability:g}" for run in runs]
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
-        what = "class" if size == 1 else f"set of the {size} most plausible classes"
+        what = "most plausible class" if size == 1 else f"set of the {size} most plausible classes"
         if size == sizes_found[0]:
             yield _ambiguity(swept)
         yield _Sketch(
@@ -107,7 +107,7 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             3.4,
             f"Top-{size} annotation certainty over sorted cases",
             f"Cases are sorted from the least to the most certain. The height is the share of draws that agree on the "
-            f"most plausible {what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further to "
+            f"{what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further to "
             "the right a curve rises, the more cases are unsettled. A higher reliability moves it to the left.",
             folded=size > 1,
         )
@@ -257,8 +257,8 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,
             f"Trace and rank plots of the {shown} under {run.label}",
-            f"{run.label}: the {shown}, in the worst class of each. The left panels show the draws of each chain: "
-            "after convergence, all chains are noise around the same level. The right panels show the ranks of each "
-            "chain's draws among all draws: flat if the chains agree, tilted if one differs.",
+            f"{run.label}: the {shown}, by the class with the worst diagnostics. The left panels show the draws of "
+            "each chain: after convergence, all chains are noise around the same level. The right panels show the "
+            "ranks of each chain's draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,
         )

@@ -19,7 +19,7 @@ def further_labels(found: Any) -> tuple[str, Any]:
     with matplotlib.rc_context(SVG):
         figure = found.plot()
     pyplot.close(figure)
-    under = f"Under {found.posterior_model}. " if found.posterior_model else ""
+    under = f"Planned under {found.posterior_model}. " if found.posterior_model else ""
     columns = [
         name for name in ("place", "case", "labels", "annotator", "value", "information") if name in found.chosen
     ]

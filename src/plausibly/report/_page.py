@@ -52,7 +52,7 @@ RULE = (
     f"{diagnostics.R_HAT} and bulk and tail effective sample sizes of at least {diagnostics.ESS_PER_CHAIN} per chain, "
     f"and if E-BFMI is at least {diagnostics.E_BFMI} in every chain. Among many plausibilities, some R-hat exceed "
     f"{diagnostics.R_HAT} by chance although chains converged. The limit is therefore raised: if all chains converged, "
-    f"any R-hat exceeds it with probability {diagnostics.FALSE_ALARM}."
+    f"the probability that any R-hat exceeds it is {diagnostics.FALSE_ALARM}."
 )
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 

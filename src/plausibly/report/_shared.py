@@ -17,9 +17,9 @@ _TRUE_CLASS = (
 )
 _POPULATION = (
     "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This predicts the "
-    "next annotation best, but it is not always what a rare disease deserves. The table lists the classes it moves "
-    "most: their mean share of the labels and their mean expected plausibility in the cases that name them, and the "
-    "number of these cases in which they have the most labels but are not the most plausible class (lost)."
+    "next annotation best, but it can hide a rare disease. The table lists the classes it moves most, with their mean "
+    "share of the labels and their mean expected plausibility in the cases that name them. Lost is the number of these "
+    "cases in which a class has the most labels but is not the most plausible one."
 )
 
 

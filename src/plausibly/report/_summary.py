@@ -86,7 +86,8 @@ def _certainty(run: Run) -> str:
     told = f"In {share}, the annotations settle which class is the most plausible (probability at least {SETTLED:g})."
     if not undecided:
         return told
-    return f"{told} In {_cases(undecided)} ({100 * undecided / n:.0f} %), no class has a probability of 0.5 or more."
+    share = f"{_cases(undecided)} ({100 * undecided / n:.0f} %)"
+    return f"{told} In {share}, no class is the most plausible one with a probability of 0.5 or more."
 
 
 def _cases(n: int) -> str:
@@ -161,13 +162,13 @@ def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
     who = f"{name} scores best of {n} classifiers: its" if n > 1 else f"{name}: its"
     told = f"{who} {choice} the most plausible class in {_percent(mean)} of cases"
     if k == 1 and not np.isnan(most):
-        told += f", where the best possible classifier reaches {_percent(most)}"
+        told += f" ({_percent(most)} for the best possible classifier)"
     if np.isnan(total).any():
-        told += f" (94 % interval on these cases: {_range(lower, upper)})."
+        told += f", with a 94 % interval of {_range(lower, upper)} on these cases."
     else:
         told += (
             f". The 94 % interval is {_range(*total)} on new cases like these, and {_range(lower, upper)} on these "
-            "cases, if only their labels are uncertain."
+            "cases, where only the labels are uncertain."
         )
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
         told += (
@@ -178,7 +179,7 @@ def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
         return told
     points = abs(voted - mean) * 100
     more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
-    against = "Against the majority vote, which treats disputed labels as the truth, it would be"
+    against = "Measured against the majority vote, which treats disputed labels as the truth, accuracy would be"
     return f"{told} {against} {_percent(voted)}, {more}."
 
 

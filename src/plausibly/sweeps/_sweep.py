@@ -67,21 +67,22 @@ def sweep(
         program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
     k, sizes, risks, metrics, weights, groups, replicates, by, intersections, break_ties
-        Arguments of :func:`plausibly.evaluate`; weights are of cases, (case,), since runs differ in their draws.
+        Arguments of :func:`plausibly.evaluate`. Weights must be one per case, (case,), since runs differ in their
+        draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
-        Arguments of :func:`plausibly.aggregate`, each for those of the models that accept it.
+        Arguments of :func:`plausibly.aggregate`, each passed to the models that accept it.
     seed
         Random seed, the same for all runs.
     progress
         Whether to show progress (bars on a terminal or in a notebook, elsewhere lines on standard error) and to name
         the posteriors that are reused.
     out
-        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. With more cases
-        than one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When the same call
-        is repeated, for example after an interruption, it reuses the posteriors in the folder. A posterior with other
-        data, arguments, seed or versions (for a Zarr folder, also with other shards) is sampled again and replaced. A
-        posterior of the same run in the other format is removed. A file or folder with that name that is not a
-        posterior is refused.
+        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. If there are
+        more cases than fit in one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards.
+        When the same call is repeated, for example after an interruption, it reuses the posteriors in the folder. A
+        posterior with other data, arguments, seed or versions (for a Zarr folder, also with other shards) is sampled
+        again and replaced. A posterior of the same run in the other format is removed. A file or folder with that name
+        that is not a posterior is refused.
     shard
         Number of cases in a shard, as for :func:`plausibly.aggregate`.
     fresh

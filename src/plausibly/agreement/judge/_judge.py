@@ -42,15 +42,15 @@ def judge(
     seed: int = 0,
     progress: bool = True,
 ) -> Judgement:
-    """Decide whether a model may stand in for an annotator, from four sides, and explain why they disagree if they do.
+    """Decide from four sides whether a model may stand in for an annotator, and explain disagreement between the sides.
 
     1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
     2. *Replacement.* Does it pass the alternative annotator test (:func:`alternative_annotator_test`)? The t-test is
-       used also if annotators share few cases, because the published rule certifies too many models there.
-    3. *As one of them.* In a model of the annotators' errors, with the model as one more annotator, is it as accurate
-       (for rankings, as reliable) as they are on average?
-    4. *Truth.* Is it as accurate as they are against the truth that is inferred from the annotators without it? The
+       used even if annotators share few cases, where the published rule certifies too many models.
+    3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
+       rankings, as reliable) as the annotators are on average?
+    4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
        accuracy against the vote is shown for comparison.
 
     Sides 1 and 2 treat the annotators as the truth. Sides 3 and 4 assume that every case has one true class, and that

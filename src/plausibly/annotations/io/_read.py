@@ -51,21 +51,22 @@ def read_annotations(
         ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
         export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
-        ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case, with ``annotations`` (or ``labels``)
-        a list of answers or a mapping from annotator to answer, perhaps ``annotators``, and any other fields (see
-        :func:`plausibly.read_metadata`); in CSV files lists are JSON. Likewise a mapping from case to such a record, or
-        to ``{annotator: answer}``. Without answers, a ``soft_label``, a mapping from class to probability.
-        ``.jsonl``: also what Argilla, Prodigy and doccano export, Argilla's as ``.json``, too; or records of a long
-        table. doccano's folder of a file per annotator is read as a whole.
+        ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case. The field ``annotations`` (or
+        ``labels``) is a list of answers or a mapping from annotator to answer; ``annotators`` may name the annotators
+        of a list. Other fields are metadata (see :func:`plausibly.read_metadata`). In CSV files lists are JSON. A
+        mapping from case to such a record, or to ``{annotator: answer}``, is read, too. A case without answers may have
+        a ``soft_label`` instead, a mapping from class to probability.
+        ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
+        long table. If doccano exported a folder with one file per annotator, pass the folder.
         ``.csv``, ``.tsv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; scores
         (:meth:`Annotations.from_scores`) if one is named ``score`` and none holds classes; otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
         of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
-        taken off.
+        removed.
         ``.npy``: label counts.
         ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib. One file is one case, named after the file; its alternatives
-        are the classes and its voters anonymous annotators. A folder of such files is a case for each.
+        are the classes and its voters anonymous annotators. A folder of such files is read as one case per file.
     classes
         Class names, or the path of a text file with one name per line. Needed if the file refers to classes by index,
         or if classes that no annotator names are possible answers. For scores, the names of the classes up to the
@@ -73,7 +74,7 @@ def read_annotations(
     control
         Label Studio control, or Argilla question, to read if there are several.
     soft_weight
-        Number of annotators behind each soft label; its probabilities become as many labels.
+        Number of annotators behind each soft label; its probabilities are turned into that many labels.
     progress
         Whether to show progress bars for large files.
 
