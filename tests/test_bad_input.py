@@ -129,6 +129,7 @@ ANNOTATION_FILES = [
     ("a.csv", "case;annotator;class\np;a;x\n", None, F, "the cells are separated by ';'; separate them by commas"),
     ("a.csv", "Case,annotator,class\np,a,x\n", None, A, "the table has no column 'case'"),
     ("a.csv", "Case,Doctor,Diagnosis,Rank\np,a,x,1\n", None, A, "the column 'Case' is not known; call it 'case'"),
+    ("a.csv", "case,annotator,class,Rank\np,a,x,1\n", None, A, "the column 'Rank' is not known; call it 'rank'"),
     ("a.csv", "case,Doctor,Diagnosis\np,a,x\n", None, A, "is not a number; write a number; a table that"),
     ("a.csv", "case,annotator,class,class\np,a,x,y\n", None, A, "names the column 'class' 2 times"),
     ("a.csv", "case,task,annotator,class\np,p,a,x\n", None, A, "both a column 'case' and a column 'task'; keep one"),

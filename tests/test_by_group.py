@@ -104,9 +104,10 @@ def test_refuses_what_does_not_fit(data):
         ({"site": dict.fromkeys(table["case"], " ")}, "case 'p0' must belong to a group"),
         ({"site": table["site"], "sex": table["sex"], "site × sex": table["sex"]}, "name of an intersection"),
         (
-            {"site": table["site"], "patient": table["case"], "age": np.arange(N)},
+            {"site": table["site"], "patient": "of " + table["case"], "age": np.arange(N)},
             "at most 500 groups, but it makes 723",
         ),
+        (table.rename(columns={"case": "cas"}), "the column 'cas' of by names the cases: call it 'case'"),
     ):
         with pytest.raises(PlausiblyError, match=sentence):
             pb.evaluate(posterior, predictions, by=wrong, intersections=True, progress=False)

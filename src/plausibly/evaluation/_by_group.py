@@ -91,6 +91,8 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
     columns: dict[str, Column] = {}
     for name, values in columns_of(by).items():
         columns[name] = np.unique(check_groups(values, cases), return_inverse=True)
+        if len(cases) > 1 and set(map(str, columns[name][0])) == set(map(str, cases)):
+            raise ArgumentError(f"the column {name!r} of by names the cases: call it 'case', so that rows are matched.")
     if not columns:
         raise ArgumentError("by must name a group of every case, but the table has no columns: give at least one.")
     if intersections:

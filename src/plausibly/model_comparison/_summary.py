@@ -91,8 +91,9 @@ would tell them apart.
         if table["weight"].iloc[0] == 0:
             leading = str(table["weight"].idxmax())
             said += (
-                f" It has no weight in the best mixture, to which {leading} contributes most: what it says is said as "
-                "well by others together. Choose it if you want one model, the weights if you average several."
+                f" {table.index[0]} has no weight in the best mixture, to which {leading} contributes most, since the "
+                "other models together predict as well. Choose it if you want one model, the weights if you average "
+                "several."
             )
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])

@@ -40,20 +40,25 @@ def advise(plan: Plan) -> list[str]:
     chosen = plan.chosen
     if not len(chosen):
         return ["More labels of these cases are not expected to help: stop.", *_trust(plan)]
-    said = [_what_to_do(plan, chosen)]
     if plan.noise is None:
         gained = plan.forecast["information"].iloc[-1]
-        return [*said, f"They are expected to give {gained:.3g} nats of information.", *_trust(plan)]
-    said += _what_it_brings(plan)
-    said += _when_to_stop(plan)
-    said += _new_cases(plan)
-    return [*said, *_trust(plan)]
+        return [
+            _what_to_do(plan, chosen),
+            f"They are expected to give {gained:.3g} nats of information.",
+            *_trust(plan),
+        ]
+    if _is_settled(plan):
+        return [*_needs_none(plan), *_trust(plan)]
+    said = [_what_to_do(plan, chosen), *_what_it_brings(plan), *_when_to_stop(plan)]
+    return [*said, *_new_cases(plan), *_trust(plan)]
 
 
 def in_short(plan: Plan) -> list[str]:
     """Say what to do and when to stop, as :func:`advise` does, and no more."""
     if plan.noise is None or not len(plan.chosen):
         return plan.advice[:1]
+    if _is_settled(plan):
+        return _needs_none(plan)
     return [_what_to_do(plan, plan.chosen), *_when_to_stop(plan), *_new_cases(plan)]
 
 
@@ -104,7 +109,7 @@ def _what_it_brings(plan: Plan) -> list[str]:
         now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))
         better = f"whether {now['classifier']} or {now['versus']} is better on these cases"
         if now["decided"]:
-            said.append(f"It is already known {better} (posterior probability of at least {plan.level:g}).")
+            said.append(_known(plan))
         else:
             chance = f"{then['decided']:.2f}" if then["decided"] >= 0.005 else "less than 0.01"
             said.append(
@@ -114,12 +119,29 @@ def _what_it_brings(plan: Plan) -> list[str]:
     return said
 
 
+def _is_settled(plan: Plan) -> bool:
+    rows = _goal_rows(plan, _ends(plan)[0])
+    return plan.goal == "better" and bool((rows["decided"] >= plan.level).any())
+
+
+def _needs_none(plan: Plan) -> list[str]:
+    """Say that a comparison needs no labels; new cases may still help."""
+    now, labels, cases = new_cases_or_labels(plan)
+    told = [_known(plan), "This comparison needs no more labels: stop."]
+    return told + (_new_cases(plan) if np.isfinite(now) and cases < labels else [])
+
+
+def _known(plan: Plan) -> str:
+    rows = _ends(plan)[0]
+    row = rows.loc[rows["versus"] != ""].iloc[0]
+    better = f"whether {row['classifier']} or {row['versus']} is better on these cases"
+    return f"It is already known {better} (posterior probability of at least {plan.level:g})."
+
+
 def _when_to_stop(plan: Plan) -> list[str]:
     rows = _goal_rows(plan, plan.forecast)
     if plan.goal == "better":
         decided = rows.loc[rows["decided"] >= plan.level]
-        if len(decided) and decided["labels"].iloc[0] == 0:
-            return ["This comparison needs no more labels: stop."]
         if len(decided):
             return [
                 f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then, the comparison is very probably "
@@ -147,8 +169,8 @@ def _new_cases(plan: Plan) -> list[str]:
     spent = f"{_count(round(_new_for_the_same(plan)), 'new case')} with {plan.labels_per_case:.2g} annotations each"
     what = "difference in " if plan.goal == "better" and plan.compare else ""
     figures = (
-        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)} is {now:.3g} now, "
-        f"{labels:.3g} with these labels and {cases:.3g} with {spent}"
+        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)} is about {now:.3g} "
+        f"now, {labels:.3g} with these labels and {cases:.3g} with {spent}"
     )
     if cases < labels:
         return [f"For a claim about new cases, label new cases instead: {figures}."]

@@ -152,7 +152,7 @@ def _annotator_table(posterior: Posterior, annotators: Any) -> pd.DataFrame:
             )
         each = posterior["posterior"]["annotator_reliability"]
         names = np.asarray(each["annotator"]).astype(str)
-        return pd.DataFrame({"annotator": names, "reliability": each.mean(("chain", "draw")).values})
+        return pd.DataFrame({"annotator": names, "reliability": each.median(("chain", "draw")).values})
     if isinstance(annotators, pd.Series | Mapping):
         items = dict(annotators)
         return pd.DataFrame({"annotator": list(items), "reliability": [_check_number(v) for v in items.values()]})

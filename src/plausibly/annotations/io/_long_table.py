@@ -1,6 +1,6 @@
 """Long tables: a row per case, annotator and class, in ``.csv`` and ``.parquet`` files and data frames."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -
     )
 
 
-def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
+def rows_of(columns: Columns, what: str, more: Collection[str] = ()) -> Columns:
     """Pick the columns of a long table that are read, under their names here, and check that every cell is filled.
 
     Parameters
@@ -80,6 +80,9 @@ def rows_of(columns: Columns, what: str, more: Iterable[str] = ()) -> Columns:
             )
         found[name] = columns[there[0]]
     orderings = [name for name in more if name in columns]
+    for name in () if orderings else columns:
+        if (usual := name.strip().lower()) in more:  # else classes would be read as tied
+            raise AnnotationError(f"the column {name!r} is not known; call it {usual!r}")
     if len(orderings) > 1:
         raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
     found |= {name: columns[name] for name in orderings}
