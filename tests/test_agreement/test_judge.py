@@ -48,7 +48,7 @@ def crowd():
     return frame, named, judge(frame, named, by=["site", "ward", "role"], intersections=True, **FAST)
 
 
-def test_sides_agree_with_the_known_answer(crowd):
+def test_answers_agree_with_the_known_answer(crowd):
     _, _, found = crowd
     assert [side.answer for side in found.sides["bad"]] == ["no"] * 4
     assert "should not stand in" in found.headline("bad")
@@ -117,7 +117,7 @@ def test_a_shared_error_is_named():
     found = judge(table(said), {"m": answers(model)}, **FAST)
     assert [side.answer for side in found.sides["m"][1:]] == ["yes", "no", "no"]
     assert "'b' called 'a'" in found.reasons["m"]["shared error"]
-    assert "sides disagree" in found.headline("m")
+    assert "answers about m differ" in found.headline("m")
     assert found.table.loc["m", "vote_accuracy"] > found.table.loc["m", "accuracy"] + 0.1
 
 
@@ -158,7 +158,7 @@ def test_labels_without_names_of_annotators_are_said_to_be_numbered():
     assert numbered.test.table["annotator"].tolist() == ["1", "2", "3"]
 
 
-def test_labels_that_are_no_classes_leave_two_sides_out():
+def test_labels_that_are_no_classes_leave_two_questions_out():
     random = np.random.default_rng(4)
     value = random.normal(size=60)
     rows = [(str(case), str(who), value[case] + random.normal() / 2) for case in range(60) for who in range(4)]

@@ -126,7 +126,7 @@ def judge(
 def _print(result: Judgement) -> None:
     for name in result.models:
         rows = [(str(number), side.name, side.answer, side.words) for number, side in enumerate(result.sides[name], 1)]
-        print_table(name, ("", "side", "answer", "evidence"), rows, left=("side", "answer", "evidence"))
+        print_table(name, ("", "question", "answer", "evidence"), rows, left=("question", "answer", "evidence"))
     if result.by is None:
         return
     shown = [

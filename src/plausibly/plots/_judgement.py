@@ -1,4 +1,4 @@
-"""A judgement of models that may stand in for annotators: four sides, and groups of cases."""
+"""A judgement of models that may stand in for annotators: four questions, and groups of cases."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ _MODEL, _OTHER = COLOURS[0], GREY
 
 
 def judgement(result: Judgement, model: str | None = None) -> Figure:
-    """Draw the four sides of a judgement of one model, annotators in grey.
+    """Draw the numbers behind the four answers about one model, annotators in grey.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def judgement(result: Judgement, model: str | None = None) -> Figure:
 
 
 def judgement_side(result: Judgement, model: str, side: int, *, ax: Axes | None = None) -> Axes:
-    """Draw one side of a judgement of a model, counted from 0; nothing but its title where it was left out."""
+    """Draw the numbers behind one answer about a model, counted from 0; nothing but its title where it was left out."""
     people = len(result.test.comparison.labels.annotators)
     ax = new_axes(ax, 5.5, 1.4 + 0.2 * people)
     if side < 2 or model in result.fits:

@@ -21,13 +21,13 @@ from plausibly.plots._judgement import judgement_side
 from plausibly.report._svg import SVG, to_uri
 
 ASSUMED = (
-    ("Sides 1 and 2", "The annotators are the yardstick: an error that they share counts as right."),
+    ("Questions 1 and 2", "The annotators are the yardstick: an error that they share counts as right."),
     (
-        "Sides 3 and 4",
+        "Questions 3 and 4",
         "Every case has one true class, and annotators err independently of each other given it. Where cases are truly "
-        "ambiguous, or annotators copy each other, these sides are too sure.",
+        "ambiguous, or annotators copy each other, their answers are too sure.",
     ),
-    ("All sides", "The cases at hand are like those to come, and other annotators would be like these."),
+    ("All questions", "The cases at hand are like those to come, and other annotators would be like these."),
 )
 SOURCES = (
     "Lovchinsky et al. (2020), Discrepancy ratio: evaluating model performance when even experts disagree, ICLR.",
@@ -61,7 +61,7 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
             f"{result.accuracy_margin:g} below the annotators' mean",
             "model of annotators": result.model or f"none: {result.left_out}",
             "intervals": f"{100 * result.ci_prob:g} %, by bootstrap over {int(compared._group.max()) + 1:,} groups of "
-            "cases (sides 1 and 2) and by posterior (sides 3 and 4)",
+            "cases (questions 1 and 2) and by posterior (questions 3 and 4)",
         },
         sources=dict(sources or {}),
         by=None if result.by is None else _groups(result.by),
@@ -100,8 +100,7 @@ def _model(result: Judgement, name: str) -> dict[str, Any]:
     """All that the page says of one model."""
     known = [number for number, side in enumerate(result.sides[name]) if side.answer != "unknown"]
     with matplotlib.rc_context(SVG):
-        sides = "Four sides" if len(known) == 4 else "Sides"
-        drawn = [(f"{sides} of {name}", [_picture(judgement_side(result, name, number)) for number in known])]
+        drawn = [(f"Evidence about {name}", [_picture(judgement_side(result, name, number)) for number in known])]
         if result.by is not None and (result.by["of"] == "cases").any():
             by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
             caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"

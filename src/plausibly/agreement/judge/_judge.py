@@ -42,7 +42,7 @@ def judge(
     seed: int = 0,
     progress: bool = True,
 ) -> Judgement:
-    """Decide from four sides whether a model may stand in for an annotator, and explain disagreement between the sides.
+    """Decide by four questions whether a model may stand in for an annotator, and explain why the answers differ.
 
     1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
@@ -53,8 +53,8 @@ def judge(
     4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
        accuracy against the vote is shown for comparison.
 
-    Sides 1 and 2 treat the annotators as the truth. Sides 3 and 4 assume that every case has one true class, and that
-    annotators err independently of each other.
+    Questions 1 and 2 treat the annotators as the truth. Questions 3 and 4 assume that every case has one true class,
+    and that annotators err independently of each other.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def judge(
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     distance, tolerance
-        Distance between two labels for sides 1 and 2, see :func:`alternative_annotator_test`.
+        Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
         Cost advantage of the model, and false discovery rate, in the alternative annotator test.
     margin
-        Amount by which Δ may exceed 1 on side 1.
+        Amount by which Δ may exceed 1 in question 1.
     accuracy_margin
         Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
-        annotators' mean on sides 3 and 4.
+        annotators' mean in questions 3 and 4.
     groups
         Groups of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
@@ -78,12 +78,12 @@ def judge(
     intersections
         Whether to report combinations of the columns of cases, too.
     model
-        Model of the annotators for sides 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"`` (rankings,
-        tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance ``"partial_rankings"``; for up
-        to 30 classes, Dawid-Skene if annotators labelled enough cases (five for every pair of classes), else one-coin;
-        otherwise none. With None, and for labels of other kinds, sides 3 and 4 are left out, and the result says so.
-        The Rasch model is not available because it needs to know which answers are right; answers judged by the
-        majority of the others would repeat side 1 and reward shared errors.
+        Model of the annotators for questions 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"``
+        (rankings, tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance
+        ``"partial_rankings"``; for up to 30 classes, Dawid-Skene if annotators labelled enough cases (five for every
+        pair of classes), else one-coin; otherwise none. With None, and for labels of other kinds, questions 3 and 4 are
+        left out, and the result says so. The Rasch model is not available because it needs to know which answers are
+        right; answers judged by the majority of the others would repeat question 1 and reward shared errors.
     ci_prob, replicates
         Probability of all intervals, and number of bootstrap replicates.
     draws, chains, warmup
@@ -97,8 +97,8 @@ def judge(
     Returns
     -------
     Judgement
-        Judgement with ``table`` (a row per model with all numbers of the four sides), ``sides`` (their answers in
-        words), ``reasons`` (why they disagree), ``verdict()``, ``by`` and the underlying results.
+        Judgement with ``table`` (a row per model with all numbers behind the answers), ``sides`` (the four questions
+        with their answers in words), ``reasons`` (why these differ), ``verdict()``, ``by`` and the underlying results.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The outcome of a judgement: four sides, reasons, a verdict in words."""
+"""The outcome of a judgement: answers to four questions, reasons, a verdict in words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
-SURE = 0.95  #: probability from which a side answers yes or no
-_NOT_CONVERGED = "Chains of the model of annotators did not converge: take more draws before relying on sides 3 and 4"
+SURE = 0.95  #: probability from which the answer to a question is yes or no
+_NOT_CONVERGED = "Chains of the model of annotators did not converge: take more draws before relying on answers 3 and 4"
 NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
@@ -26,14 +26,14 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Side:
-    """One side of the question.
+    """One of the four questions, and its answer.
 
     Parameters
     ----------
     name
         ``"closeness"``, ``"replacement"``, ``"as one of them"`` or ``"truth"``.
     answer
-        ``"yes"`` or ``"no"``, if probable enough; ``"open"``; ``"unknown"`` for a side that was left out.
+        ``"yes"`` or ``"no"``, if probable enough; ``"open"``; ``"unknown"`` for a question that was left out.
     words
         A sentence with the numbers behind it.
     """
@@ -45,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Whether models may stand in for an annotator, from four sides.
+    """Whether models may stand in for an annotator, by four questions.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class Judgement:
     left_out
         Reason why there is no model of annotators; None if there is one.
     reasons
-        By model, reasons why sides may disagree, by name: ``"shared error"``, ``"base rates"``, ``"ties"``, ``"copy"``,
-        ``"unknown labels"``.
+        By model, reasons why the answers may differ, by name: ``"shared error"``, ``"base rates"``, ``"ties"``,
+        ``"copy"``, ``"unknown labels"``.
     margin, accuracy_margin
         Amounts by which a model may be worse than the annotators, in Δ and in accuracy.
     ci_prob, replicates, seed
@@ -117,14 +117,14 @@ class Judgement:
 
     @cached_property
     def sides(self) -> dict[str, list[Side]]:
-        """The four sides by model."""
+        """The four questions with their answers, by model."""
         return {
             name: [self._closeness(name), self._replacement(name), self._among(name), self._truth(name)]
             for name in self.models
         }
 
     def headline(self, model: str) -> str:
-        """Summarise the four sides of a model in one sentence.
+        """Summarise the answers to the four questions about a model in one sentence.
 
         Raises
         ------
@@ -137,33 +137,33 @@ class Judgement:
         yes, no, open_ = ([side for side in known if side.answer == word] for word in ("yes", "no", "open"))
         if "copy" in self.reasons[model] and yes:
             return f"{model} should not count as another annotator: it repeats the answers of one of them."
-        every = "both sides" if len(known) == 2 else f"all {_count(len(known))} sides"
+        every = "both answers are" if len(known) == 2 else f"all {_count(len(known))} answers are"
         if len(yes) == len(known):
-            return f"{model} may stand in for an annotator: {every} say so."
+            return f"{model} may stand in for an annotator: {every} yes."
         if len(no) == len(known):
-            return f"{model} should not stand in for an annotator: {every} say so."
+            return f"{model} should not stand in for an annotator: {every} no."
         if len(open_) == len(known):
-            return f"These data do not decide whether {model} may stand in for an annotator: every side is open."
+            return f"These data do not decide whether {model} may stand in for an annotator: every question is open."
         if not no and len(yes) < len(open_):
-            sides = f"{_list(yes, 'yes')}, {_list(open_, 'open')}"
-            return f"These data hardly decide whether {model} may stand in for an annotator: {sides}."
+            answers = f"{_list(yes, 'yes')}, {_list(open_, 'open')}"
+            return f"These data hardly decide whether {model} may stand in for an annotator: {answers}."
         if not no:
             return f"{model} may well stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
         if not yes:
             return f"{model} should probably not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
         rest = f", {_list(open_, 'open')}" if open_ else ""
         return (
-            f"The sides disagree about {model}: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. Find out why before it "
+            f"The answers about {model} differ: {_list(yes, 'yes')}, {_list(no, 'no')}{rest}. Find out why before it "
             "stands in for an annotator."
         )
 
     def verdict(self, model: str | None = None) -> str:
-        """Summarise the four sides, why they disagree, and what limits them, for all models or for one."""
+        """Summarise the four answers, why they differ, and what limits them, for all models or for one."""
         if model is None:
             return " ".join(self.verdict(name) for name in self.models)
         further = list(self.reasons.get(model, {}).values())
         if self.left_out:
-            further.append(f"Sides 3 and 4 are unknown: {self.left_out}")
+            further.append(f"The answers to questions 3 and 4 are unknown: {self.left_out}")
         doubts, notes = self._doubts(model), self._notes_of_test(model)
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
@@ -263,18 +263,18 @@ def _count(n: int) -> str:
 
 
 def _list(sides: list[Side], answer: str) -> str:
-    """Name sides by number, with their answer.
+    """Name questions by number, with their answer.
 
     Examples
     --------
     >>> _list([Side("closeness", "yes", ""), Side("truth", "yes", "")], "yes")
-    'sides 1 and 4 say yes'
+    'yes to questions 1 and 4'
     >>> _list([Side("replacement", "open", "")], "open")
-    'side 2 is open'
+    'question 2 is open'
     """
     numbers = [str(1 + NAMES.index(side.name)) for side in sides]
     several = len(numbers) > 1
-    which = f"sides {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"side {numbers[0]}"
+    which = f"questions {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"question {numbers[0]}"
     if answer == "open":
         return f"{which} {'are' if several else 'is'} open"
-    return f"{which} {'say' if several else 'says'} {answer}"
+    return f"{answer} to {which}"

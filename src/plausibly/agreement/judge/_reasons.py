@@ -1,4 +1,4 @@
-"""Reasons why the sides of a judgement disagree: shared errors, base rates, ties, and a copied annotator."""
+"""Reasons why the answers of a judgement differ: shared errors, base rates, ties, and a copied annotator."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -110,7 +110,7 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     return (
         f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator in "
         f"at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so every "
-        "side overrates it"
+        "answer overrates it"
         + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
     )
 
