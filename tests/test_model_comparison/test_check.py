@@ -1,5 +1,6 @@
 """Predictive checks: statistics by literal loops, replicates by their distribution, and what is said of them."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison._predictive_check import _observed, _replicate
 from plausibly.model_comparison._statistics import DESCRIPTIONS, Said, statistics
-from plausibly.posterior import build_posterior
+from plausibly.posterior import build_posterior, model_of
 
 RANKINGS = [[[["a"], ["b", "c"]], [["b", "a"]], [["c"], ["a"], ["e"]]], [[["d"]], [["d"]]], [[["a", "e"], ["b"]]]]
 
@@ -101,6 +102,24 @@ def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     assert row["probability"] == 0
     assert "does not reproduce" in failed.verdict()
     assert "Annotators agree more than the model expects: raise the reliability" in failed.verdict()
+    # What tells two posteriors apart is in their names.
+    assert failed.model == "dirichlet-categorical@1:concentration=50"
+    learned = replace(failed, model="dirichlet-categorical@1:class_prior=population")
+    assert "Annotators agree more than the model expects: compare other models" in learned.verdict()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"model": "prirn", "ties": "full", "draws": 9}, "prirn@30:ties=full"),
+        ({"class_prior": "population"}, "dirichlet-categorical@1:class_prior=population"),
+        ({"reliability": 0.5}, "dirichlet-categorical@0.5"),
+    ],
+)
+def test_a_posterior_is_named_by_what_is_not_the_default(arguments, name):
+    annotations = Annotations.from_counts([[4, 1, 0], [0, 5, 0], [1, 1, 3]])
+    posterior = pb.aggregate(annotations, **{"model": "dirichlet-categorical", "progress": False} | arguments)
+    assert model_of(posterior) == name
 
 
 def test_the_observed_values_are_means_over_cases_that_have_them():

@@ -66,7 +66,8 @@ class Settled:
         described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}
         count = annotation_count(model, arguments)
-        return described | {"declaration": json.dumps(declaration(model, model.choice_power(arguments), count))}
+        kept = declaration(model, model.choice_power(arguments), count) | {"defaults": model.arguments}
+        return described | {"declaration": json.dumps(kept)}
 
 
 def declaration(model: Model, choice_power: float | None, count: float = 1.0) -> dict[str, Any]:

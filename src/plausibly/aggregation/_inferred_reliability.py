@@ -19,6 +19,7 @@ an annotator; at 0, all annotators' reliability tells nothing about hers.
 
 import json
 from collections.abc import Mapping
+from inspect import signature
 from numbers import Real
 from typing import Literal
 
@@ -45,6 +46,7 @@ from plausibly.seed import check_seed
 
 PER = ("dataset", "annotator")
 UNRANKED = ("lumped", "exact", "ignore")
+_OPTIONS = ("per", "unranked", "concentration", "prior", "spread")  # that tell posteriors apart
 WORTH = 2e4  #: padding that compiling for one shape less is worth, see :mod:`plausibly.inference._shapes`
 
 
@@ -204,7 +206,9 @@ def infer_reliability(
     attrs = {"model": name, "engine": "gibbs", "seed": int(seed), "mode": "temper", "per": per}
     attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
     # The power by which annotators choose is among the draws.
-    attrs |= {"versions": versions_text(), "declaration": json.dumps(declaration(declared, None))}
+    defaults = {name: one.default for name, one in signature(infer_reliability).parameters.items() if name in _OPTIONS}
+    kept = declaration(declared, None) | {"defaults": defaults}
+    attrs |= {"versions": versions_text(), "declaration": json.dumps(kept)}
     posterior = build_posterior(
         plausibility,
         annotations,

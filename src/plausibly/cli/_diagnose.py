@@ -8,7 +8,6 @@ import typer
 
 from plausibly import plots
 from plausibly._arviz import to_groups
-from plausibly.aggregation import run_label
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -16,7 +15,7 @@ from plausibly.cli._output import make_folder, print_table, say, write_figure, w
 from plausibly.diagnostics import diagnose as find
 from plausibly.diagnostics import shared_convergence
 from plausibly.diagnostics._verdict import STATISTICS, checks, population_verdict, table, verdict, worst
-from plausibly.posterior import opened
+from plausibly.posterior import model_of, opened
 
 TABLE, OVERVIEW, CHAINS = "diagnostics.csv", "convergence.png", "chains.png"
 RELIABILITIES = "reliabilities.csv"
@@ -78,7 +77,7 @@ def diagnose(
                 written.append(CONFUSIONS)
         if out is not None and not quiet:
             say(f"Wrote {', '.join(written)} to {out}")
-        label = run_label(str(source.attrs.get("model", "posterior")), float(source.attrs.get("reliability", math.nan)))
+        label = model_of(source) or "posterior"
     if shared is not None and not shared["converged"].values.all():
         say(population_verdict(shared) or verdict({"inferred": shared}))
     say(verdict({label: found}))

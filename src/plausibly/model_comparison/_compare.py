@@ -115,6 +115,9 @@ def compare(
     Under ``"power"``, the posterior counts every annotation :math:`\gamma` times. For :math:`\gamma \ne 1` this
     likelihood is not a probability of the data, but the prediction of a left-out annotation still is one.
 
+    ``arviz.loo`` scores something else: whole annotations, by the model's own likelihood, which does not count them by
+    reliability. Its values can be compared neither with those here nor between models with different likelihoods.
+
     References
     ----------
     Vehtari, Gelman & Gabry (2017), Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC;

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.aggregation import declared, run_label
+from plausibly.aggregation import declared
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison._staged_replicates import StagedReplicates
@@ -24,7 +24,14 @@ from plausibly.model_comparison._statistics import (
     statistics,
 )
 from plausibly.population._shared_stages import SharedStages
-from plausibly.posterior import annotations_of, check_posterior, dense_slots, remainder_concentration, slots_of
+from plausibly.posterior import (
+    annotations_of,
+    check_posterior,
+    dense_slots,
+    model_of,
+    remainder_concentration,
+    slots_of,
+)
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.seed import check_seed
 
@@ -37,9 +44,16 @@ _TOGETHER = 32  # cases whose remainders are split at a time
 
 @dataclass(frozen=True, repr=False)
 class PredictiveCheck:
-    """Statistics of the annotations next to those of replicates."""
+    """Statistics of the annotations next to those of replicates.
 
-    model: str  #: name of the model, with its reliability if it has one
+    Replicates are annotations that the fitted model would produce. For each statistic, ``probability`` is the share of
+    replicates whose value exceeds the observed one (a posterior predictive p-value): near 0.5 the data look like
+    replicates, near 0 the observed value is larger than the model expects, near 1 it is smaller. A statistic is not
+    reproduced if the observed value lies outside the central 94 % interval of the replicates: roughly,
+    if ``probability`` is below 0.03 or above 0.97. Of many statistics, a few may fail by chance.
+    """
+
+    model: str  #: name of the model, with its reliability and the options that differ from their defaults
     replicated: xr.DataArray  #: (statistic, replicate): means over cases, NaN where a model says nothing
     observed: xr.DataArray  #: (statistic,), those that are given included
     #: dataset over (statistic, case): ``observed``, ``expected`` (the mean over replicates) and ``probability``, the
@@ -88,7 +102,8 @@ class PredictiveCheck:
             f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
             for _, row in failed.iterrows()
         )
-        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {_advise(failed)}"
+        advice = _advise(failed, learned="class_prior=population" in self.model)
+        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {advice}"
 
 
 def predictive_check(
@@ -217,7 +232,7 @@ def predictive_check(
     given = [annotations.block_sizes.mean(), np.diff(annotations.annotation_start).mean()]
     by_case = {"observed": observed, "expected": expected, "probability": probability}
     return PredictiveCheck(
-        run_label(str(posterior.attrs["model"]), float(posterior.attrs.get("reliability", np.nan))),
+        model_of(posterior),
         xr.DataArray(replicated, dims=("statistic", "replicate"), coords={"statistic": names}),
         xr.DataArray(means + given, dims="statistic", coords={"statistic": names + list(GIVEN)}),
         xr.Dataset(
@@ -227,17 +242,16 @@ def predictive_check(
     )
 
 
-def _advise(failed: pd.DataFrame) -> str:
-    """Say what to try where statistics are not reproduced."""
+def _advise(failed: pd.DataFrame, *, learned: bool) -> str:
+    """Say what to try where statistics are not reproduced; a concentration that is learned cannot be lowered."""
     rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
     others = "compare other models by plausibly.compare"
     if len(rows) and (rows["observed"] > rows["upper"]).all():
-        return (
-            "Annotators agree more than the model expects: raise the reliability or lower the concentration, or "
-            f"{others}."
-        )
+        fix = others if learned else f"raise the reliability or lower the concentration, or {others}"
+        return f"Annotators agree more than the model expects: {fix}."
     if len(rows) and (rows["observed"] < rows["lower"]).all():
-        return f"Annotators agree less than the model expects: lower the reliability, or {others}."
+        fix = others if learned else f"lower the reliability, or {others}"
+        return f"Annotators agree less than the model expects: {fix}."
     return f"No single reliability will fix that: {others}, and look at the cases in by_case that deviate most."
 
 

@@ -277,11 +277,34 @@ def case_names(posterior: Posterior) -> np.ndarray:
 
 
 def model_of(posterior: Posterior) -> str:
-    """Name the model of a posterior with its reliability, such as "prirn@30"; empty if the posterior does not say."""
+    """Name the model of a posterior as the command line does, with its reliability and options other than the defaults.
+
+    Such as "prirn@30:ties=full"; empty if the posterior does not say.
+    """
     found = posterior.attrs
+    if "model" not in found:
+        return ""
     reliability = f"@{found['reliability']:g}" if isinstance(found.get("reliability"), float) else ""
-    population = ":class_prior=population" if found.get("class_prior") == "population" else ""
-    return f"{found['model']}{reliability}{population}" if "model" in found else ""
+    defaults = json.loads(str(found.get("declaration", "{}"))).get("defaults", {})
+    used = json.loads(str(found.get("arguments", "{}")))
+    options = {name: used[name] for name in defaults if used.get(name, defaults[name]) != defaults[name]}
+    options.pop("reliability", None)
+    if "class_prior" in options:
+        options.pop("unranked", None)  # a population prior settles it
+    return ":".join([f"{found['model']}{reliability}", *map(_option, options.items())])
+
+
+def _option(option: tuple[str, Any]) -> str:
+    """Write an option and its value.
+
+    Examples
+    --------
+    >>> _option(("ties", "full")), _option(("prior", [0.0, 1.5])), _option(("class_prior", "population f3a9"))
+    ('ties=full', 'prior=0,1.5', 'class_prior=population f3a9')
+    """
+    name, value = option
+    values = value if isinstance(value, list) else [value]
+    return f"{name}={','.join(f'{one:g}' if isinstance(one, float) else str(one) for one in values)}"
 
 
 def _observed_data(annotations):
