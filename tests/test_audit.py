@@ -49,8 +49,8 @@ def test_every_check_is_a_row_and_the_serious_ones_are_among_them(cases):
     scores = {"A": np.eye(5)[TRUTH]}
     table = look(cases, scores)
     assert set(SERIOUS) <= set(table.index)
-    assert len(set(table.index)) == len(table) == 20
-    assert len(look(cases)) == 14
+    assert len(set(table.index)) == len(table) == 22
+    assert len(look(cases)) == 16
 
 
 def test_names_that_look_alike(cases):
@@ -198,6 +198,20 @@ def test_several_classes_in_a_table_that_does_not_rank_them():
     found = pb.audit(table, classes=["x", "y", "z"]).set_index("check")
     assert found.loc["several classes without a rank"].tolist()[:3] == [1, 2, "'p / w'"]
     assert found.loc["classes never named", "examples"] == "'z'"
+    unranked = pb.Annotations.from_table(table)
+    assert pb.audit(unranked).set_index("check").loc["several classes without a rank", "count"] == 1
+    ranked = pb.Annotations.from_rankings({"cases": {"p": {"w": [["x", "y"]]}, "q": {"w": [["x"], ["y"]]}}})
+    assert pb.audit(ranked).set_index("check").loc["several classes without a rank", "of"] == 0
+
+
+def test_rare_names_a_letter_away_from_a_common_one():
+    common = ["psoriasis"] * 40 + ["type A lesion"] * 40
+    rare = ["psoriassis", "psoraisis", "psoriases", "psoriasis II", "type B lesion", "acne"]
+    found = pb.audit(pb.Annotations.from_labels([[*common, *rare, "eczema", "eczemas"]])).set_index("check")
+    row = found.loc["misspelt class names"]
+    assert (row["count"], row["of"]) == (3, 10)
+    for name in rare[:3]:
+        assert f"psoriasis (40 times) = {name} (1)" in row["examples"]
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):

@@ -198,7 +198,8 @@ class Annotations(InBlocks):
             A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator``, ``class`` (or ``task``,
             ``worker``, ``label``) and at most one of ``rank`` (≥ 1, 1 = best, equal ranks tie, gaps do not matter) and
             ``confidence`` (greater is better, equal ones tie). Without either, the classes that an annotator names in
-            a case are one block. Other columns are not read; rows may be in any order.
+            a case are tied, whatever their order; :func:`plausibly.audit` counts such annotations. Other columns are
+            not read; rows may be in any order.
         classes
             (K,) class names; if None the names in use, sorted. Whole numbers in the table are indices, unless a class
             is itself named by a whole number.

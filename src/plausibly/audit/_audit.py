@@ -14,7 +14,7 @@ from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import Columns, frame_columns, is_frame
 from plausibly.annotations.io._exports import columns_of_dataset
 from plausibly.annotations.io._files import check_path, naming
-from plausibly.annotations.io._long_table import ORDERINGS, READ, is_long, is_of_scores, parse_table
+from plausibly.annotations.io._long_table import READ, is_long, is_of_scores, parse_table
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.audit._annotators import of_annotators
 from plausibly.audit._finding import SHOWN, fingerprints
@@ -141,9 +141,7 @@ def _read(source: Any, classes: Any) -> tuple[Annotations | Scores, Repeats | No
 
 
 def _of_table(columns: Columns, classes: np.ndarray | None) -> tuple[Annotations, Repeats | None]:
-    rows, repeats = without_repeats(
-        parse_table(columns, classes, anonymous=False), ranked=any(name in columns for name in ORDERINGS)
-    )
+    rows, repeats = without_repeats(parse_table(columns, classes, anonymous=False))
     return Annotations._from_rows(rows), repeats
 
 

@@ -15,13 +15,15 @@ LONG_TIE = 10  #: classes, above which a tie is extreme however many classes the
 
 MEANINGS = {
     "similar class names": "Class names that differ only in capitals, blanks or punctuation. Probably the same class.",
+    "misspelt class names": "Class names that are a letter away from one that is named at least {note} times as often. "
+    "Probably a typo.",
     "similar case names": "Case names that differ only in capitals, blanks or punctuation. Probably the same case.",
     "similar annotator names": "Annotator names that differ only in capitals, blanks or punctuation. Probably the same "
     "person.",
     "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here; "
     "other commands refuse the table.",
-    "several classes without a rank": "Annotators who name several classes of a case without ranking them. These are "
-    "read as tied, not as first and second choice.",
+    "several classes without a rank": "Annotations that name several classes, in data that rank none. These are read "
+    "as tied, not as first and second choice. If their order means something, add a column rank.",
     "repeated annotations": "Annotations of a case by someone who, judging by the names, had already annotated it. "
     "They count as further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "

@@ -4,10 +4,15 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+import numpy as np
+
 from plausibly.annotations import Annotations
 from plausibly.audit._finding import Finding, known_names
 
 _SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
+_LONGEST = 100  # part of a name in which typos are looked for
+_RARE = 20  # times less often than another is how often a typo is named
 _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|\s+#?\d{1,2})")
 
 
@@ -17,6 +22,9 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
     for what, names in named.items():
         alike = _alike(names.tolist())
         yield Finding(f"similar {what} names", len(alike), len(names), alike)
+        if what == "class":
+            typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
+            yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
 
 
 def _alike(names: list[str]) -> list[str]:
@@ -28,6 +36,36 @@ def _alike(names: list[str]) -> list[str]:
         if earlier != name:
             found.append(f"{earlier} = {name}")
     return found
+
+
+def _typos(names: list[str], counts: list[int]) -> list[str]:
+    """Names that are rare next to another from which they differ by one letter, or two that changed places.
+
+    Two such names become equal if at most one letter of each is left out.
+
+    Examples
+    --------
+    >>> _typos(["psoriasis", "psoriassis", "psoraisis", "type A", "type B"], [200, 1, 2, 200, 1])
+    ['psoriasis (200 times) = psoriassis (1)', 'psoriasis (200 times) = psoraisis (2)']
+    """
+    commonest: dict[str, int] = {}
+    for code, name in enumerate(names):
+        for short in _shortened(name):
+            if counts[code] > counts[commonest.setdefault(short, code)]:
+                commonest[short] = code
+    found = []
+    for code, name in enumerate(names):
+        near = max((commonest[short] for short in _shortened(name)), key=lambda other: counts[other])
+        if 0 < counts[code] * _RARE <= counts[near] and _plain(name) != _plain(names[near]):
+            found.append(f"{names[near]} ({counts[near]:,} times) = {name} ({counts[code]:,})")
+    return found
+
+
+def _shortened(name: str) -> set[str]:
+    """The name, and the name without any single letter of its longer words."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    letters = [at for word in _WORD.finditer(folded[:_LONGEST]) for at in range(*word.span())]
+    return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
 def _plain(name: str) -> str:

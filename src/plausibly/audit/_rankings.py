@@ -21,6 +21,10 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     of = annotations.n_cases if labels else 0
     yield Finding("fewer labels than classes", len(few), of, annotations.cases[few[:SHOWN]].tolist())
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
+    ranked = len(sizes) > annotations.n_annotations  # some annotation has a second block
+    several = annotation[:0] if ranked else annotation[sizes > 1]
+    of = 0 if ranked else annotations.n_annotations
+    yield Finding("several classes without a rank", len(several), of, _places(annotations, several[:SHOWN]))
     empty = np.flatnonzero((sizes == n_classes) & (n_classes > 1))
     yield Finding(
         "empty annotations", len(empty), annotations.n_annotations, _places(annotations, annotation[empty[:SHOWN]])

@@ -22,41 +22,23 @@ class Repeats:
         Rows of the table.
     repeated
         Case, annotator and class of every row that repeats an earlier or better one, which is kept.
-    unordered
-        Case and annotator of those who named several classes of a case in a table that does not order them.
-    n_annotations
-        Pairs of a case and an annotator.
     """
 
     n_rows: int
     repeated: list[str]
-    unordered: list[str]
-    n_annotations: int
 
 
-def without_repeats(rows: Rows, ranked: bool) -> tuple[Rows, Repeats]:
-    """Leave out rows that repeat another; of two with the same class the better rank is kept.
-
-    Parameters
-    ----------
-    rows
-        Rows of a long table.
-    ranked
-        Whether the table orders classes.
-    """
+def without_repeats(rows: Rows) -> tuple[Rows, Repeats]:
+    """Leave out rows of a long table that repeat another; of two with the same class the better rank is kept."""
     order = np.lexsort((rows.rank, rows.class_index, rows.annotator, rows.case))
     case, annotator = rows.case[order], rows.annotator[order]
     same = (np.diff(case) == 0) & (np.diff(annotator) == 0)
     again = np.append(False, same & (np.diff(rows.class_index[order]) == 0))
-    new = np.append(True, ~same)
-    n_classes = np.add.reduceat(~again, np.flatnonzero(new), dtype=np.int64)
-    several = order[new][n_classes > 1] if not ranked else order[:0]
-
-    def name(row: int) -> str:
-        return f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]}"
-
-    repeated = [f"{name(row)} / {rows.classes[rows.class_index[row]]}" for row in np.sort(order[again]).tolist()]
-    repeats = Repeats(len(order), repeated, [name(row) for row in several.tolist()], int(new.sum()))
+    repeated = [
+        f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]} / {rows.classes[rows.class_index[row]]}"
+        for row in np.sort(order[again]).tolist()
+    ]
+    repeats = Repeats(len(order), repeated)
     if repeated:
         kept = np.sort(order[~again])
         fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank")}
@@ -70,9 +52,6 @@ def of_repeats(
     """Find what one annotator said of one case several times, under one name or under two."""
     if repeats is not None:
         yield Finding("repeated rows", len(repeats.repeated), repeats.n_rows, repeats.repeated)
-        yield Finding(
-            "several classes without a rank", len(repeats.unordered), repeats.n_annotations, repeats.unordered
-        )
     seconds = numbered_names(known_names(annotations).tolist())
     who, case = annotations.annotation_annotator, annotations.annotation_case
     second = np.flatnonzero(np.isin(who, list(seconds))) if not annotations.anonymous else np.array([], np.int64)

@@ -5,7 +5,11 @@ import numpy as np
 from plausibly.annotations import Annotations, Scores
 from plausibly.audit._finding import Finding
 
-OF_CLASSES = ("similar class names", "classes never named", "empty annotations", "extreme ties")  #: not of scores
+#: not of scores
+OF_CLASSES = (
+    *("similar class names", "misspelt class names", "classes never named"),
+    *("several classes without a rank", "empty annotations", "extreme ties"),
+)
 _OFTEN = 0.05  # share of scores with one value, from which on they are categories
 
 
