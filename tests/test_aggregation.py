@@ -120,6 +120,12 @@ REFUSED = [
     (RANKED, "prirn", {"warmup": 100}, "engine 'exact' does not accept warmup=100"),
     (RANKED, models.plackett_luce, {"ties": "full"}, "does not accept ties='full'"),
     (LABELS, "prirn", {"reliability": 0}, "reliability must be positive, between 1e-30 and 1e30, but 0.*: write"),
+    (
+        LABELS,
+        "prirn",
+        {"reliability": "10"},
+        "must be positive, .* but the text '10' was given: write a number",
+    ),
     (LABELS, "prirn", {"concentration": 0, "engine": "nuts"}, "concentration must be positive, between"),
 ]
 NO_NUMBERS = (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400)

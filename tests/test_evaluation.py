@@ -418,7 +418,7 @@ def test_classifiers_have_names_and_each_its_own(full, scores):
     with pytest.raises(ArgumentError, match="two classifiers have the name '1': give each a name of its own"):
         evaluate(full, {1: scores["A"], "1": scores["B"]})
     for given in (None, scores["A"], [scores["A"]], "a.csv"):
-        with pytest.raises(ArgumentError, match="predictions must be a mapping from the names of classifiers, but"):
+        with pytest.raises(ArgumentError, match=f"a mapping from .* but an object of type {type(given).__name__} was"):
             evaluate(full, given)
     assert evaluate(full, {1: scores["A"], "b": scores["B"]})["classifier"].values.tolist() == ["1", "b"]
 

@@ -57,6 +57,11 @@ def test_agreement_needs_no_sampler(tmp_path):
     assert drawn == {"pandas", "pyarrow", "matplotlib"}
 
 
+def test_an_unknown_name_is_told_the_nearest():
+    with pytest.raises(AttributeError, match=r"no attribute 'compare_models': did you mean 'compare'\?"):
+        _ = plausibly.compare_models
+
+
 @pytest.mark.parametrize("name", LAZY)
 def test_all_names_are_there(name):
     package = importlib.import_module(name)

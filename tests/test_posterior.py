@@ -111,6 +111,10 @@ def test_draws_of_a_case_have_the_names_of_its_classes(posterior):
     assert case_draws(posterior, "p3")["class_name"].size == 5
     with pytest.raises(ArgumentError, match="there is no case 'p9'"):
         case_draws(posterior, "p9")
+    with pytest.raises(ArgumentError, match="there is no case '3' in this posterior"):
+        case_draws(posterior, 3)
+    with pytest.raises(ArgumentError, match=r"the name of one case, but \['p1', 'p2'\] was given"):
+        case_draws(posterior, ["p1", "p2"])
 
 
 def test_draws_of_a_case_of_scores_have_its_mean_and_variance():

@@ -40,7 +40,18 @@ from importlib.metadata import version as _version
 
 from lazy_loader import attach_stub as _attach_stub
 
-__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
+_find, __dir__, __all__ = _attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str):
+    if name.startswith("_") or name in __all__:
+        return _find(name)
+    from plausibly.errors import suggest
+
+    fix = suggest(name, __all__, "the reference maps questions and commands to functions")
+    raise AttributeError(f"plausibly has no attribute {name!r}: {fix}")
+
+
 # lazy_loader gives this module a class of its own, which pickles of users' programs that refer to it have to know.
 _copyreg.pickle(type(_sys.modules[__name__]), lambda module: (_importlib.import_module, (module.__name__,)))
 __version__ = _version("plausibly")

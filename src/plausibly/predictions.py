@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._names import some
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._matrix import Matrix, read_matrix
@@ -35,8 +35,8 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     """
     if not isinstance(predictions, Mapping):
         raise ArgumentError(
-            f"predictions must be a mapping from the names of classifiers, but {_show(predictions)} was given: write "
-            'for example {"A": scores}.'
+            "predictions must be a mapping from the names of classifiers, but an object of type "
+            f'{type(predictions).__name__} was given: write for example {{"A": scores}}.'
         )
     named: dict[str, Any] = {}
     for name, source in predictions.items():

@@ -238,7 +238,8 @@ def _positive(key: str, value: Any, zero: bool) -> float:
     if not (numeric and (1e-30 <= value <= 1e30 or (zero and value == 0))):
         least = "0 or positive" if zero else "positive"
         raise ArgumentError(
-            f"{key} must be {least}, between 1e-30 and 1e30, but {value!r} was given: write for example 1."
+            f"{key} must be {least}, between 1e-30 and 1e30, but {'the text ' if isinstance(value, str) else ''}"
+            f"{_show(value)} was given: write a number, such as 1."
         )
     return float(value)
 

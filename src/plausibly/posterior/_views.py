@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
+from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.posterior._blocks import Blocks, run
@@ -119,7 +120,7 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     Raises
     ------
     ArgumentError
-        If there is no such case.
+        If there is no such case, or several are given.
 
     Examples
     --------
@@ -130,7 +131,9 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     (['a', 'c', '(remainder)'], {'chain': 4, 'draw': 100, 'class_name': 3})
     """
     check_posterior(posterior)
-    (at,), (name,) = _positions(posterior, case)
+    if np.ndim(case):
+        raise ArgumentError(f"case must be the name of one case, but {_show(case)} was given: give one name.")
+    (at,), (name,) = _positions(posterior, str(case))
     slots, group = slots_of(posterior), posterior["posterior"]
     own = slice(*slots.start[at : at + 2].tolist())
     with reading(posterior):
@@ -216,7 +219,7 @@ def _positions(posterior, cases):
     names = case_names(posterior)
     if cases is None:
         return np.arange(len(names)), names
-    wanted = [cases] if isinstance(cases, str) else [str(case) for case in cases]
+    wanted = [str(cases)] if np.ndim(cases) == 0 else [str(case) for case in cases]
     place = {name: position for position, name in enumerate(names)}
     unknown = [case for case in wanted if case not in place]
     if unknown:
