@@ -26,6 +26,9 @@ def test_a_plan_spends_its_budget_on_the_largest_values(plan, two):
     assert table["place"].tolist() == list(range(1, 25))
     assert (np.diff(plan.chosen["value"]) <= 1e-12).all()
     assert plan.chosen["value"].iloc[-1] >= table["value"][table["labels"] == 0].max() - 1e-12
+    assert plan.noise is not None
+    assert plan.noise.notna().all(axis=None)
+    assert "standard deviation of the top-1 accuracy (root mean square over the classifiers)" in plan.verdict()
     totals = plan.forecast.groupby("labels").first()["cost"]
     assert totals.index.tolist() == totals.tolist()
 
@@ -83,6 +86,7 @@ def test_new_cases_are_advised_where_annotators_leave_little_open():
     # A is right on half of the cases, all of them known for sure: what matters is which cases were sampled.
     sure = planned([(12, 0), (0, 12)] * 15)
     assert "label new cases instead" in sure.verdict()
+    assert "root mean square" not in sure.verdict()  # of a single classifier
     noise = sure.noise.iloc[0]
     assert noise["annotation_sd"] < 0.2 * noise["sampling_sd"]
     # Of some cases little is known, and a new case would cost as many labels as the others have.

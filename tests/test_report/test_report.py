@@ -25,7 +25,7 @@ from plausibly.report._extras import extras
 from plausibly.report._references import references
 from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import attainable, sentences
-from plausibly.report._tables import subgroup_table
+from plausibly.report._tables import SAME_AS_ACCURACY, subgroup_table
 from plausibly.sweeps import Sweep
 
 EVIL = "<script>alert('x')</script>"
@@ -128,7 +128,7 @@ def page(text):
 
 def test_all_metrics_are_those_of_the_table(swept, page):
     rows = page.tables["metrics"][1:]
-    expected = swept.metrics
+    expected = swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]
     assert len(rows) == len(expected) > 0
     for cells, (_, row) in zip(rows, expected.iterrows(), strict=True):
         assert cells[0] == row["classifier"]
@@ -552,3 +552,11 @@ def test_annotators_are_counted_only_if_it_is_known_who_they_are(named):
     facts = dict(row for row in Page(render(swept, {})).tables["facts"] if len(row) == 2)
     found = {name.lower(): value for name, value in facts.items()}["annotators"]
     assert found == "3" if named else found.startswith("unknown")
+
+
+def test_metrics_left_out_equal_accuracy_in_every_draw(swept):
+    results = swept.runs[0].results
+    accuracy = results["top1_accuracy"]
+    for name in SAME_AS_ACCURACY:
+        smaller = results[name].attrs["better"] == "smaller"
+        np.testing.assert_allclose(results[name], 1 - accuracy if smaller else accuracy, atol=1e-6)

@@ -13,8 +13,10 @@ ModelNames = Annotated[
     options.modelling(
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
-        help="Aggregation model with its reliabilities and options; without @, its usual reliabilities. Repeat for "
-        f"each model. NAME is one of {MODEL_NAMES}, or a Python file that declares a model. Default for labels and "
+        help="Aggregation model with its reliabilities and options. A reliability says how far you trust the "
+        "annotators; unless you have reasons for others, leave @R1,R2 out to get the usual ones "
+        "(docs/explanation/reliability.md). Repeat for each model. "
+        f"NAME is one of {MODEL_NAMES}, or a Python file that declares a model. Default for labels and "
         f"counts: {OF_LABELS[0]}; for rankings: {' and '.join(OF_RANKINGS)}; for "
         f"scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more "
         f"than {MOST_CATEGORIES} distinct ones.",

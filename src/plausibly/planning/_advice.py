@@ -32,7 +32,8 @@ def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.
         not versus or (name, versus) in wanted
         for name, versus in zip(found["classifier"], found["versus"], strict=True)
     ]
-    return found[keep].reset_index(drop=True)
+    # The total would need draws of every case; a plan compares the two parts instead.
+    return found[keep].drop(columns="total_sd").reset_index(drop=True)
 
 
 def advise(plan: Plan) -> list[str]:
@@ -168,9 +169,12 @@ def _new_cases(plan: Plan) -> list[str]:
         return []
     spent = f"{_count(round(_new_for_the_same(plan)), 'new case')} with {plan.labels_per_case:.2g} annotations each"
     what = "difference in " if plan.goal == "better" and plan.compare else ""
+    assert plan.noise is not None
+    several = not what and (plan.noise["versus"] == "").sum() > 1
     figures = (
-        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)} is about {now:.3g} "
-        f"now, {labels:.3g} with these labels and {cases:.3g} with {spent}"
+        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)}"
+        f"{' (root mean square over the classifiers)' if several else ''} is about {now:.3g} now, {labels:.3g} with "
+        f"these labels and {cases:.3g} with {spent}"
     )
     if cases < labels:
         return [f"For a claim about new cases, label new cases instead: {figures}."]

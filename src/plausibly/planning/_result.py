@@ -31,7 +31,8 @@ class Plan:
     advice
         Sentences that say what to do, what it will bring, when to stop, and whether new cases would bring more.
     noise
-        Annotation and sampling noise, see :func:`plausibly.comparison.variance_split`; None without predictions.
+        Annotation and sampling noise, as in :func:`plausibly.comparison.variance_split`, but without the total; None
+        without predictions.
     goal, metric, compare, level, ci_prob, budget
         Arguments of :func:`plausibly.plan`; ``compare`` is the pair that the forecast is about.
     length

@@ -36,6 +36,7 @@ from plausibly.report._shared import what_cases_share
 from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
+    SAME_AS_ACCURACY,
     certainty_table,
     convergence_table,
     headline,
@@ -113,7 +114,7 @@ def render(
         headline=[_records(rows) for _, rows in headline(swept).groupby("run", sort=False)],
         headline_metrics=headline_metrics(swept.runs[0]),
         certainty=_records(certainty_table(swept.runs)),
-        metrics=_records(swept.metrics),
+        metrics=_records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
         figures=figures,
         ambiguous=_records(most_ambiguous(lead(swept)).head(MOST)),
         needed=_records(need_labels(lead(swept)).head(MOST)),

@@ -60,6 +60,12 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
             yield f"Is {first} better than {second}? {said}"
     yield from _labels(run, plan)
     yield from _disagreement(swept)
+    if not np.isnan(run.reliability) and run.reliability != 1 and len(swept.models[run.model]) == 1:
+        yield (
+            f"These numbers assume {run.label}, where {run.reliability:g} is the reliability: how far you trust the "
+            "annotators. Check that the conclusion holds for other values (docs/explanation/reliability.md has the "
+            "usual ones)."
+        )
     yield from prior_notes([other for other in swept.runs if other is not run])
 
 
@@ -123,11 +129,15 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         n = int((share > 0.5).sum())
         if n:
             more = f"--model {run.label.partition(':')[0]}:class_prior=population"
-            learn = "" if "class_prior" in run.label else f", or learn the prior from all cases ({more})"
+            fix = (
+                "The prior is learned from all cases; more labels of these cases reduce its share."
+                if run.attrs.get("class_prior", "uniform") != "uniform"
+                else f"Raise the reliability or lower the concentration, or learn the prior from all cases ({more})."
+            )
             yield (
                 f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (on average, it "
                 f"is {100 * share.mean():.0f} % of the information). Uncertainty there comes from the prior, not from "
-                f"the annotators. Raise the reliability or lower the concentration{learn}."
+                f"the annotators. {fix}"
             )
 
 

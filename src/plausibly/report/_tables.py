@@ -17,6 +17,8 @@ from plausibly.sweeps import STATISTICS, Run, Sweep
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
 COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
 MOST_ROWS = 200  #: of cases that did not converge
+#: metrics that equal top-1 accuracy, or 1 minus it, because for lists of length one all that is counted is equality
+SAME_AS_ACCURACY = {f"top1_{name}" for name, metric in list(METRICS.items())[1:] if not metric.of_masses}
 LEVELS = ("low", "medium", "high")  #: of risk
 
 
@@ -227,7 +229,7 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def distinct_metrics(found: Sequence[int]) -> list[str]:
-    """Names of all metrics but those that coincide for lists of length one, where all that is counted is equality.
+    """Names of all metrics but those that coincide for lists of length one.
 
     Examples
     --------
@@ -236,5 +238,4 @@ def distinct_metrics(found: Sequence[int]) -> list[str]:
      'top2_accuracy', 'top2_set_accuracy', 'top2_overlap', 'top2_average_overlap',
      'top2_coverage', 'top2_kendall_tau', 'top2_spearman_footrule']
     """
-    first = {name for name, metric in METRICS.items() if metric.of_masses} | {next(iter(METRICS))}
-    return [f"top{size}_{metric}" for size in found for metric in METRICS if size > 1 or metric in first]
+    return [name for size in found for metric in METRICS if (name := f"top{size}_{metric}") not in SAME_AS_ACCURACY]
