@@ -159,7 +159,8 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         ``lower`` and ``upper`` (the total interval, or without replicates that over draws); ``difference`` from all
         cases with its ends; ``few``, whether there are fewer than 30 cases, of which the bootstrap is too sure;
         ``p_worst``, the probability that no group of the column is worse, among groups that are not few (NaN for those
-        that are, and where there are not two others).
+        that are, and where there are not two others). For the difference between two groups, see
+        :func:`group_difference`.
 
     Raises
     ------

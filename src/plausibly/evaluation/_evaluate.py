@@ -111,7 +111,8 @@ def evaluate(
     by
         Groups of cases for which every metric is also computed, in the same pass: a table with a row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
-        mapping from names to these. See :func:`plausibly.evaluation.by_group`.
+        mapping from names to these. :func:`plausibly.evaluation.by_group` tabulates them, and
+        :func:`plausibly.evaluation.group_difference` has the posterior of the difference between two groups.
     intersections
         Whether to add combinations of the columns of ``by``.
     break_ties

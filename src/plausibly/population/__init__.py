@@ -33,7 +33,7 @@ five nodes. :func:`difficulties` has the hardest cases.
 Interpretation
 --------------
 A population prior pulls rare classes towards common ones. This gives the best prediction of the next annotation, but it
-is not always what a patient with a rare disease deserves. :func:`shifts` shows which classes are moved and how far.
+can hide a rare disease. :func:`shifts` shows which classes are moved and how far.
 
 References
 ----------

@@ -44,11 +44,11 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
 
     Notes
     -----
-    A population prior pulls rare classes towards common ones, which is what prediction wants, and not always what a
-    rare disease deserves: look here before you rely on it. Any prior takes something from the classes that are named;
-    this one takes least from those that are common, or that go together with the others. Expectations are those of the
-    labels by which the population is estimated, in closed form, so that the table is the same for every aggregation
-    model; later ranks count as parts of labels.
+    A population prior pulls rare classes towards common ones. This improves predictions, but it can hide a rare
+    disease, so look at this table before you rely on such a prior. Any prior takes something from the classes that are
+    named; this one takes least from those that are common, or that are often named together with the others.
+    Expectations are those of the labels by which the population is estimated, in closed form, so that the table is the
+    same for every aggregation model; later ranks count as parts of labels.
 
     Examples
     --------
