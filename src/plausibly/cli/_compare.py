@@ -50,7 +50,8 @@ def compare(
     """Compare classifiers: which one is better, by how much, and how certain that is.
 
     Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
-    draws. With --out, also writes differences.csv, rankings.csv and variances.csv.
+    draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use
+    compare-models.
     """
     named = options.parse_files(predictions)
     if len(named) < 2:

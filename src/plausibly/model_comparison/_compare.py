@@ -37,7 +37,8 @@ def compare(
 
     Every annotation is left out once and predicted from the other annotations of its case. The score of a model is the
     log probability that it gives to the annotator's first block :math:`b_1`, :math:`\log E[\sum_{k \in b_1}
-    \lambda_k]`. Every model gives this probability, so all models are judged by the same observation.
+    \lambda_k]`. Every model gives this probability, so all models are judged by the same observation. To compare
+    classifiers, see :mod:`plausibly.comparison`.
 
     Parameters
     ----------
