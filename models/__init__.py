@@ -1,10 +1,10 @@
-"""Aggregation models, one file each: the NumPyro program of one case and its declaration.
+"""Aggregation models, one file each: a NumPyro program for one case, and its declaration.
 
 Every program is called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or with a
 :class:`plausibly.case.ScoredCase` if the model takes scores, and has a site "plausibility" of shape (slot,). To add a
-model, write a file like the others that ends with its :class:`plausibly.Model`, and add it to :data:`MODELS` here.
-Programs of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are
-called with a :class:`plausibly.case.LabelledCases`. Two programs of all cases have no declaration: :func:`rasch`, which
+model, write a file like the others that ends with a :class:`plausibly.Model`, and add this to :data:`MODELS`. Programs
+of models with one true class per case, such as :func:`dawid_skene`, describe all cases at once: they are called with a
+:class:`plausibly.case.LabelledCases`. Two programs for all cases have no declaration: :func:`rasch`, which
 :func:`plausibly.agreement.weighted_reliability` samples, and :func:`tempered_plackett_luce`, which
 :func:`plausibly.infer_reliability` samples.
 """

@@ -20,7 +20,7 @@ ATTENTION_SHAPE, ATTENTION_RATE = 2.0, 1.0  # of the strength of attention: belo
 
 
 def dawid_skene(labels: LabelledCases) -> None:
-    r"""All cases as one model.
+    r"""Dawid-Skene model of all cases: every annotator has a confusion matrix.
 
     .. math::
        \pi \sim \mathrm{Dirichlet}(1), \quad
@@ -44,9 +44,9 @@ def dawid_skene(labels: LabelledCases) -> None:
     annotators with few labels. Here, as in the hierarchical model of Paun et al., the rows are pooled towards a common
     matrix :math:`m`. An annotator is close to it in all rows or in none: with probability :math:`g_r`, her attention,
     she labels like attentive annotators, otherwise by a habit :math:`h_r` that does not depend on the case, as in the
-    model of Hovy et al. Otherwise a few labels of each class would not reveal a spammer. The distribution of attention
-    is learned from all annotators: at a strength :math:`\nu` below 2, attention may be concentrated at 0 and 1, so that
-    a few spammers do not change the estimates of the others.
+    model of Hovy et al. Without this link between rows, a few labels of each class would not reveal a spammer. The
+    distribution of attention is learned from all annotators: at a strength :math:`\nu` below 2, attention may be
+    concentrated at 0 and 1, so that a few spammers do not change the estimates of the others.
 
     The prior of a row of :math:`m` is worth five labels, of which four name the true class and the others are spread
     evenly. This prior and that of :math:`\kappa_k`, between 1.8 and 24 with 90 % probability, are weak: forty labels of

@@ -13,11 +13,11 @@ from plausibly.models.majority_vote import vote
 
 
 def dirichlet_categorical(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:
-    r"""One case of single labels.
+    r"""Dirichlet-categorical model of the single labels of one case.
 
     .. math:: \lambda \sim \mathrm{Dirichlet}(\alpha), \quad y^r \sim \mathrm{Categorical}(\lambda)
 
-    where every label counts :math:`\gamma` times. The posterior is known, see :func:`posterior_concentration`.
+    where every label counts :math:`\gamma` times. The posterior has a closed form, see :func:`posterior_concentration`.
 
     Parameters
     ----------

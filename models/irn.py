@@ -32,7 +32,7 @@ def inverse_rank(
 
 
 def irn(case: Case, *, ties: str = "split") -> None:
-    r"""One case, its plausibilities proportional to the inverse ranks summed over annotators.
+    r"""Point estimate of one case: plausibilities proportional to inverse ranks, summed over annotators.
 
     .. math:: \lambda_k \propto \sum_r \sum_{i < L_r} w_i \, [k \in b_i^r]
 

@@ -20,7 +20,7 @@ def vote(position: Num[ArrayLike, "*entry"], block_size: Num[ArrayLike, "*entry"
 
 
 def majority_vote(case: Case) -> None:
-    """One case, all plausibility on the class with the most votes; classes that tie share it.
+    """Point estimate of one case: all plausibility on the class with the most votes, shared in a tie.
 
     Parameters
     ----------

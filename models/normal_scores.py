@@ -14,14 +14,14 @@ from plausibly.model import STUTZ, Model
 
 
 def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) -> None:
-    r"""One case of scores.
+    r"""Normal model of the scores of one case.
 
     .. math::
        \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa), \quad
        y^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad
        \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
 
-    where every score counts :math:`\gamma` times. The posterior is known:
+    where every score counts :math:`\gamma` times. The posterior has a closed form, see
     :meth:`plausibly.case.NormalInverseGamma.posterior`.
 
     Parameters
@@ -29,7 +29,7 @@ def normal_scores(case: ScoredCase, *, reliability: Float[ArrayLike, ""] = 1.0) 
     case
         Scores, the threshold :math:`t`, and the prior :math:`(m, \kappa, a, b)`.
     reliability
-        Number of times :math:`\gamma > 0` that each score counts: the likelihood enters as its power :math:`\gamma`.
+        Number of times :math:`\gamma > 0` that each score counts: the likelihood is raised to the power :math:`\gamma`.
 
     Notes
     -----

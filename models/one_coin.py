@@ -21,7 +21,7 @@ UNLIKE, LIKE = 1.0, 4.0  # shapes of the prior of the share of annotators who ar
 
 
 def one_coin(labels: LabelledCases) -> None:
-    r"""All cases as one model.
+    r"""One-coin model of all cases: every annotator has one accuracy.
 
     .. math::
        \pi \sim \mathrm{Dirichlet}(1), \quad
@@ -49,7 +49,7 @@ def one_coin(labels: LabelledCases) -> None:
 
     The model does not fit a spammer who favours one class: she is always right in that class and never in the others.
     In simulated crowds with 30 % spammers, 90 % intervals contained 83 % of the accuracies, and 72 % with two classes
-    (92 % without spammers); :mod:`plausibly.models.dawid_skene` is made for such crowds.
+    (92 % without spammers); use :mod:`plausibly.models.dawid_skene` for such crowds.
 
     References
     ----------

@@ -13,14 +13,15 @@ FAR = 1e4  # standard deviations, at which single precision still has a slope
 
 
 def ordinal_scores(case: ScoredCase) -> None:
-    r"""One case of scores.
+    r"""Ordinal model of the scores of one case.
 
     .. math::
        \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa), \quad
        z^r \sim \mathrm{Normal}(\mu, \sigma^2), \quad y^r = v_k \iff c_{k-1} < z^r \le c_k, \quad
        \lambda = (P(y \le t \mid \mu, \sigma^2), P(y > t \mid \mu, \sigma^2))
 
-    The latent :math:`z^r` is integrated out. The threshold is at the cutpoint above the greatest score up to it.
+    The latent :math:`z^r` is integrated out. The threshold lies at the cutpoint just above the largest score that does
+    not exceed it.
 
     Parameters
     ----------
@@ -32,13 +33,14 @@ def ordinal_scores(case: ScoredCase) -> None:
     Many scores are categories. If ten annotators all answer 0, they agree, but a normal distribution of numbers around
     0 would put half of its mass above 0. Here it is likely that all of its mass is within one category.
 
-    If all annotators give the same score, it is clear which side of the threshold is likelier (the share of draws that
-    agree on it, ``annotation_certainty_1``). The next annotator may still be on the other side (the mean of
-    :math:`\lambda`, ``score_certainty``), as often as in similar cases.
+    If all annotators give the same score, it is clear which side of the threshold is likelier:
+    ``annotation_certainty_1``, the share of draws in which it is the same side, is near 1. The next annotator may still
+    be on the other side, as often as in similar cases; ``score_certainty``, which is based on the mean of
+    :math:`\lambda`, says so.
 
     Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from the frequency of each score in the whole data set,
     whose distribution on the latent scale is standard normal; this fixes location and scale. Alternatively, they are
-    the midpoints of neighbouring scores (``"midpoints"``), which takes distances between scores at face value.
+    the midpoints of neighbouring scores (``"midpoints"``), so that distances between scores count.
 
     References
     ----------

@@ -14,7 +14,7 @@ from plausibly.models.tempered_plackett_luce import tempered_plackett_luce
 
 
 def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: str = "power") -> None:
-    r"""One case under the Plackett-Luce model.
+    r"""Plackett-Luce model of one case.
 
     .. math::
        \lambda \sim \mathrm{Dirichlet}(\alpha), \quad b^r \sim \mathrm{PartialPlackettLuce}(\lambda)
@@ -24,9 +24,9 @@ def plackett_luce(case: Case, *, reliability: Float[ArrayLike, ""] = 1.0, mode: 
     case
         Annotations over slots; ``case.concentration`` is :math:`\alpha`.
     reliability
-        Trust :math:`\gamma > 0` in the annotators. As ``"power"``, every annotation counts :math:`\gamma` times,
-        :math:`p(b \mid \lambda)^\gamma`; as ``"temper"``, annotators draw with weights :math:`\lambda^\gamma`. At
-        :math:`\gamma = 1` the two are the same.
+        Reliability :math:`\gamma > 0`: how far to trust the annotators. With ``mode="power"``, every annotation counts
+        :math:`\gamma` times, :math:`p(b \mid \lambda)^\gamma`; with ``"temper"``, annotators draw with weights
+        :math:`\lambda^\gamma`. At :math:`\gamma = 1` the two are the same.
     mode
         Meaning of reliability, ``"power"`` or ``"temper"``.
 

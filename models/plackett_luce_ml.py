@@ -50,7 +50,7 @@ def update(plausibility: Float[Array, " slot"], case: Case) -> Float[Array, " sl
 
 
 def plackett_luce_ml(case: Case, *, iterations: int = 1000) -> None:
-    """One case, with the plausibilities under which its annotations are most probable.
+    """Point estimate of one case: the plausibilities under which its annotations are most probable.
 
     Parameters
     ----------

@@ -13,13 +13,14 @@ from plausibly.models.irn import inverse_rank, inverse_ranks
 
 
 def prirn(case: Case, *, reliability: Float[ArrayLike, ""] = 30.0, ties: str = "split") -> None:
-    r"""One case, with its inverse ranks as fractional label counts.
+    r"""PrIRN model of one case, which treats inverse ranks as fractional label counts.
 
     .. math::
        \lambda \sim \mathrm{Dirichlet}(\alpha), \quad
        p(b \mid \lambda) \propto \prod_k \lambda_k^{\gamma \mathrm{IRN}_k}
 
-    The posterior is known, see :func:`posterior_concentration`; as :math:`\gamma \to \infty` it contracts to IRN.
+    The posterior has a closed form, see :func:`posterior_concentration`; as :math:`\gamma \to \infty` it contracts to
+    IRN.
 
     Parameters
     ----------

@@ -15,28 +15,29 @@ def rasch(
     n_annotators: int,
     n_cases: int,
 ) -> None:
-    r"""All answers of all annotators, as one model.
+    r"""Rasch model of all answers of all annotators.
 
     .. math::
        m \sim \mathrm{Normal}(0, 2), \quad s, t \sim \mathrm{HalfNormal}(1), \quad
        a_i \sim \mathrm{Normal}(m, s), \quad d_x \sim \mathrm{Normal}(0, t), \quad
        P(i \text{ is right about } x) = \mathrm{logistic}(a_i - d_x)
 
-    Only differences of ability and difficulty are seen in answers. What tells the two apart is that difficulties are
-    centred: the ability of an annotator is her log odds of being right about a case of average difficulty.
+    Answers depend only on the difference between ability and difficulty. The two can be told apart because difficulties
+    are centred: the ability of an annotator is her log odds of being right about a case of average difficulty.
 
     Parameters
     ----------
     annotator, case
-        Who gave each answer, and to which case, counted from 0.
+        Annotator and case of each answer, as indices from 0.
     correct
-        Whether it is right; None to simulate.
+        Whether each answer is right; None to simulate.
     n_annotators, n_cases
-        How many there are.
+        Number of annotators and of cases.
 
     Notes
     -----
-    Both are sampled as multiples of their spread, which may be next to nothing: annotators are often alike.
+    Abilities and difficulties are sampled as multiples of their spread, which may be close to zero because annotators
+    are often alike.
 
     References
     ----------

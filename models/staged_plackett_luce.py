@@ -178,22 +178,22 @@ def staged_plackett_luce(
     reliability: Float[ArrayLike, ""] = 1.0,
     rest: Float[ArrayLike, " class"] | None = None,
 ) -> None:
-    r"""One case under the staged Plackett-Luce model, given the shared parameters.
+    r"""Staged Plackett-Luce model of one case, given the shared parameters.
 
     .. math::
        z \sim \mathrm{Categorical}(\pi), \quad \lambda \mid z \sim \mathrm{Dirichlet}(A\, C_z), \quad
        b^r \sim \mathrm{Staged}(\lambda^\gamma, \lambda^{\rho\gamma}, D \lambda^\eta, w, \epsilon_1, \epsilon)
 
-    with :math:`z` summed out; :func:`log_prob` has the probability of an annotation.
+    where :math:`z` is summed out; :func:`log_prob` is the probability of an annotation.
 
     Parameters
     ----------
     blocks
-        Of every annotation, the slots in each named block, best first.
+        Slots in each named block of every annotation, best first.
     follow
-        Of every annotation, what follows its first block, see :func:`log_prob`.
+        What follows the first block of every annotation, see :func:`log_prob`.
     population
-        Shares by which careless draws are made.
+        Shares of the classes in careless draws.
     heads, shape
         Weights of the heads and prior shapes of the slots under each, see :mod:`plausibly.population`.
     stages, reliability

@@ -21,7 +21,7 @@ def tempered_plackett_luce(
     scale: Float[ArrayLike, ""] = 1.5,
     spread_scale: Float[ArrayLike, ""] = 1.0,
 ) -> None:
-    r"""All cases as one model.
+    r"""Tempered Plackett-Luce model of all cases, with inferred reliabilities.
 
     .. math::
        \log \gamma \sim \mathrm{Normal}(m, s), \quad \tau \sim \mathrm{HalfNormal}(t), \quad
@@ -34,12 +34,12 @@ def tempered_plackett_luce(
     Parameters
     ----------
     groups
-        Cases of the same shape each: every array has a leading axis of cases.
+        Groups of cases with the same shape; every array has a leading axis of cases.
     annotators
-        Whose annotations they are, from 0, by (case, annotation) of each group; no two annotations of a case may then
-        share a draw. None if all annotators are alike, whose annotations may be pooled into one row.
+        Index of the annotator, from 0, of every (case, annotation) in each group; no two annotations of a case may then
+        share a draw. None if all annotators have the same reliability; their annotations may be pooled into one row.
     n_annotators
-        How many there are; 0 if all are alike.
+        Number of annotators; 0 if all have the same reliability.
     location, scale, spread_scale
         :math:`m`, :math:`s` and :math:`t`.
 
@@ -56,7 +56,7 @@ def tempered_plackett_luce(
     References
     ----------
     Gelman & Hill (2007), Data analysis using regression and multilevel/hierarchical models, chapter 12, for partial
-    pooling; the likelihood is that of :func:`plausibly.models.plackett_luce` by ``mode="temper"``.
+    pooling; the likelihood is that of :func:`plausibly.models.plackett_luce` with ``mode="temper"``.
     """
     log_reliability = numpyro.sample("log_reliability", dist.Normal(location, scale))
     numpyro.deterministic("reliability", jnp.exp(log_reliability))

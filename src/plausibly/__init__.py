@@ -24,11 +24,11 @@ The top level has the containers, readers and writers, the errors, and one funct
 :func:`report`             How do I show the results to others?
 =========================  =========================================================================
 
-Everything else is in namespaces: :mod:`~plausibly.comparison` (is one classifier better?),
-:mod:`~plausibly.evaluation` (weights of cases), :mod:`~plausibly.annotators`, :mod:`~plausibly.metrics`,
-:mod:`~plausibly.plots`, :mod:`~plausibly.models`, :mod:`~plausibly.distributions`, :mod:`~plausibly.primitives`,
-:mod:`~plausibly.datasets`. :mod:`~plausibly.agreement` needs no model: it measures how far annotators agree on
-:mod:`~plausibly.labels` of any type, using :mod:`~plausibly.distances` between them.
+Everything else is in namespaces: :mod:`~plausibly.comparison` (is one classifier better?), :mod:`~plausibly.evaluation`
+(weights of cases), :mod:`~plausibly.annotators`, :mod:`~plausibly.metrics`, :mod:`~plausibly.plots`,
+:mod:`~plausibly.models`, :mod:`~plausibly.distributions`, :mod:`~plausibly.primitives`, :mod:`~plausibly.datasets`.
+:mod:`~plausibly.agreement` needs no model: it measures how well annotators agree on :mod:`~plausibly.labels` of any
+type, using :mod:`~plausibly.distances` between labels.
 
 Names are imported when they are first used; ``__init__.pyi`` lists where they come from.
 """

@@ -34,11 +34,11 @@ class DistanceError(PlausiblyError):
 
 
 class ClusterError(PlausiblyError):
-    """A Dask cluster that cannot be reached, that fails, or whose workers run other versions."""
+    """A Dask cluster that cannot be reached, that fails, or whose workers have other package versions."""
 
 
 class PlausiblyWarning(UserWarning):
-    """Something that was left out or done in an unexpected way; nothing that has to be fixed."""
+    """Something was left out or done in an unexpected way, but nothing has to be fixed."""
 
 
 def reason(error: BaseException) -> str:

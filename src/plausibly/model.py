@@ -34,29 +34,29 @@ BORROWING = {
 
 @dataclass(frozen=True, eq=False)
 class TrueClass:
-    """How to sample a model of single labels under which every case has one true class.
+    """Sampler of a model of single labels in which every case has one true class.
 
-    Given their true classes, all that cases share is drawn by ``move``; given that, the true class of every case is
-    drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a site of the
-    program to its value; ``"prevalence"``, the probability of each class, is among them.
+    Given the true classes, ``move`` draws the quantities that all cases share; given these, the true class of every
+    case is drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a
+    site of the program to its value; one of them is ``"prevalence"``, the probability of each class.
 
     Parameters
     ----------
     sites
-        Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"``
-        (also of what belongs to classes) and ``"named_class"``. Draws are kept in single precision.
+        Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"`` (for
+        anything that belongs to a class) and ``"named_class"``. Draws are kept in single precision.
     start
-        Where a chain starts: ``start(counts, random)`` with the numbers (annotator, true class, named class) of labels
-        at true classes near the majority vote, and a :class:`numpy.random.Generator`.
+        Starting point of a chain: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
+        labels (annotator, true class, named class) if true classes are near the majority vote.
     move
-        Draw from a kernel that leaves their conditional distribution unchanged: ``move(values, counts, truth,
-        random)``, with the number of cases of each true class.
+        Draw of the shared quantities from a kernel that leaves their conditional distribution unchanged: ``move(values,
+        counts, truth, random)``, where ``truth`` is the number of cases of each true class.
     confusion
-        ``confusion(values)``: how probable it is that each annotator names each class where each is the true one,
-        (…, annotator, true class, named class), with the leading axes of the values. Unless it is a site itself,
-        "accuracy" is one, by annotator, and wrong labels are spread evenly.
+        ``confusion(values)``: probability that an annotator names a class, given the true class, (…, annotator, true
+        class, named class), with the leading axes of the values. If it is not itself a site, the program has a site
+        "accuracy" by annotator, and wrong labels are spread evenly.
     thinning
-        Sweeps per kept draw.
+        Number of sweeps per kept draw.
     """
 
     sites: Mapping[str, tuple[str, ...]]
@@ -70,15 +70,15 @@ class TrueClass:
 class Model:
     r"""An aggregation model.
 
-    Functions among the fields are called with the keyword arguments that the program takes: ``reliability``, if the
-    model has one, and its options. ``point_estimate`` is called with the options alone.
+    Fields that are functions are called with the same keyword arguments as the program: ``reliability``, if the model
+    has one, and its options. ``point_estimate`` is called with the options alone.
 
     Parameters
     ----------
     name
         Name in tables, figures and files.
     program
-        NumPyro program of one case, called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or a
+        NumPyro program for one case, called as ``program(case, **arguments)`` with a :class:`plausibly.case.Case`, or a
         :class:`plausibly.case.ScoredCase` if the model takes scores. It has a site "plausibility" of shape (slot,).
     takes
         Kind of annotations: partial ``"rankings"``, ``"labels"`` (rankings that name one class each), or ``"scores"``.
@@ -96,8 +96,8 @@ class Model:
     deterministic
         Whether the model has a point estimate only and no draws.
     exact
-        Exact posterior of all cases. Of rankings and labels, ``exact(entries, concentration, **arguments)``, with
-        :class:`plausibly.case.Entries`, returns the (slot,) shapes of Dirichlet distributions. Of scores,
+        Exact posterior of all cases. For rankings and labels, ``exact(entries, concentration, **arguments)``, with
+        :class:`plausibly.case.Entries`, returns the (slot,) shapes of Dirichlet distributions. For scores,
         ``exact(sums, prior, **arguments)``, with :class:`plausibly.case.ScoreSums`, returns a
         :class:`plausibly.case.NormalInverseGamma`.
     zero_concentration
@@ -107,14 +107,14 @@ class Model:
         the ``first_choice``. If p is None, the Gibbs sampler applies (for whole ``repeats``), and cases whose
         annotators all chose from the same remaining classes have an exact posterior.
     repeats
-        Power to which the probability of an annotation enters the posterior, ``repeats(**arguments)``. It lets
+        ``repeats(**arguments)``: power to which the posterior raises the probability of each annotation. It lets
         :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
     evidence
-        Amount that annotations add to the prior concentrations of the slots, ``evidence(entries, **arguments)``, of
-        shape (slot,), from which the share of the prior in a posterior follows. None for the amount that ``exact``
-        adds; without either, the share is unknown.
+        ``evidence(entries, **arguments)``: amount that annotations add to the prior concentration of each slot,
+        (slot,); it determines the share of the prior in a posterior. None for the amount that ``exact`` adds; without
+        either, the share is unknown.
     first_choice
-        Power p with which annotators choose, ``first_choice(**arguments)``: the first choice is class k with
+        ``first_choice(**arguments)``: power p with which annotators choose. The first choice is class k with
         probability :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for p = 1.
     replicate
         Part of an annotation that the model has a probability for and :func:`plausibly.predictive_check` replicates:
@@ -131,18 +131,19 @@ class Model:
         ``update(plausibility, case)`` with the slots of one case. Used instead of ``point_estimate``.
     log_likelihood
         Whether draws have a log probability of every annotation: for rankings and labels, that of the program's
-        observed sites, whose only latent site is then "plausibility" or "log_ratio"; for scores, the normal density.
+        observed sites; the program may then have no latent site but "plausibility" or "log_ratio"; for scores, the
+        normal density.
     joint
-        Program of all cases in which the reliability has a prior, for :func:`plausibly.infer_reliability`.
+        Program for all cases at once, with a prior on the reliability, for :func:`plausibly.infer_reliability`.
     true_class
         Sampler of a model of labels in which every case has one true class. The program then describes all cases,
         ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class).
         Labels must name their annotators.
     categories
-        Whether a model of scores treats them as categories: intervals of a latent normal scale, whose latent numbers a
-        Gibbs sampler draws. The option ``cutpoints`` sets the ends of the intervals.
+        Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
+        sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
     baseline
-        Whether sweeps also compare classifiers with its labels, as evaluation without uncertainty does.
+        Whether sweeps also evaluate classifiers against this model's labels, as is usual without uncertainty.
     citations
         Sources to cite, as pairs (purpose, source).
 
@@ -195,12 +196,12 @@ class Model:
 
     @property
     def of_scores(self) -> bool:
-        """Whether it takes scores."""
+        """Whether the model takes scores."""
         return self.takes == "scores"
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Names of the engines that it has."""
+        """Names of the engines that the model can use."""
         if self.deterministic:
             return ("point",) if self.update is None else ("ml",)
         if self.true_class is not None or self.categories:
@@ -226,11 +227,11 @@ class Model:
         return {} if self.reliability is None else {"reliability": arguments["reliability"]}
 
     def choice_power(self, arguments: Mapping[str, Any]) -> float | None:
-        """Power of the plausibilities by which annotators choose, None for the plausibilities themselves."""
+        """Power of the plausibilities with which annotators choose; None for the plausibilities themselves."""
         return self.first_choice and self.first_choice(**self.numeric(arguments), **self.static(arguments))
 
     def count(self, arguments: Mapping[str, Any]) -> float:
-        """How often an annotation counts in the posterior."""
+        """How many times an annotation counts in the posterior."""
         if self.repeats is None:
             return arguments.get("reliability", 1.0)
         return self.repeats(**self.numeric(arguments), **self.static(arguments))

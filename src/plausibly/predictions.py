@@ -75,7 +75,7 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     numpy.ndarray
         (N, K) scores; float32 if the input is float32 or float16, else float64, so that rounding causes no ties. An
         array in a ``.npy`` file is mapped to memory and read when needed: do not change the file meanwhile. Text and
-        Parquet files are decoded some rows at a time.
+        Parquet files are decoded a few rows at a time.
 
     Raises
     ------

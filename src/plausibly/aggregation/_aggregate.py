@@ -65,19 +65,21 @@ def aggregate(
         it is the default), or the point estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``;
         ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per case);
         ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
-        others); or your own :class:`plausibly.Model` or NumPyro program of one case, see :mod:`plausibly.models`. A
-        program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point estimate
-        is the mean of the draws.
+        others); or your own :class:`plausibly.Model`, or a NumPyro program for one case (see :mod:`plausibly.models`).
+        A program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point
+        estimate is the mean of the draws.
     reliability
-        Trust :math:`\gamma > 0` in the annotators. By default the model's own: 3 for Plackett-Luce, 30 for PrIRN, 1
-        for most others. ``"infer"`` infers it from the data; :func:`plausibly.infer_reliability` has more options.
+        Reliability :math:`\gamma > 0`: how far to trust the annotators. By default 3 for Plackett-Luce, 30 for PrIRN
+        and 1 for most other models. ``"infer"`` estimates it from the data; :func:`plausibly.infer_reliability` has
+        more options.
     mode
         Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
         default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
     unranked
-        Treatment of the m unnamed classes of a case in Plackett-Luce: together they get the prior of one class
-        (``"lumped"``, the default), of m classes (``"exact"``), or they are left out (``"ignore"``). Under ``"temper"``
-        they always compete as one class with weight :math:`\lambda^\gamma`, and ``"exact"`` affects the prior only.
+        Prior for the m unnamed classes of a case in Plackett-Luce: together they get the prior of one class
+        (``"lumped"``, the default) or of m classes (``"exact"``), or they are left out (``"ignore"``). With
+        ``mode="temper"`` they always compete as one class with weight :math:`\lambda^\gamma`, and ``"exact"`` affects
+        the prior only.
     ties
         Weight of tied classes in PrIRN and IRN: the weight of their rank is split among them (``"split"``, the
         default), or each gets the full weight (``"full"``).
@@ -86,17 +88,18 @@ def aggregate(
     class_prior
         Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default), learned from all
         cases (``"population"``: how common classes are and which are named together), or learned from other cases (a
-        :class:`plausibly.population.Population`). A population prior also infers the concentration, and gives likely
-        unnamed classes slots of their own. It pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.population.shifts`. With Plackett-Luce it needs the Gibbs sampler.
+        :class:`plausibly.population.Population`). With a population prior, the concentration is inferred as well, and
+        unnamed classes that are likely are modelled one by one. Such a prior pulls rare classes towards common ones: if
+        rare classes matter, check :func:`plausibly.population.shifts`. With Plackett-Luce it needs the Gibbs sampler.
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
-        their posterior (``"sampled"``), so that the plausibilities include their uncertainty.
+        their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.
     threshold
-        Score that separates two classes: scores up to it, and scores above it. Required for scores.
+        Score that separates the two classes: one for scores up to the threshold, one for scores above it. Required for
+        scores.
     prior
         Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
         :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
@@ -104,14 +107,14 @@ def aggregate(
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
         chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots;
-        Gibbs keeps every third sweep, or at reliabilities above 3 down to every sixteenth.
+        Gibbs keeps every third sweep, and fewer at reliabilities above 3, down to every sixteenth.
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
-        Plackett-Luce by ``"power"`` with an integer reliability, ``"point"`` and ``"ml"`` for models without draws.
-        ``"auto"`` draws exactly where the posterior has a closed form and uses NUTS elsewhere. For Plackett-Luce by
-        ``"power"``, this holds in cases whose annotators all chose from the same remaining classes, for example because
-        each names one class; ``"auto"`` samples the other cases by Gibbs at integer reliabilities up to 10, where it
-        mixes fast, and by NUTS at others.
+        Plackett-Luce with ``mode="power"`` and an integer reliability, ``"point"`` and ``"ml"`` for models without
+        draws. ``"auto"`` uses exact draws wherever the posterior has a closed form, and NUTS elsewhere. For
+        Plackett-Luce with ``mode="power"``, the posterior has a closed form in cases whose annotators all chose from
+        the same remaining classes, for example because each named one class; ``"auto"`` samples the other cases by
+        Gibbs at integer reliabilities up to 10, where Gibbs mixes fast, and otherwise by NUTS.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress
@@ -125,8 +128,9 @@ def aggregate(
         otherwise a netCDF file is overwritten and a Zarr folder refused. Only one process at a time may write to a
         folder; this is not checked.
     shard
-        Number of cases in a shard. Models of scores are written as a whole, to netCDF. Models of one true class sample
-        the parameters shared by all cases first, and store every finished chain in the folder.
+        Number of cases in a shard. Posteriors of scores are not split into shards but written whole, to a netCDF file.
+        Models of one true class first sample the parameters that all cases share, and store every finished chain in the
+        folder.
     fresh
         Whether to start over and ignore the contents of ``out``.
     version
@@ -137,7 +141,7 @@ def aggregate(
         the same packages as this process, but not its disk. Draws depend neither on the number of workers nor on
         whether some are lost. Without ``out``, all draws are returned in memory.
     log_likelihood
-        Whether ``out`` also stores the log likelihoods, which take as much room as the draws or more. The returned
+        Whether ``out`` also stores the log likelihoods, which take at least as much space as the draws. The returned
         posterior always has them.
     options
         Options that your own model declares.
@@ -145,15 +149,16 @@ def aggregate(
     Returns
     -------
     arviz.InferenceData or xarray.DataTree
-        Posterior of the plausibilities, see :mod:`plausibly.posterior`. Markov chains add ``sample_stats`` and a group
-        ``convergence`` by case, see :mod:`plausibly.diagnostics`. Exact draws have no trajectories (zero steps, energy
-        0); the attribute ``exact`` is the number of cases with such draws. ``log_likelihood`` is that of single
-        annotations, not scaled by reliability; it is computed when it is read, for example by ``arviz.loo``. A model
-        without draws gives one chain of one draw, its point estimate. A posterior of scores also has ``mean`` and
-        ``variance`` of each case's scores (not with NUTS) and, in ``constant_data``, the exact ``score_certainty``: the
-        greater of the posterior probabilities up to the threshold and above it. A model of one true class has the
-        attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group ``shared_convergence`` for
-        them; its plausibilities are probabilities of being the true class.
+        Posterior of the plausibilities, see :mod:`plausibly.posterior`. If it was sampled by Markov chains, there are
+        also the groups ``sample_stats`` and ``convergence`` (one value per case; see :mod:`plausibly.diagnostics`).
+        Exact draws have no trajectories (zero steps, energy 0); the attribute ``exact`` is the number of cases with
+        such draws. The group ``log_likelihood`` has one value per annotation and draw, not scaled by reliability; it is
+        computed when it is read, for example by ``arviz.loo``. A model without draws gives one chain of one draw, its
+        point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS)
+        and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score is at most the
+        threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
+        attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group ``shared_convergence``
+        with the diagnostics of these variables; its plausibilities are probabilities that a class is the true one.
 
     Raises
     ------

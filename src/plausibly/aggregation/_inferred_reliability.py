@@ -67,7 +67,7 @@ def infer_reliability(
     seed: int = 0,
     progress: bool = True,
 ) -> Posterior:
-    r"""Infer how reliable annotators are, and the plausibilities of every case with it.
+    r"""Infer how reliable annotators are, together with the plausibilities of every case.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def infer_reliability(
     mode
         Meaning of reliability: ``"temper"``, the only one in which reliability can have a prior.
     unranked
-        Treatment of the unnamed classes of a case: one class (``"lumped"``), one class with the prior of all of them
-        (``"exact"``), or none (``"ignore"``). As one class, they compete with weight :math:`\lambda^\gamma`.
+        Prior for the unnamed classes of a case, which compete as one class with weight :math:`\lambda^\gamma`: the
+        prior of one class (``"lumped"``) or of all of them (``"exact"``). With ``"ignore"`` they are left out.
     concentration
         Prior concentration :math:`\alpha` of each class. The inferred level of reliability depends on it; see
         :mod:`plausibly.aggregation._inferred_reliability`.
@@ -92,8 +92,8 @@ def infer_reliability(
     spread
         Scale of the half-normal prior of :math:`\tau`.
     same_positions
-        Whether the first annotator is the same person in every case, and so are the second and all others, although the
-        annotations do not name their annotators.
+        Whether unnamed annotators at the same position are the same person in every case: the first annotator of one
+        case is the first of every other case, and so on.
     draws, chains, warmup
         Number of draws kept per chain, number of chains, and number of warm-up rounds per chain. A round is one
         trajectory for every case and a few moves of the reliabilities; every eighth round is kept, or every tenth with

@@ -13,9 +13,9 @@ The input is a long table of labels, one row per label, with the columns ``case`
   :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`.
 * :func:`alternative_annotator_test`: may a model replace an annotator? Each annotator is left out in turn, and the
-  model is compared with her: which of the two is closer to the others? :func:`judge` answers from four sides:
-  closeness, that test, ability as one more annotator, and accuracy against the inferred truth.
-* :func:`weighted_reliability`: how much agreement is neither luck nor a shared mistake? With
+  model is compared with her: which of the two is closer to the others? :func:`judge` asks four questions: closeness,
+  that test, ability as one more annotator, and accuracy against the inferred truth.
+* :func:`weighted_reliability`: how much agreement is due to neither chance nor shared mistakes? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
   which translate it for a model that is measured against the labels; and for comparison :func:`cohen_kappa`,
   :func:`fleiss_kappa` and, in Krippendorff's form, ``agreement(labels, weighting="units").alpha``.

@@ -60,7 +60,7 @@ class ByCase:
         return int(found)
 
     def digest(self) -> str:
-        """Return a checksum of all that is in here.
+        """Return a checksum of the contents.
 
         Examples
         --------

@@ -19,12 +19,12 @@ RISK_LEVELS = (0, 1, 2)
 
 
 def read_classes(path: str | os.PathLike) -> np.ndarray:
-    r"""Read class names from a text file, one to a line, in the order that class indices count from 0.
+    r"""Read class names from a text file, one per line; index 0 stands for the first.
 
     Parameters
     ----------
     path
-        UTF-8 text. A line break at the end of the file is no further name.
+        UTF-8 text. A line break at the end of the file does not start another name.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def read_risks(source: Any, classes: Iterable[str]) -> Int[np.ndarray, " class"]
     Parameters
     ----------
     source
-        A text file with one level to a line, in the order of the classes; a CSV file with the columns ``class`` and
+        A text file with one level per line, in the order of the classes; a CSV file with the columns ``class`` and
         ``risk``; a mapping from class name to level; or levels in the order of the classes.
     classes
         (K,) class names.

@@ -32,21 +32,21 @@ _NAMES = ("cases", "classes", "annotators")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotations(InBlocks):
-    """Partial rankings of classes, by annotators, for cases.
+    """Partial rankings of the classes of each case, by several annotators.
 
-    An *annotation* is what one annotator said of one case: disjoint blocks of tied classes, best block first. Only the
-    classes an annotator named are stored; all others share the implied last block. Everything is in flat columns, so
-    that a million cases fit; the arrays are read-only. Build it with one of the constructors below or with
-    :func:`read_annotations`; the columns passed here are checked, not sorted.
+    An *annotation* is what one annotator said about one case: disjoint blocks of tied classes, best block first. Only
+    the classes an annotator named are stored; all others share the implied last block. Everything is stored in flat
+    columns, so that a million cases fit into memory; the arrays are read-only. Build annotations with one of the
+    constructors below or with :func:`read_annotations`; the columns passed here are checked, not sorted.
 
     Parameters
     ----------
     cases
-        (N,) names of cases, distinct.
+        (N,) distinct names of the cases.
     classes
-        (K,) names of classes, distinct, unnamed classes included.
+        (K,) distinct names of all classes, including classes that no annotator names.
     annotators
-        (A,) names of annotators, distinct.
+        (A,) distinct names of the annotators.
     anonymous
         True if an annotator's name is only a position within a case ("1", "2", …): then "1" of one case and "1" of
         another need not be the same person.
@@ -102,10 +102,10 @@ class Annotations(InBlocks):
         rankings
             List of cases → list of annotators → list of blocks, best first → list of class names or indices; or
             ``{"classes": […], "cases": {case: {annotator: [[class, …], …]}}}``, in which ``classes`` may be absent and
-            a case may hold a list of anonymous annotators.
+            a case may hold a list of rankings by anonymous annotators.
         classes
-            (K,) class names in the order that indices count, from 0. If None, those of the object form, or the names
-            in use, sorted. Unnamed classes are kept.
+            (K,) class names; index 0 stands for the first. If None, those of the object form, or the names in use,
+            sorted. Unnamed classes are kept.
 
         Raises
         ------
@@ -141,15 +141,16 @@ class Annotations(InBlocks):
         cases
             (N,) case names; if None "0", "1", …
         annotators
-            (A,) names of the columns, if a column is a person who labels, or leaves out, every case; if None annotators
-            are anonymous.
+            (A,) name of the annotator in each column, if every column holds the labels of one person (labels may be
+            missing). If None, annotators are anonymous.
         missing
-            What stands for "no label": None, or for instance −1 or NaN. With NaN, an array of floats may hold indices.
+            Value that stands for "no label": None or, for example, −1 or NaN. With NaN, indices may be stored as
+            floats.
 
         Raises
         ------
         AnnotationError
-            As :meth:`from_rankings`; and if numbers of rows or columns and names differ.
+            As for :meth:`from_rankings`, or if there are more or fewer names than rows or columns.
 
         Examples
         --------
@@ -162,13 +163,13 @@ class Annotations(InBlocks):
     def from_counts(
         cls, counts: object, classes: Iterable[str] | None = None, cases: Iterable[str] | None = None
     ) -> "Annotations":
-        """Build annotations from label counts: each count is one anonymous annotator who named one class.
+        """Build annotations from label counts: a count of 3 stands for three anonymous annotators who named that class.
 
         Parameters
         ----------
         counts
-            (N, K) whole numbers ≥ 0, at least one annotator per case; an array or a data frame whose columns are named
-            by class and which may have a column "case".
+            (N, K) whole numbers ≥ 0, with at least one annotator per case: an array, or a data frame with the class
+            names as columns, which may also have a column "case".
         classes
             (K,) class names; if None the names of the columns, or "0", "1", …
         cases
@@ -190,27 +191,27 @@ class Annotations(InBlocks):
 
     @classmethod
     def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Annotations":
-        """Build annotations from a long table with a row per case, annotator and class.
+        """Build annotations from a long table with one row per case, annotator and class.
 
         Parameters
         ----------
         table
             A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator``, ``class`` (or ``task``,
             ``worker``, ``label``) and at most one of ``rank`` (≥ 1, 1 = best, equal ranks tie, gaps do not matter) and
-            ``confidence`` (greater is better, equal ones tie). Without either, the classes that an annotator names in
-            a case are tied, whatever their order; :func:`plausibly.audit` counts such annotations. Other columns are
-            not read; rows may be in any order.
+            ``confidence`` (greater is better, equal ones tie). Without either, all classes that an annotator names in a
+            case are tied, whatever the order of their rows; :func:`plausibly.audit` counts such annotations. Other
+            columns are not read; rows may be in any order.
         classes
             (K,) class names; if None the names in use, sorted. Whole numbers in the table are indices, unless a class
-            is itself named by a whole number.
+            has a whole number as its name.
         anonymous
-            Whether annotator names only tell the annotators of one case apart, as they do in a column ``annotation`` in
-            place of ``annotator``.
+            Whether an annotator's name is valid only within a case, so that the same name in two cases may mean two
+            people. This is assumed if the table has a column ``annotation`` instead of ``annotator``.
 
         Raises
         ------
         AnnotationError
-            If a column or a cell is missing, a rank is not a number or below 1, a class is unknown, or a row is there
+            If a column or a cell is missing, a rank is below 1 or not a number, a class is unknown, or a row appears
             twice.
 
         Examples
@@ -223,7 +224,7 @@ class Annotations(InBlocks):
 
     @staticmethod
     def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
-        """Build scores from a long table with a row per case and annotator.
+        """Build scores from a long table with one row per case and annotator.
 
         Parameters
         ----------
@@ -231,16 +232,18 @@ class Annotations(InBlocks):
             A data frame (pandas, polars, PyArrow, …) with columns ``case``, ``annotator`` (or ``task``, ``worker``) and
             ``score``, a finite number, real or ordinal. Other columns are not read; rows may be in any order.
         classes
-            Names of the two classes that a threshold will make, the lower first; if None they are called after it, such
-            as "≤ 0" and "> 0".
+            Names of the two classes on either side of the threshold, the lower first; by default they are named after
+            it, such as "≤ 0" and "> 0".
         anonymous
-            Whether annotator names only tell the annotators of one case apart.
+            Whether an annotator's name is valid only within a case, so that the same name in two cases may mean two
+            people.
 
         Returns
         -------
         plausibly.annotations.Scores
-            Scores are not partial rankings: what takes them is the model ``"normal-scores"``, with a threshold, and
-            :meth:`~plausibly.annotations.Scores.split` turns them into labels of two classes.
+            Scores are not partial rankings: they are accepted by the models ``"ordinal-scores"`` and
+            ``"normal-scores"``, with a threshold; :meth:`~plausibly.annotations.Scores.split` turns them into labels of
+            two classes.
 
         Raises
         ------
@@ -271,18 +274,19 @@ class Annotations(InBlocks):
         Parameters
         ----------
         source
-            A data frame (pandas, polars, PyArrow), a ``datasets.Dataset``, a mapping of columns, or a list of records,
-            with ``annotations`` (or ``labels``), lists of answers or mappings from annotator to answer, and perhaps
-            ``annotators``, lists of equally many names; or a mapping from case to such a record, or to ``{annotator:
-            answer}``; or records that Argilla, Prodigy or doccano exported. An answer is a class, a list of tied
-            classes, or a list of blocks. Other fields are for :func:`plausibly.read_metadata`.
+            A data frame (pandas, polars, PyArrow), a ``datasets.Dataset``, a mapping of columns, or a list of records;
+            or a mapping from case to such a record, or to ``{annotator: answer}``; or records that Argilla, Prodigy or
+            doccano exported. Each row has a field ``annotations`` (or ``labels``): a list of answers, or a mapping from
+            annotator to answer. A list may come with a field ``annotators``, a list of as many names. An answer is a
+            class, a list of tied classes, or a list of blocks. :func:`plausibly.read_metadata` reads the other fields.
         classes
-            (K,) class names; if None the names in use, sorted. Whole numbers are indices where no class is named so.
+            (K,) class names; if None the names in use, sorted. Whole numbers are indices, unless a class has that
+            number as its name.
         question
-            Of Argilla: the question to read, if there are several.
+            Argilla question to read, if there are several.
         soft_weight
-            Number of annotators that a record stands for that has no answers, but a ``soft_label``, a mapping from
-            class to probability: its probabilities become as many labels, rounded by largest remainders.
+            Number of annotators that a ``soft_label`` stands for. A record without answers may have one, a mapping from
+            class to probability; the probabilities are turned into this many labels, rounded by largest remainders.
 
         Raises
         ------
@@ -318,12 +322,12 @@ class Annotations(InBlocks):
         return len(self.classes)
 
     def rankings(self, case: str | int) -> dict[str, list[list[str]]]:
-        """Return what each annotator said of a case, best block first.
+        """Return each annotator's ranking of a case, best block first.
 
         Parameters
         ----------
         case
-            Its name, or its position as an integer.
+            Name of the case, or its position as an integer.
 
         Raises
         ------
@@ -335,17 +339,17 @@ class Annotations(InBlocks):
     def select(self, cases: Iterable[str] | np.ndarray) -> "Annotations":
         """Return the annotations of some cases, in the order asked for.
 
-        All classes are kept; annotators who said nothing of these cases are not.
+        All classes are kept; annotators with no annotation of these cases are dropped.
 
         Parameters
         ----------
         cases
-            Case names, integer positions, or a boolean mask (N,); no case twice.
+            Case names, integer positions, or a boolean mask (N,); each case at most once.
 
         Raises
         ------
         AnnotationError
-            If a case does not exist, is asked for twice, or none is asked for.
+            If a case does not exist or is given twice, or if no case is given.
 
         Examples
         --------
@@ -356,9 +360,10 @@ class Annotations(InBlocks):
         return self._from_rows(selected_rows(self, chosen_positions(self, cases)))
 
     def to_table(self) -> pd.DataFrame:
-        """Return a row per named class: ``case``, ``annotator``, ``class`` and ``rank`` (1 = best, equal ranks tie).
+        """Return a table with one row per named class.
 
-        ``from_table(…, classes=…, anonymous=…)`` gives equal annotations back.
+        The columns are ``case``, ``annotator``, ``class`` and ``rank`` (1 = best, equal ranks tie).
+        ``from_table(…, classes=…, anonymous=…)`` turns it back into equal annotations.
 
         Examples
         --------
@@ -368,7 +373,7 @@ class Annotations(InBlocks):
         return as_table(self)
 
     def to_rankings(self) -> dict:
-        """Return the object form of rankings, of plain lists, dictionaries and text, as :meth:`from_rankings` reads it.
+        """Return the rankings as plain lists, dictionaries and strings, in the form that :meth:`from_rankings` reads.
 
         Examples
         --------

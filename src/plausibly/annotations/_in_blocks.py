@@ -21,7 +21,7 @@ class InBlocks(ByCase):
 
     @property
     def entry_case(self) -> Int[np.ndarray, " entry"]:
-        """The case of every entry."""
+        """Case of every entry."""
         return self.annotation_case[self.entry_annotation]
 
     @cached_property

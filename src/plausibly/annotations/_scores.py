@@ -21,26 +21,27 @@ GREATEST = 1e15  #: size of a score; squares of larger ones leave single precisi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(ByCase):
-    """A number by each annotator for each case: toxicity from −2 to 2, aesthetics from 1 to 10, a size in millimetres.
+    """Numbers that annotators give to cases, such as toxicity from −2 to 2, or a size in millimetres.
 
-    Ordinal scores are numbers like any other, and the distances between their levels count. Classes come with a
-    threshold, see :meth:`split`. Build it with :meth:`plausibly.Annotations.from_scores` or
-    :func:`plausibly.read_annotations`; the columns passed here are checked, not sorted.
+    Ordinal scores are stored as numbers, too. A threshold turns scores into two classes, see :meth:`split`. Build
+    scores with :meth:`plausibly.Annotations.from_scores` or :func:`plausibly.read_annotations`; the columns passed here
+    are checked, not sorted.
 
     Parameters
     ----------
     cases
-        (N,) names of cases, distinct.
+        (N,) distinct names of the cases.
     annotators
-        (A,) names of annotators, distinct.
+        (A,) distinct names of the annotators.
     anonymous
         True if an annotator's name is only a position within a case.
     annotation_case, annotation_annotator
         (R,) case and annotator of every score, sorted by case, then annotator.
     score
-        (R,) finite numbers of a size of at most 1e15.
+        (R,) finite numbers between −1e15 and 1e15.
     classes
-        (2,) names of the class up to a threshold and of the class above it; if None they are called after it.
+        (2,) names of the class up to a threshold and of the class above it; by default they are named after the
+        threshold.
 
     Raises
     ------
@@ -114,7 +115,7 @@ class Scores(ByCase):
         Parameters
         ----------
         threshold
-            A score equal to it is in the first class.
+            Threshold; a score equal to it belongs to the first class.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class Scores(ByCase):
         )
 
     def to_table(self) -> pd.DataFrame:
-        """Return a row per score: ``case``, ``annotator``, ``score``."""
+        """Return a table with one row per score: ``case``, ``annotator``, ``score``."""
         return pd.DataFrame(
             {
                 "case": self.cases[self.annotation_case].astype(object),

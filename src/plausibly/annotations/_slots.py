@@ -14,9 +14,10 @@ REMAINDER = -1
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The ragged (case, class) pairs over which plausibilities are inferred.
+    """The (case, class) pairs over which plausibilities are inferred, a different number in each case.
 
-    Of K classes a case usually sees a handful; the others are exchangeable and share one slot, the *remainder*.
+    Annotators usually name only a handful of the K classes of a case; the others are exchangeable and share one slot,
+    the *remainder*.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class Slots:
 
     @classmethod
     def of_every_class(cls, n_cases: int, n_classes: int) -> "Slots":
-        """Give every class of every case a slot, where unnamed classes are not exchangeable.
+        """Give every class of every case a slot, for models in which unnamed classes are not exchangeable.
 
         Examples
         --------
@@ -66,13 +67,12 @@ class Slots:
         annotations
             N cases over K classes.
         remainder
-            Whether a case has a slot for its unnamed classes. A case in which every class is named has
-            none in any event.
+            Whether a case has a slot for its unnamed classes. A case in which every class is named never has one.
 
         Raises
         ------
         AnnotationError
-            If they are not annotations, or scores.
+            If ``annotations`` are scores or something else.
         """
         if not isinstance(annotations, Annotations):
             raise AnnotationError(
@@ -136,7 +136,7 @@ class Slots:
         return self.class_index == REMAINDER
 
     def find(self, case: Int[np.ndarray, "..."], class_index: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
-        """Return the slot of each (case, class) pair; class −1 asks for the remainder.
+        """Return the slot of each (case, class) pair; class −1 stands for the remainder.
 
         ``slots.find(annotations.entry_case, annotations.entry_class)`` is the slot of every entry.
 

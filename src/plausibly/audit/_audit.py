@@ -60,9 +60,10 @@ def audit(
     Returns
     -------
     pandas.DataFrame
-        A row per check, with or without findings: its name (``check``), the number of findings (``count``) among the
+        One row per check, with or without findings: its name (``check``), the number of findings (``count``) among the
         number checked (``of``; 0 if the check does not apply), the first findings (``examples``) and their meaning
-        (``meaning``). Run time is linear in the annotations, and in the pairs of annotators who share a case.
+        (``meaning``). Run time is proportional to the number of annotations and of pairs of annotators who share a
+        case.
 
     Raises
     ------

@@ -47,8 +47,8 @@ def aggregate(
         str | None,
         options.modelling(
             metavar="NAME@R:OPTION=VALUE",
-            help="Aggregation model with its reliability and options; without @, its default reliability. NAME is one "
-            f"of {MODEL_NAMES}, or a Python file that declares a model. The default is the first one that plausibly "
+            help="Aggregation model with its reliability and options; without @, its default reliability. NAME is "
+            f"one of {MODEL_NAMES}, or a Python file that declares a model. By default the first model that plausibly "
             "evaluate would use.",
         ),
     ] = None,
@@ -77,7 +77,7 @@ def aggregate(
         bool,
         typer.Option(
             "--log-likelihood",
-            help="Also write the log likelihood of every annotation at every draw, for example for arviz.loo.",
+            help="Also write the log likelihood of every annotation for every draw, which arviz.loo needs.",
         ),
     ] = False,
     dask: options.Dask = None,
@@ -86,7 +86,7 @@ def aggregate(
 ) -> None:
     """Infer the plausibilities of every case under one model and write all draws.
 
-    Writes a Zarr folder shard by shard; after an interruption, the same command continues with the missing shards.
+    A Zarr folder is written shard by shard; after an interruption, the same command continues with the missing shards.
     """
     variant = None if model is None else parse_variant(model)
     given = () if variant is None or variant.reliabilities is None else variant.reliabilities

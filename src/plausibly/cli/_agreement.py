@@ -48,11 +48,11 @@ def agreement(
         list[str] | None,
         options.measure(
             metavar="NAME",
-            help="Distance between two labels; repeat to rank several. By default nominal. A type of label stands for "
-            f"all its distances: {', '.join(BY_TYPE)}.",
+            help="Distance between two labels; repeat to rank several. By default nominal. To try every distance for "
+            f"a type of label, name the type: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
-    preset: Annotated[str | None, options.measure(help="Conventions of a publication: braylan2022.")] = None,
+    preset: Annotated[str | None, options.measure(help="Use the settings of a publication: braylan2022.")] = None,
     weighting: Annotated[
         Literal["pairs", "units"],
         options.measure(help="Weights of the pairs: the same for all (pairs), or Krippendorff's (units)."),
@@ -61,8 +61,8 @@ def agreement(
         str,
         options.measure(
             metavar="auto|all|sample|N",
-            help="Pairs of labels from different cases to compare: all of them, a sample as large as the pairs within "
-            "cases, or a number. By default all, unless there are too many.",
+            help="How many pairs of labels from different cases to compare: all, as many as there are pairs within "
+            "cases (sample), or a number. By default all, unless there are too many.",
         ),
     ] = "",
     other_annotators: Annotated[
@@ -78,9 +78,9 @@ def agreement(
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
     Prints KS, sigma and alpha for each distance, best first, with warnings about unsuitable distances. KS is the
-    probability that labels of different cases are farther apart than labels of one case; ties count against KS and
-    have their own column. Names annotators who agree no better than chance or copy another annotator. With --out, also
-    writes agreement.csv, cases.csv, annotators.csv (under the best distance, most suspicious first) and figures.
+    probability that labels of different cases are farther apart than labels of the same case; ties count against KS and
+    have their own column. Also lists annotators who agree no better than chance or copy another annotator. With --out,
+    also writes agreement.csv, cases.csv, annotators.csv (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:

@@ -47,11 +47,12 @@ def audit(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check annotations and predictions for problems, such as duplicates, constant annotators and unused classes.
+    """Check annotations and predictions for problems, such as duplicates and unused classes.
 
-    Also finds cases with a single annotator, annotators who share no case with the others, extreme ties, and
-    predictions that do not match the cases or classes. Findings are reported rather than treated as errors: for
-    example, repeated rows are only counted, although other commands refuse them.
+    Also finds annotators who always give the same answer or share no case with the others, cases with a single
+    annotator, annotations that tie most of the classes, and predictions that do not match the cases or classes.
+    Findings are reported rather than treated as errors: for example, repeated rows are only counted, although other
+    commands refuse them.
     """
     if out is not None:
         check_table(out)

@@ -47,7 +47,7 @@ def compare(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare classifiers: which one is better, by how much, and how certain that is.
+    """Compare classifiers: which one is better, by how much, and with what probability.
 
     Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
     draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use

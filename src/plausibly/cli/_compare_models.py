@@ -31,7 +31,8 @@ def compare_models(
     classes: options.ClassesFile = None,
     model: ModelNames = None,
     observation: Annotated[
-        Literal["first", "ranking"], typer.Option(help="Part of a left-out annotation to predict.")
+        Literal["first", "ranking"],
+        typer.Option(help="Part of a left-out annotation to predict: its first block or the whole ranking."),
     ] = "first",
     folds: Annotated[
         int | None,
@@ -41,7 +42,10 @@ def compare_models(
     ] = None,
     method: Annotated[
         Literal["auto", "refit"],
-        typer.Option(help="Method: auto reweights draws where that is reliable, refit samples again for every fold."),
+        typer.Option(
+            help="How to predict from the other annotations: auto reweights draws where that is reliable "
+            "and samples again elsewhere, refit always samples again."
+        ),
     ] = "auto",
     *,
     modelling: options.ModelOptions,

@@ -39,8 +39,8 @@ def conformal(
         options.data(
             "--new",
             metavar="NAME=FILE",
-            help="Name of a classifier and file of its predictions for new cases; their sets go to sets.csv. Repeat "
-            "for each.",
+            help="Name of a classifier and file of its predictions for new cases, whose sets are written to "
+            "sets.csv. Repeat for each classifier.",
         ),
     ] = None,
     logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
@@ -62,8 +62,8 @@ def conformal(
         str | None,
         typer.Option(
             metavar="risk|certainty|FILE",
-            help="Groups that get their own threshold: risk of the predicted class, certainty of the classifier, or a "
-            "table with the columns case and group.",
+            help="Groups that get their own threshold: risk level of the predicted class, certainty of the "
+            "classifier, or a table with the columns case and group.",
         ),
     ] = None,
     new_groups: Annotated[
@@ -72,12 +72,15 @@ def conformal(
     ] = None,
     loss: Annotated[
         Literal["risk"] | None,
-        typer.Option(help="Loss to bound instead of the share of missed answers: risk, their expected risk level."),
+        typer.Option(
+            help="Loss to bound instead of the share of missed answers; risk stands for the expected risk "
+            "level of missed answers."
+        ),
     ] = None,
     samples: Annotated[
         int | None, typer.Option(metavar="M", help="Number of labels to draw per case instead of using exact weights.")
     ] = None,
-    tuning: Annotated[float, typer.Option(help="Share of the cases used to tune the score raps.")] = 0.0,
+    tuning: Annotated[float, typer.Option(help="Share of cases set aside to tune the RAPS score.")] = 0.0,
     randomise: Annotated[
         bool,
         typer.Option(
@@ -98,7 +101,7 @@ def conformal(
     """Compute sets of classes that contain the answer with a guaranteed probability, even where experts disagree.
 
     Calibrates on the annotated cases; the guarantee is for new cases of the same kind. With several models or
-    reliabilities, the guarantee holds under each of them. The targets annotator and vote need no model.
+    reliabilities, the guarantee holds under each of them. --target annotator and --target vote need no model.
 
     With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
     sets.csv.

@@ -42,7 +42,7 @@ def convert(
         typer.Option(metavar="NAME", help="Label Studio control or Argilla question to read, if there are several."),
     ] = None,
     soft_weight: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of annotators behind each soft label.")
+        int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
     ] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Drop the names of annotators, which counts and PrefLib cannot hold.")
@@ -52,7 +52,7 @@ def convert(
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Convert annotations between rankings (.json), rows per case (.jsonl), long tables, counts and PrefLib.
+    """Convert annotations between rankings (.json), one row per case (.jsonl), long tables, counts and PrefLib.
 
     Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
     that no annotator names, so read them with --classes.

@@ -31,7 +31,7 @@ def demo(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate four classifiers on simulated data and reproduce one published case.
+    """Evaluate four classifiers on simulated data and recompute the published results for one case.
 
     Also writes the input files, as examples of the formats, and prints the command that repeats the evaluation.
     """

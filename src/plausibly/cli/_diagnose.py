@@ -33,7 +33,7 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
 )
 def diagnose(
     posterior: options.PosteriorFile,
-    most: Annotated[int, typer.Option(min=1, help="Number of worst cases to list and draw.")] = 6,
+    most: Annotated[int, typer.Option(min=1, help="Number of cases to list and plot, worst first.")] = 6,
     out: options.OptionalFolder = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,

@@ -36,8 +36,8 @@ def discrepancy(
         list[str] | None,
         options.data(
             metavar="NAME=FILE",
-            help="Name of a model and table of its scores (case, score), if there are two labels. Scores are cut at "
-            "the threshold that is best on the other cases.",
+            help="Name of a model and table of its scores (case, score); only if there are exactly two possible "
+            "labels. Scores are cut at the threshold that is best on the other cases.",
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
@@ -49,17 +49,20 @@ def discrepancy(
         ),
     ] = None,
     strata: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Column of the strata, kinds of cases to compare separately.")
+        str | None,
+        options.data(metavar="COLUMN", help="Column of the strata: kinds of cases that are compared separately."),
     ] = None,
     delta: Annotated[
         str,
         options.measure(
             metavar="NAME",
-            help="Disagreement between two labels: nominal, squared, absolute, hinge, jaccard, or a distance.",
+            help="Measure of disagreement between two labels: nominal, squared, absolute, hinge, jaccard, or the "
+            "name of a distance.",
         ),
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference between two numbers that the distance hinge ignores.")
+        float | None,
+        options.measure(help="Largest difference between two numbers that the hinge distance still ignores."),
     ] = None,
     margin: Annotated[
         float,
@@ -77,10 +80,10 @@ def discrepancy(
     """Compare models with annotators by the discrepancy ratio.
 
     The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
-    interval, whether the model is non-inferior within the margin, the annotators on the same scale, and the annotator
-    on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv (each annotator
-    treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, strata.csv (with --strata), and
-    discrepancy.png.
+    interval, whether the model is non-inferior within the margin, the range of the annotators on the scale of Δ, and
+    the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
+    (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, strata.csv (with
+    --strata), and discrepancy.png.
     """
     given = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")

@@ -43,7 +43,7 @@ def judge(
         str | None,
         options.data(
             metavar="COLUMN,…",
-            help="Columns of cases or annotators, such as language; results are reported for each group, too.",
+            help="Columns that group cases or annotators, such as language; results are also reported for each group.",
         ),
     ] = None,
     intersections: options.Intersections = False,
@@ -51,11 +51,12 @@ def judge(
         str, options.measure(metavar="NAME", help="Distance between two labels; see --delta of plausibly discrepancy.")
     ] = "nominal",
     tolerance: Annotated[
-        float | None, options.measure(help="Difference between two numbers that the distance hinge ignores.")
+        float | None,
+        options.measure(help="Largest difference between two numbers that the hinge distance still ignores."),
     ] = None,
     epsilon: Annotated[
         float,
-        options.measure(help="Cost advantage of the model: 0.2 where annotators are experts, 0.1 for a crowd."),
+        options.measure(help="Cost advantage of the model: 0.2 if the annotators are experts, 0.1 for a crowd."),
     ] = 0.2,
     margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
     accuracy_margin: Annotated[
@@ -63,9 +64,9 @@ def judge(
     ] = 0.05,
     model: Annotated[
         Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
-        options.modelling(help="Model of the annotators, for questions 3 and 4."),
+        options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
     ] = "auto",
-    draws: Annotated[int, options.sampling(help="Draws per chain.")] = 250,
+    draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250,
     chains: Annotated[int, options.sampling(help="Number of chains.")] = 4,
     warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300,
     replicates: Annotated[int, options.measure(help="Number of bootstrap replicates.")] = REPLICATES,
@@ -77,10 +78,11 @@ def judge(
 ) -> None:
     """Decide whether a model may stand in for an annotator.
 
-    Asks four questions: is the model as close to the annotators as they are to each other, does it pass the alternative
-    annotator test, is it as accurate as an annotator in a model of their errors, and is it as accurate against the
-    inferred truth? Explains why the answers differ, if they do. With --out, also writes judge.html (one page),
-    judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures.
+    Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
+    annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others? Is it
+    as accurate as they are against the truth inferred from their labels? Explains why the answers differ, if they do.
+    With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with --by)
+    and figures.
     """
     given = options.parse_files(predictions)
     if not given:

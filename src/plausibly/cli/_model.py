@@ -37,7 +37,7 @@ def new(
 ) -> None:
     """Write a copy of a built-in model for you to change.
 
-    The copy runs as it is. It is named after its file, so that both can run side by side.
+    The copy runs as it is. The model takes its name from the file, so that copy and original can be run side by side.
     """
     if name not in models.MODELS:
         raise ArgumentError(unknown_model(name))

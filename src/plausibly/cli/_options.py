@@ -67,26 +67,31 @@ By = Annotated[
     str | None,
     data(
         metavar="COLUMN|FILE,…",
-        help="Groups of cases to report by, such as site: columns of the annotations, or tables with the column case.",
+        help="Columns that group the cases, such as site; results are also reported for each group. Give columns of "
+        "the annotations, or tables with a column named case.",
     ),
 ]
-Intersections = Annotated[bool, data("--intersections", help="Also report combinations of the columns of --by.")]
+Intersections = Annotated[
+    bool, data("--intersections", help="Also report groups that combine several --by columns, such as site and sex.")
+]
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
 Lengths = Annotated[
     str | None,
     typer.Option(
         "--k",
         metavar="K1,K2",
-        help="List lengths k of the top-k metrics. By default those of 1, 2 and 3 that are smaller than the "
-        "number of classes.",
+        help="Values of k for the top-k metrics. By default 1, 2 and 3, or only those below the number of classes.",
     ),
 ]
 BreakTiesOption = Annotated[
     BreakTies,
-    typer.Option("--break-ties", help="Rule for equal predictions and equal plausibilities: class order or random."),
+    typer.Option(
+        "--break-ties",
+        help="How to break ties between predictions or between plausibilities: by class order or at random.",
+    ),
 ]
 Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing posteriors.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Sample again instead of reusing existing posteriors.")]
 Dask = Annotated[
     str | None,
     sampling(
@@ -106,20 +111,23 @@ class ModelOptions:
 
     ties: Annotated[
         Literal["split", "full"] | None,
-        modelling(help="Weight of tied classes (IRN, PrIRN): split shares it equally, full gives it to each."),
+        modelling(
+            help="Weight of tied classes (IRN, PrIRN): split divides the weight of their rank among them, full "
+            "gives it to each."
+        ),
     ] = None
     mode: Annotated[
         Literal["power", "temper"] | None,
         modelling(
-            help="Meaning of a reliability R (Plackett-Luce): power counts every annotation R times; with temper, "
-            "annotators choose by the plausibilities raised to the power R."
+            help="Meaning of a reliability R (Plackett-Luce): power counts every annotation R times; temper has "
+            "annotators choose classes in proportion to the plausibilities raised to the power R."
         ),
     ] = None
     unranked: Annotated[
         Literal["lumped", "exact", "ignore"] | None,
         modelling(
-            help="Treatment of unranked classes (Plackett-Luce): lumped gives them the prior of one class together, "
-            "exact the prior of one class each, ignore leaves them out."
+            help="Prior for unranked classes (Plackett-Luce): lumped treats them all as one class, exact treats each "
+            "as a class of its own, ignore leaves them out."
         ),
     ] = None
     concentration: Annotated[
@@ -171,7 +179,8 @@ class StoreOptions:
 
     shard: Shard = 2000
     resume: Annotated[
-        bool, typer.Option("--resume", help="Store posteriors as Zarr folders, which an interrupted run can continue.")
+        bool,
+        typer.Option("--resume", help="Store posteriors as Zarr folders, so that an interrupted run can continue."),
     ] = False
     fresh: Fresh = False
 

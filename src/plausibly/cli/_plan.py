@@ -1,4 +1,4 @@
-"""``plausibly plan``: which cases to annotate next, and what it will bring."""
+"""``plausibly plan``: which cases to annotate next, and how much the labels will help."""
 
 import json
 from pathlib import Path
@@ -30,14 +30,17 @@ def plan(
     posterior: options.PosteriorFile,
     predictions: options.PredictionFiles = None,
     metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric to make more certain, such as top3_coverage.")
+        str,
+        typer.Option(
+            metavar="METRIC", help="Metric whose uncertainty the labels should reduce, such as top3_coverage."
+        ),
     ] = "top1_accuracy",
     goal: Annotated[
         Literal["width", "better", "information"] | None,
         typer.Option(
-            help="Goal of the labels: a narrow interval of the metric (width), a decision between two classifiers "
-            "(better), or knowledge of the plausibilities (information). By default width; without predictions, "
-            "information."
+            help="What the new labels should achieve: a narrower interval for the metric (width), a decision between "
+            "two classifiers (better), or more information about the plausibilities (information). By default width; "
+            "without predictions, information."
         ),
     ] = None,
     compare: Annotated[
@@ -74,7 +77,7 @@ def plan(
         options.data(
             "--task-data",
             metavar="FILE",
-            help="Table with the column case and further columns for the Label Studio tasks, such as image.",
+            help="Table with a column named case, plus columns to add to the Label Studio tasks, such as image.",
         ),
     ] = None,
     level: Annotated[float, typer.Option(help="Probability at which the better classifier counts as known.")] = 0.95,
@@ -84,9 +87,9 @@ def plan(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Plan which cases to annotate next and forecast what the labels will bring.
+    """Plan which cases to annotate next and forecast how much the labels will help.
 
-    The value of a case is the percentage by which one more label is expected to narrow the interval of the metric.
+    The value of a case is the percentage by which one more label is expected to narrow the interval for the metric.
     With --out, also writes plan.csv (cases to annotate, most valuable first), forecast.csv, forecast.png, and
     tasks.json, which Label Studio can import.
     """

@@ -1,4 +1,4 @@
-"""``plausibly reliability``: how much of the annotators' agreement is neither luck nor a shared mistake."""
+"""``plausibly reliability``: how much of the annotators' agreement is due to neither chance nor shared mistakes."""
 
 from functools import partial
 from pathlib import Path
@@ -76,7 +76,7 @@ def reliability(
         float | None,
         _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
     ] = None,
-    majority: Annotated[int, _model(help="Number of annotators whose majority decides a label.")] = 1,
+    majority: Annotated[int, _model(help="Number of annotators whose majority vote gives each label.")] = 1,
     replicates: Annotated[
         int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
     ] = REPLICATES,
@@ -89,7 +89,7 @@ def reliability(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure weighted reliability: how much of the annotators' agreement is neither luck nor a shared mistake.
+    """Measure weighted reliability: how much of the annotators' agreement is due to neither chance nor shared mistakes.
 
     Prints concordance and weighted reliability, its bias where that is known, and Cohen's, Fleiss' and Krippendorff's
     coefficients for comparison. With --out, also writes reliability.csv, cases.csv, annotators.csv and figures; the

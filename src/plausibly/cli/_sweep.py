@@ -50,13 +50,13 @@ def sweep(
 ) -> None:
     """Sweep metrics over models and reliabilities to see where the ranking of classifiers changes.
 
-    Writes sweep.csv (one row per classifier, model, reliability and metric), sweep.nc (the same as arrays, with the
-    point estimates at infinite reliability), rankings.csv (the ranking of the classifiers in each run, and where it
-    changes), rankings.svg (the same as a figure), and posterior-….nc for each model and reliability.
+    Writes sweep.csv (one row per classifier, model, reliability and metric), sweep.nc (the same numbers in arrays, with
+    the point estimates at infinite reliability), rankings.csv (the ranking of the classifiers in each run, and where it
+    changes), rankings.svg (a figure of these rankings), and posterior-….nc for each model and reliability.
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
-    where it stopped. A posterior of the same run in the other format is removed.
+    where it stopped. If the same posterior is already there in the other format (.nc or .zarr), it is removed.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions)

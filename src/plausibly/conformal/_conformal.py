@@ -63,9 +63,9 @@ def conformal(
         greatest risk level.
     score
         Conformal score. ``"lac"``: the prediction itself, a probability or any other number; ``"aps"``: minus the sum
-        of the probabilities down to the class; ``"raps"``: the same with a penalty on ranks; ``"top-k"``: minus the
-        rank. Or a function from (case, class) to (case, class) that is greater for more plausible classes and treats
-        every case alike.
+        of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same with a penalty on
+        ranks; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class) that is greater for more
+        plausible classes and treats every case alike.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; annotators of a case have equal weight,
@@ -73,7 +73,7 @@ def conformal(
         choices, shared in a tie; the guarantee is then about the vote only.
     groups
         Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
-        the predicted class; ``"certainty"``, the greatest predicted probability, divided at 0.5, 0.8 and 0.95; a column
+        the predicted class; ``"certainty"``, the greatest predicted probability, cut at 0.5, 0.8 and 0.95; a column
         with a value for each case, also known for new cases; or a function from (case, class) to a value for each case.
     loss
         Loss to bound: None for the probability of missing the answer, ``"risk"`` for the expected risk level of missed
@@ -81,23 +81,23 @@ def conformal(
     risks
         Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
     samples
-        Number of labels to draw per case instead of exact weights: Monte Carlo conformal prediction, as published, for
-        comparison.
+        Number of labels to draw per case instead of using exact weights. This is Monte Carlo conformal prediction as
+        published, for comparison.
     penalty, free_ranks
         Parameters of RAPS, by default 0.01 and 5.
     tuning
         Share of the cases used to tune the parameters of RAPS for the smallest sets; these cases are not used for
         calibration. By default 0.
     randomise_scores
-        Whether to count a uniform random share of the class itself (aps, raps, top-k), which makes sets as small as the
-        guarantee allows.
+        Whether the class itself enters its score (aps, raps, top-k) with a random weight, uniform between 0 and 1. This
+        makes sets as small as the guarantee allows.
     randomise_threshold
-        Whether a class whose score equals the threshold is kept at random, with the probability that just meets the
-        guarantee, rather than always.
+        Whether a class whose score equals the threshold is kept at random rather than always, with the probability that
+        just meets the guarantee.
     logits
         Whether predictions are logits, to which a softmax is applied.
     by_draw
-        Whether to compute a threshold for each draw, too (target ``"plausibility"``).
+        Whether to also compute a threshold for each draw (target ``"plausibility"``).
     seed
         Random seed. The random numbers of a case depend on the seed and its name.
 
@@ -126,18 +126,18 @@ def conformal(
     Notes
     -----
     With scores :math:`s(x, k)` and plausibilities :math:`\lambda_i`, case i loses :math:`L_i(\tau) = \sum_k
-    \lambda_{ik} 1[s(x_i, k) < \tau]`, and :math:`\tau` is the largest threshold with :math:`(\sum_i L_i(\tau) + 1) /
-    (n + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new case loses at most
-    :math:`\alpha` on average: a class drawn from its plausibilities is in the set with a probability of at least
-    :math:`1 - \alpha`. With a randomised threshold it is at most :math:`1 - \alpha + 1 / (n + 1)`. With labels drawn
-    in place of weights, the loss is the share of the labels missed, and the guarantee is the same.
+    \lambda_{ik} 1[s(x_i, k) < \tau]`, and :math:`\tau` is the largest threshold with :math:`(\sum_i L_i(\tau) + 1) / (n
+    + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new case loses at most :math:`\alpha` on
+    average: a class drawn from its plausibilities is in the set with a probability of at least :math:`1 - \alpha`. With
+    a randomised threshold, this probability is also at most :math:`1 - \alpha + 1 / (n + 1)`. If labels are drawn
+    instead of using weights, the loss is the share of the labels missed, and the guarantee is the same.
 
     The plausibilities of a calibration case must not depend on the annotations of other calibration cases, so a
     posterior whose population prior was estimated from them (``class_prior="population"``) is refused. A population
     estimated from other cases is accepted.
 
-    Scores of at most a few thousand cases are in memory at a time. Beyond two million distinct scores, neighbouring
-    scores are merged into the lower one, which adds at most a few millionths to the coverage.
+    At most, the scores of a few thousand cases are in memory at a time. Beyond two million distinct scores,
+    neighbouring scores are merged into the lower one, which adds at most a few millionths to the coverage.
 
     References
     ----------

@@ -50,16 +50,16 @@ def conformal_coverage(
     seed: int = 0,
     progress: bool = True,
 ) -> Coverage:
-    r"""Measure what sets contain, over repeated splits of the cases into calibration and test cases.
+    r"""Measure how often sets contain the answer, over repeated splits into calibration and test cases.
 
-    Sets calibrated for the vote are about the vote; how often do they contain the first choice of an annotator, or a
-    class drawn from the plausibilities? Every split calibrates for each target, and measures coverage by all three on
-    the cases left out, whose annotations played no part.
+    Sets calibrated for the vote have a guarantee for the vote only. How often do they contain the first choice of an
+    annotator, or a class drawn from the plausibilities? In every split, sets are calibrated for each target, and their
+    coverage of all three targets is measured on the test cases, whose annotations were not used.
 
     Parameters
     ----------
     posterior, predictions, score, groups, loss, risks, penalty, free_ranks, randomise_scores, logits
-        As for :func:`plausibly.conformal`. Annotations alone serve the targets that need no model.
+        As for :func:`plausibly.conformal`. Annotations are enough for the targets that need no model.
     alpha
         One or several levels.
     splits
@@ -80,26 +80,26 @@ def conformal_coverage(
     Returns
     -------
     Coverage
-        ``.table`` (a row per alpha, classifier, target and group), ``.splits`` (the same by split), ``.by_draw``
-        (realised coverage of the plausibilities, in every draw), ``.fit`` (coverage of plausibilities less that of
-        annotators), ``.verdict()`` and ``.plot()``.
+        ``.table`` (one row per alpha, classifier, target and group), ``.splits`` (the same for each split),
+        ``.by_draw`` (coverage of the plausibilities in every draw), ``.fit`` (coverage of plausibilities minus coverage
+        of annotators), ``.verdict()`` and ``.plot()``.
 
     Raises
     ------
     ArgumentError
-        If an argument is out of range, or a split leaves no case on one side.
+        If an argument is out of range, or a split leaves no calibration or no test case.
     PredictionError
         As for :func:`plausibly.conformal`.
 
     Notes
     -----
-    ``.fit`` checks the aggregation model without another model: of the same sets, how much do they contain by the
-    posterior, and how much by the annotators themselves? A difference below zero says that the posterior gives
-    plausibility to classes that annotators of such cases do not choose first: the prior, the remainder or later ranks
-    do that. Few annotators and a wide prior give such a difference even where the prior is right for cases in general,
-    since it does not know what a classifier knows of this one.
+    ``.fit`` checks the aggregation model: how much do the same sets contain according to the posterior, and how much
+    according to the annotators themselves? A difference below zero means that the posterior gives plausibility to
+    classes that annotators of such cases do not choose first, because of the prior, the remainder or later ranks. With
+    few annotators and a wide prior, such a difference arises even if the prior is right on average, because the prior
+    does not know what the classifier knows about a case.
 
-    Scores of all cases and classes are held at once: eight bytes for each.
+    The scores of all cases and classes are in memory at once, eight bytes for each.
 
     Examples
     --------

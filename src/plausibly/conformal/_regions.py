@@ -42,21 +42,21 @@ def conformal_regions(
 ) -> "Regions":
     r"""Calibrate classifiers to name regions of plausibilities.
 
-    Where a set names classes, a region says which distributions over classes are to be expected of a new case, and so
-    which classes may be the most plausible ones, and how plausible each can be.
+    A set lists classes. A region says which distributions over classes a new case may have, and therefore which classes
+    may be the most plausible ones and how plausible each class can be.
 
     Parameters
     ----------
     posterior, predictions, alpha, score, penalty, free_ranks, logits
         As for :func:`plausibly.conformal`.
     target
-        What a region is to contain: the posterior mean of the plausibilities, the shares of the annotators' first
+        What a region should contain: the posterior mean of the plausibilities, the shares of the annotators' first
         choices, or the vote.
 
     Returns
     -------
     Regions
-        Answers questions about regions of new cases.
+        Object that answers questions about the regions of new cases.
 
     Raises
     ------
@@ -66,15 +66,15 @@ def conformal_regions(
     Warns
     -----
     PlausiblyWarning
-        If there are fewer than 1/alpha − 1 cases: the region is all distributions.
+        If there are fewer than 1/alpha − 1 cases, so that the region contains every distribution.
 
     Notes
     -----
-    Case i has :math:`v_i = \sum_k \lambda_{ik} s(x_i, k)`; the threshold is the value of rank
-    :math:`\lfloor \alpha (n + 1) \rfloor` among them, in ascending order, and the region
-    :math:`\{\lambda : \sum_k \lambda_k s(x, k) \ge \tau\}` contains the plausibilities of a new case with a probability
-    of at least :math:`1 - \alpha`. Questions of a region are linear programs over the simplex with one more
-    constraint, whose solutions have closed forms.
+    Case i has :math:`v_i = \sum_k \lambda_{ik} s(x_i, k)`; the threshold :math:`\tau` is the value at rank
+    :math:`\lfloor \alpha (n + 1) \rfloor` in ascending order, and the region :math:`\{\lambda : \sum_k \lambda_k s(x,
+    k) \ge \tau\}` contains the plausibilities of a new case with a probability of at least :math:`1 - \alpha`.
+    Questions about a region are linear programs over the simplex with one further constraint; their solutions have
+    closed forms.
 
     References
     ----------

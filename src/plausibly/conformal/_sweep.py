@@ -31,17 +31,17 @@ def conformal_sweep(
 ) -> "ConformalSweep":
     """Calibrate classifiers under every aggregation model at each of its reliabilities.
 
-    What is guaranteed about plausibilities is guaranteed under one model and one reliability. ``.common`` takes the
-    lowest threshold of all, so its sets have the guarantee under each of them.
+    A guarantee about plausibilities holds under one model and one reliability. ``.common`` uses the lowest threshold of
+    all runs, so the guarantee of its sets holds under each of them.
 
     Parameters
     ----------
     source
-        Annotations; or posteriors, or the names of their files, by any labels.
+        Annotations, or a mapping from any label to a posterior or the name of its file.
     predictions
         As for :func:`plausibly.conformal`.
     models
-        Reliabilities by model, as for :func:`plausibly.sweep`; left out where posteriors are given.
+        Reliabilities by model, as for :func:`plausibly.sweep`. Leave it out if you pass posteriors.
     seed
         Random seed, the same for all runs.
     draws, chains, warmup
@@ -59,9 +59,9 @@ def conformal_sweep(
     Raises
     ------
     ArgumentError
-        If models are missing, or given with posteriors, or an argument is wrong for :func:`plausibly.conformal`.
+        If there are neither models nor posteriors, or both, or :func:`plausibly.conformal` does not accept an argument.
     AnnotationError
-        If scores are given: make labels of them first.
+        If scores are given: convert them to labels first.
 
     Examples
     --------

@@ -235,8 +235,9 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     Parameters
     ----------
     posterior
-        Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or a file of :func:`plausibly.save`. If its
-        group ``convergence`` is missing, it is computed again, some cases at a time.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of a file that
+        :func:`plausibly.save` wrote. If the group ``convergence`` is missing, it is computed again, a few cases at a
+        time.
     progress
         Whether to show a progress bar while computing.
 
@@ -244,9 +245,9 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
     -------
     xarray.Dataset
         For each case, ``r_hat``, ``ess_bulk``, ``ess_tail``, ``n_diverging`` and ``converged``, by the rule of
-        :mod:`plausibly.diagnostics`. NUTS adds ``e_bfmi`` and ``at_max_depth``, NaN for cases drawn exactly. Exact
-        draws and point estimates have ``converged`` only, always true. Models of labels, such as the Rasch model, have
-        these values for each quantity instead of each case.
+        :mod:`plausibly.diagnostics`. NUTS adds ``e_bfmi`` and ``at_max_depth``, NaN for cases drawn exactly. For exact
+        draws and point estimates there is only ``converged``, which is always true. Models of labels, such as the Rasch
+        model, have these values for each quantity instead of each case.
 
     Raises
     ------

@@ -62,23 +62,24 @@ def evaluate(
 
     * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
     * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, the effect of sampling other cases;
-    * *total*: sampling noise and what annotation noise adds to it; for new cases like these,
+    * *total*: sampling noise plus the part of annotation noise that it does not already contain; this is the interval
+      for new cases like these,
 
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
     Other cases come with other annotations, so annotation noise that is independent between cases is already part of
-    the spread between cases. Two kinds of noise are added: noise that cases share, for example because a reliability
-    is inferred, and the least noise that makes every total interval (of a metric or of a difference) at least as wide
-    as the annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
+    the spread between cases. Two kinds of noise are added: noise that cases share, for example because a reliability is
+    inferred, and just enough noise to make every total interval (of a metric or of a difference) at least as wide as
+    its annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
 
-    Draws are read a range of cases at a time. If a posterior does not fit into memory, pass the name of its file, or
-    the result of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers.
-    Annotations, predictions (except those in ``.npy`` files) and results by case are in memory: about 100 bytes per
-    case and classifier.
+    Draws are read in blocks of cases. If a posterior does not fit into memory, pass the name of its file, or the result
+    of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers. Annotations,
+    predictions (except those in ``.npy`` files) and results by case are in memory: about 100 bytes per case and
+    classifier.
 
     Parameters
     ----------
     posterior
-        Posterior of :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`, or the name of its file.
     predictions
         Predictions of each classifier by name: an array (case, class), a data frame, or a path that
         :func:`plausibly.read_predictions` understands. May be empty. The columns of an array must be in the class order
@@ -86,8 +87,8 @@ def evaluate(
         wrong results without a warning. A data frame with the class names as columns (and the case names as index or
         as the column "case") is checked and put in order by name.
     k
-        List lengths of the top-k metrics, each at most the number of classes. By default those of 1, 2 and 3 that are
-        below the number of classes: with all classes in the list, accuracy is always 1.
+        Values of k for the top-k metrics, each at most the number of classes. By default 1, 2 and 3, leaving out values
+        that are not below the number of classes: if all classes are listed, accuracy is always 1.
     sizes
         Sizes of the sets of classes whose annotation certainty is reported. Defaults and limits are those of ``k``.
     risks
@@ -114,17 +115,18 @@ def evaluate(
         mapping from names to these. :func:`plausibly.evaluation.by_group` tabulates them, and
         :func:`plausibly.evaluation.group_difference` has the posterior of the difference between two groups.
     intersections
-        Whether to add combinations of the columns of ``by``.
+        Whether to also report groups that combine several columns of ``by``.
     break_ties
-        Rule for equal predictions and equal plausibilities: class order (``"order"``) or random (``"random"``).
+        How to break ties between predictions or between plausibilities: by class order (``"order"``) or at random
+        (``"random"``).
     seed
         Random seed for splitting the remainder among the unnamed classes, and for random ties.
     progress
         Whether to show progress: a bar on a terminal or in a notebook, elsewhere a line on standard error.
     scheduler
-        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the ranges. Results
-        are the same. Workers receive the draws and predictions of their cases (at most 2 MB for each slot of a case),
-        so they need neither the disk of this process nor the files.
+        A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers evaluate the blocks of cases.
+        Results are the same. Workers receive the draws and predictions of their cases (at most 2 MB for each slot of a
+        case), so they need neither the disk of this process nor the files.
 
     Returns
     -------
@@ -133,33 +135,34 @@ def evaluate(
         ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
         ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), the value at the
         model's point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), which include
-        sampling noise and are NaN if there is a single group. The attribute ``better`` of the first says whether
-        greater or smaller is better. The same variables exist for your own metrics.
+        sampling noise and are NaN if there is a single group. The attribute ``better`` of ``top{k}_X`` says whether
+        greater or smaller values are better. The same variables exist for your own metrics.
 
         ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
-        annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce, both in
-        natural logarithms (see :func:`plausibly.metrics.expected_entropy`; the split of the remainder is averaged, not
-        drawn); ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the
-        class that has it ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
-        greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws that agree on the
-        risk of the most plausible class; ``risk_level_certainty`` (case), the share that agree on the most plausible
-        risk level; ``risk_plausibility`` (case, risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and
-        ``_max`` over draws (case). For a posterior of scores: ``score_certainty`` (case), the greater of the
-        probabilities up to the threshold and above it, averaged over the posterior. ``prior_share`` (case): the share
-        of the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
-        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
+        annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce; both are in
+        nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder;
+        ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the class with
+        this plausibility ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
+        greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws in which the most
+        plausible class has the same risk level (the most frequent one); ``risk_level_certainty`` (case), the share of
+        draws in which the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level), the mean
+        over draws; ``expected_risk_mean``, ``_min`` and ``_max`` over draws (case). For a posterior of scores:
+        ``score_certainty`` (case), the probability that a score is at most the threshold, or that it is above,
+        whichever is greater; averaged over the posterior. ``prior_share`` (case): the share of the prior in the
+        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
+        ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are
         the group's column, value and number of cases.
 
-        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates repeat them in the same
-        order. If the model is right, total intervals cover the value on all cases of this kind with their stated
-        probability. If classifiers know more about the truth than the annotations do, accuracy is too low on average,
-        and no interval corrects for that. Coverage splits the remainder at random among the classes that any of the
-        classifiers lists. Adding a classifier therefore changes the coverage of the others slightly, by other random
-        numbers from the same distribution.
+        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates go through these draws
+        in the same order, each the same number of times. If the model is right, total intervals cover the value on all
+        cases of this kind with their stated probability. If classifiers know more about the truth than the annotations
+        reveal, their accuracy is underestimated on average, and no interval corrects for that. Coverage splits the
+        remainder at random among the classes that any of the classifiers lists. Adding a classifier therefore changes
+        the coverage of the others slightly, because other random numbers are drawn from the same distribution.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compare classifiers under one posterior: which is better, by how much, in which order, and how certain that is.
+"""Compare classifiers under one posterior: which is better, by how much, and with what probability.
 
 Three kinds of noise affect a difference, and they should not be confused:
 

@@ -53,14 +53,15 @@ def compare(
         Part of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking, given
         the sizes of its blocks; for Plackett-Luce (also staged) and Dirichlet-categorical only.
     folds
-        Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. None
-        leaves out one annotation at a time. For models that learn from other cases (``class_prior="population"``),
-        cases are also split into five folds, so that the shared parameters that predict an annotation have seen neither
-        it nor its case.
+        Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. With
+        None, one annotation is left out at a time. For models that learn from other cases
+        (``class_prior="population"``), cases are also split into five folds, so that the shared parameters that predict
+        an annotation have seen neither it nor its case.
     method
         Method for models whose posterior is sampled, such as Plackett-Luce. ``"auto"`` reweights draws by
-        Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or no other annotation names one
-        of the classes; ``"refit"`` never reweights. The posteriors of other models are exact.
+        Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or where the left-out annotation
+        names a class that no other annotation names; ``"refit"`` never reweights. The posteriors of other models are
+        exact.
     ties, mode, unranked, concentration, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, passed to the models that accept them.
     seed
@@ -71,15 +72,15 @@ def compare(
     Returns
     -------
     Comparison
-        Its ``table`` has a row per model, best first, with the columns of ``arviz.compare``: ``rank`` from 0; ``elpd``,
-        the sum of all log probabilities (greater is better); ``p``, the difference from the same sum with nothing left
-        out, an effective number of parameters; ``elpd_diff``, the difference from the best; ``weight`` in the mixture
-        of models that predicts best (stacking); ``se`` of ``elpd`` and ``dse`` of ``elpd_diff``; ``warning``, whether
-        chains did not converge; ``scale``, ``"log"``. Further columns: ``error``, the Monte Carlo standard error of
-        ``elpd``; ``impossible``, the number of annotations with probability zero; ``k_high``, the number with k-hat
-        above 0.7; ``refits``, the number for which the posterior was sampled again; and ``verdict``: ``"best"``,
-        ``"no difference"`` or ``"worse"``. ``pointwise`` has the log probability of every annotation, and ``verdict()``
-        states the result in a sentence.
+        Its ``table`` has one row per model, best first, with the columns of ``arviz.compare``: ``rank`` from 0;
+        ``elpd``, the sum of all log probabilities (greater is better); ``p``, the effective number of parameters (the
+        same sum with nothing left out, minus ``elpd``); ``elpd_diff``, the difference from the best model; ``weight``,
+        the model's weight in the mixture of models that predicts best (stacking); ``se`` of ``elpd`` and ``dse`` of
+        ``elpd_diff``; ``warning``, whether chains did not converge; ``scale``, ``"log"``. Further columns: ``error``,
+        the Monte Carlo standard error of ``elpd``; ``impossible``, the number of annotations with probability zero;
+        ``k_high``, the number with k-hat above 0.7; ``refits``, the number for which the posterior was sampled again;
+        and ``verdict``: ``"best"``, ``"no difference"`` or ``"worse"``. ``pointwise`` has the log probability of every
+        annotation, and ``verdict()`` states the result in a sentence.
 
     Raises
     ------
@@ -91,16 +92,17 @@ def compare(
 
     Notes
     -----
-    Annotations of a case share its truth, so standard errors are over sums by case: :math:`\sqrt{N}` times the
-    standard deviation of the N sums. Two models differ if ``elpd_diff`` exceeds both 4 and twice its standard error
-    (``dse`` and the Monte Carlo errors together). Below 4, models predict alike, and the standard error is itself
-    uncertain.
+    Annotations of a case share its truth, so standard errors are computed from the sum for each case: :math:`\sqrt{N}`
+    times the standard deviation of the N sums. Two models differ if ``elpd_diff`` exceeds both 4 and twice its standard
+    error (``dse`` and the Monte Carlo errors together). If it is below 4, the models predict about equally well, and
+    the standard error is itself uncertain.
 
     Without the left-out annotation, a class that only this annotation names belongs to the remainder, whose probability
     is shared equally by its m classes. Models without a remainder (``unranked="ignore"``, PrIRN at concentration 0,
     point estimates) give such a class probability zero, so their log probability is minus infinity. If a case has a
     single annotation, the posterior without it is the prior, under which all classes are equal. The log probability is
-    then that of a guess, :math:`\log |b_1| / K`, for every model, and such cases change no difference.
+    then that of a guess, :math:`\log(|b_1| / K)`, for every model, so such cases do not affect the differences between
+    models.
 
     Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
     from other cases only: cases are split into five folds, and each case is predicted with parameters that have not
@@ -108,16 +110,16 @@ def compare(
     prevalence of the classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
 
     Log probabilities are computed from converged chains where possible. If the chains of a case did not converge given
-    all its annotations, the case is sampled again without each of them. If at most a tenth of these chains fail the
-    rule, they are repeated with four times the draws and twice the warm-up. If they fail again, or if more than a tenth
-    fail, ``warning`` says so.
+    all its annotations, the case is sampled again once for each annotation, leaving that one out. If at most a tenth of
+    these chains fail the rule, they are repeated with four times the draws and twice the warm-up. If they fail again,
+    or if more than a tenth fail, ``warning`` says so.
 
     Under ``mode="temper"``, annotators choose with weights :math:`\lambda^\gamma`, which replace :math:`\lambda` above.
     Under ``"power"``, the posterior counts every annotation :math:`\gamma` times. For :math:`\gamma \ne 1` this
     likelihood is not a probability of the data, but the prediction of a left-out annotation still is one.
 
-    ``arviz.loo`` scores something else: whole annotations, by the model's own likelihood, which does not count them by
-    reliability. Its values can be compared neither with those here nor between models with different likelihoods.
+    ``arviz.loo`` scores something else: whole annotations under the model's own likelihood, not scaled by reliability.
+    Its values can be compared neither with those here nor between models with different likelihoods.
 
     References
     ----------

@@ -119,8 +119,8 @@ def predictive_check(
     posterior
         From :func:`plausibly.aggregate` or :func:`plausibly.load`.
     replicates
-        Number of replicates, at least 20. Each uses one of equally spaced draws; if there are fewer draws than
-        replicates, draws are used several times.
+        Number of replicates, at least 20. Each uses one draw, and the draws used are equally spaced; if there are fewer
+        draws than replicates, draws are used more than once.
     seed
         Random seed of the replicates and the split of the remainder.
     progress
@@ -129,16 +129,18 @@ def predictive_check(
     Returns
     -------
     PredictiveCheck
-        Its ``table`` has a row per statistic, ``by_case`` lists the cases that deviate, and ``verdict()`` summarises
+        Its ``table`` has one row per statistic, ``by_case`` lists the cases that deviate, and ``verdict()`` summarises
         the result. Statistics are means over cases:
 
-        * of first blocks: ``first_agreement``, the overlap of two annotators' first blocks (the intersection as a share
-          of the union); ``first_classes``, the number of classes in any first block; ``largest_share``, the share of
-          annotators who have the most frequent class in their first block;
-        * of all classes named: ``named_agreement``, ``named_classes``, and ``lone_classes``, those that only
-          one annotator names;
-        * ``order_agreement``, how often two annotators rank two classes in the same order, if both rank them apart;
-        * ``tie_size`` and ``named_per_annotator``.
+        * for first blocks: ``first_agreement``, the overlap of two annotators' first blocks (the intersection as a
+          share of the union); ``first_classes``, the number of classes in any first block; ``largest_share``, the share
+          of annotators who have the most frequent class in their first block;
+        * for all named classes: ``named_agreement``, ``named_classes``, and ``lone_classes``, the number of classes
+          that only one annotator names;
+        * ``order_agreement``, how often two annotators rank two classes in the same order, counting only pairs of
+          classes that neither of them ties;
+        * ``tie_size``, the number of classes in a block, and ``named_per_annotator``, the number of classes that an
+          annotator names.
 
         Cases with one annotator count only in statistics that need no second annotator.
 
@@ -151,11 +153,11 @@ def predictive_check(
     -----
     Only the staged Plackett-Luce model describes how many classes annotators name or tie, and its replicates draw both.
     For all other models, replicates take both from the annotations, so ``tie_size`` and ``named_per_annotator`` are
-    reproduced by construction and have the status ``"given"``. The check can then detect misfit only in which classes
-    are named and how annotators agree about them. The Plackett-Luce model describes whole rankings, the
-    Dirichlet-categorical model whole labels. The other models give probabilities for the first choice at most, so only
-    first blocks are replicated, and the other statistics are ``"not modelled"``. For a model of one true class,
-    replicates draw the true class of each case, and labels from each annotator's confusion matrix. Under
+    reproduced by construction and have the status ``"given"``. The check can then detect misfit only in the choice of
+    classes and in how annotators agree about it. The Plackett-Luce model describes whole rankings, the
+    Dirichlet-categorical model single labels. The other models give probabilities for the first choice only, so only
+    first blocks are replicated, and the other statistics have the status ``"not modelled"``. For a model of one true
+    class, replicates draw the true class of each case, and labels from each annotator's confusion matrix. Under
     ``mode="temper"``, annotators draw with weights :math:`\lambda^\gamma`, each with her own reliability if the
     posterior has one for each. The posterior has already seen the annotations that its replicates are compared with, so
     the check can miss small deviations; :func:`plausibly.compare` leaves annotations out.

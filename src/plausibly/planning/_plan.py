@@ -53,10 +53,10 @@ def plan(
     seed: int = 0,
     progress: bool = True,
 ) -> Plan:
-    r"""Plan which cases to annotate next, and forecast what the labels will bring.
+    r"""Plan which cases to annotate next, and forecast how much the labels will help.
 
-    For every possible answer of the next annotator, draws are reweighted by its probability; this is done for all cases
-    at once and needs no new fit. Draws are read a range of cases at a time.
+    For every possible answer of the next annotator, draws are reweighted by the probability of that answer; no new fit
+    is needed. Draws are read in blocks of cases.
 
     Parameters
     ----------
@@ -68,8 +68,9 @@ def plan(
     metric
         Metric of :func:`plausibly.evaluate`, such as ``"top3_coverage"``, or the name of one of ``metrics``.
     goal
-        Goal of the labels. ``"width"``: a narrow interval of the metric, on average over classifiers. ``"better"``:
-        knowing which of two classifiers is better. ``"information"``: knowing the plausibilities themselves.
+        What the labels should achieve. ``"width"``: a narrower interval for the metric, on average over classifiers.
+        ``"better"``: a decision which of two classifiers is better. ``"information"``: more information about the
+        plausibilities themselves.
     compare
         Names of the two classifiers to decide between, for the goal ``"better"`` and for the forecast of a decision. By
         default the best two.
@@ -80,21 +81,20 @@ def plan(
         of the ``annotators`` by name. The default is 1.
     annotators
         Reliability of each annotator by name, or a data frame with the columns ``annotator``, ``reliability`` and,
-        optionally, ``cost``; or ``"inferred"``, the mean reliabilities in a posterior of
-        ``infer_reliability(…, per="annotator")``. Each case then gets one label, from the annotator with the greatest
-        value per cost among those who have not annotated the case. By default all annotators have the reliability of
-        the model.
+        optionally, ``cost``; or ``"inferred"``, the posterior medians of the reliabilities that ``infer_reliability(…,
+        per="annotator")`` inferred. Each case then gets one label, from the annotator with the greatest value per cost
+        among those who have not annotated the case. By default all annotators have the reliability of the model.
     candidates
         Names of the cases to choose from. By default all.
     annotation
-        Form of the next annotations, ``"label"`` or ``"ranking"``. By default the form of the annotations so far;
-        rankings get their median number of classes.
+        Form of the next annotations, ``"label"`` or ``"ranking"``. By default the form of most annotations so far;
+        planned rankings have as many blocks as the median annotation so far.
     metrics
         Metrics of your own by name, as for :func:`plausibly.evaluate`.
     level
         Probability at which the better classifier counts as known.
     ci_prob
-        Probability of the interval of the metric over draws.
+        Probability of the interval for the metric over draws.
     break_ties
         Rule for ties, as for :func:`plausibly.evaluate`.
     seed
@@ -131,28 +131,28 @@ def plan(
 
     .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
 
-    which, where labels count once, equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E g_i)^2`. For the goal
-    ``"better"``, g is the difference of the two classifiers. Removing the variance :math:`\Delta_i` narrows the
-    interval by the share :math:`1 - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` of its width; this share, in percent, is the
-    ``value`` in the table. Expected information is the mutual information of the next label and the plausibilities,
-    :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
+    which, where labels count once, equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E g_i)^2`. For the goal ``"better"``,
+    g is the difference of the two classifiers. Removing the variance :math:`\Delta_i` narrows the interval by :math:`1
+    - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` of its width; this share, in percent, is the ``value`` in the table.
+    Expected information is the mutual information of the next label and the plausibilities, :math:`H(E \lambda_i) - E
+    H(\lambda_i)`, in nats.
 
     Cases are assumed to be independent. If they share sampled parameters, the variance that these explain is assumed to
-    stay as it is. Further annotations of a case, rankings, and forecasts are simulated for the cases of largest value
-    (at most 20,000, and eight labels of a case in one plan): one draw is taken as the truth, annotations are drawn from
-    it, and all draws are reweighted.
+    stay as it is. Three things are simulated: the second and later labels of a case, rankings, and the forecasts. One
+    draw is taken as the truth, annotations are drawn from it, and all draws are reweighted. This is done for the most
+    valuable cases only (at most 20,000), and for at most eight labels per case.
 
     A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="population"`` in
     :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
     prior does not fit, planned labels may narrow intervals no more than labels of random cases. Classifiers are assumed
     to know no more about a case than its annotations say. If they know more, the cases on which they differ are more
-    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again after some
-    labels.
+    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again when some
+    of the labels have arrived.
 
     In simulations under a prior that fits (``validation/planning.py``), intervals turned out 2 % wider than forecast,
-    and decisions that were forecast with a mean probability of 0.83 came about with a frequency of 0.82. Values are
-    those of the next label alone: in replays of simulated cases with twelve classes, choosing one label at a time by
-    value for the goal ``"width"`` narrowed intervals less in the end than choosing by entropy.
+    and decisions that were forecast with a mean probability of 0.83 came about with a frequency of 0.82. Values look
+    only one label ahead: in replays of simulated cases with twelve classes, choosing one label at a time by value for
+    the goal ``"width"`` narrowed intervals less in the end than choosing by entropy.
 
     Reweighting cannot be trusted if few draws carry all the weight after an answer. ``effective_draws`` in the table is
     their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to

@@ -132,34 +132,34 @@ def replay(
 ) -> Replay:
     """Find out whether planning would have paid: hide annotations, and reveal them as a strategy asks for them.
 
-    Every repetition puts the annotations of each case in a random order and begins with the first few of them. A
-    strategy then asks for some labels, the next annotations of the cases it chose are revealed, these cases are
-    aggregated again, and so on.
+    Every repetition puts the annotations of each case in a random order and starts with the first few. A strategy then
+    chooses cases, the next annotation of each chosen case is revealed, these cases are aggregated again, and so on.
 
     Parameters
     ----------
     annotations
-        Annotations of N cases. Cases with no more than ``start`` have nothing to reveal, but belong to the metric.
+        Annotations of N cases. Cases with at most ``start`` annotations have nothing to reveal, but count in the
+        metric.
     predictions
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
     strategy
-        One or several of ``"plan"`` (the value of :func:`plausibly.plan`), ``"random"``, ``"entropy"`` (of the mean
-        plausibilities, the greatest first), ``"fewest labels"`` and functions of a posterior and predictions, arrays by
-        classifier, to a number for each of its cases, the greatest first. What a function says of a case may depend on
-        that case alone.
+        One or several of ``"plan"`` (the value of :func:`plausibly.plan`), ``"random"``, ``"entropy"`` (entropy of the
+        mean plausibilities, greatest first), ``"fewest labels"`` and functions. A function takes a posterior and the
+        predictions (arrays by classifier) and returns a number for each case, greatest first; the number of a case may
+        depend on that case only.
     start
         Number of annotations of each case at the beginning.
     budget
         Number of annotations to reveal; by default half of those hidden.
     step
-        Number of annotations to ask for at a time, each of another case; by default a tenth of the budget.
+        Number of annotations to ask for at a time, each for a different case; by default a tenth of the budget.
     metric, goal, compare, metrics
         As for :func:`plausibly.plan`.
     model
         Aggregation model; by default dirichlet-categorical for labels and plackett-luce for rankings.
     truth
-        True plausibilities (case, class), where they are known, by which to tell the right decision. By default all
-        annotations tell it.
+        True plausibilities (case, class), if they are known; they determine which decision is right. By default all
+        annotations determine it.
     repetitions
         Number of random orders.
     ci_prob
@@ -167,10 +167,10 @@ def replay(
     seed
         Random seed.
     progress
-        Show a bar, on a terminal or in a notebook.
+        Whether to show a progress bar.
     **arguments
         Arguments of :func:`plausibly.aggregate`, such as ``reliability``. With ``class_prior="population"``, the
-        population is estimated once, from what is visible at the beginning of the first repetition.
+        population is estimated once, from the annotations visible at the beginning of the first repetition.
 
     Returns
     -------
@@ -182,15 +182,15 @@ def replay(
     ArgumentError
         If an argument is out of range or unknown, nothing is hidden, or cases would not be independent.
     AnnotationError
-        If these are no annotations.
+        If ``annotations`` are not annotations.
     PredictionError
-        If predictions do not fit.
+        If predictions do not match the cases or classes.
 
     Notes
     -----
-    Widths are those of a normal distribution with the variance of the metric, the sum of those of independent cases.
-    Where classifiers were simulated from all annotations, they know where hidden annotations differ from visible ones,
-    and an interval may widen as labels are revealed: simulate them from what is visible at the beginning.
+    Interval widths are those of a normal distribution with the variance of the metric, the sum over independent cases.
+    Classifiers that were simulated from all annotations know where hidden annotations differ from visible ones, so that
+    an interval may widen as labels are revealed: simulate classifiers from the annotations visible at the beginning.
 
     Examples
     --------

@@ -33,13 +33,13 @@ def save(posterior: Posterior, path: str | Path) -> None:
 
     The same posterior always gives the same bytes.
 
-    All its groups are written. Log likelihoods that were not read before are computed first;
-    ``aggregate(…, out="x.nc")`` leaves them out.
+    All groups are written. Log likelihoods that have not been computed yet are computed first; ``aggregate(…,
+    out="x.nc")`` leaves them out.
 
     Parameters
     ----------
     posterior
-        Posterior of :func:`plausibly.aggregate`, :func:`build_posterior` or :func:`load`.
+        Posterior from :func:`plausibly.aggregate`, :func:`build_posterior` or :func:`load`.
     path
         Name of the file, usually ending in ``.nc``; an existing file is overwritten.
 
@@ -117,7 +117,7 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
     path
         Name of the netCDF file or of the Zarr folder.
     lazy
-        Whether to leave the draws on disk until they are needed; :func:`plausibly.evaluate` reads a few cases at a
+        Whether to leave the draws on disk until they are needed; :func:`plausibly.evaluate` then reads a few cases at a
         time.
 
     Raises

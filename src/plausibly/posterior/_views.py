@@ -57,7 +57,7 @@ def top_classes(
     seed
         Random seed of the split of the remainder and of random ties.
     cases
-        Names of the cases, in the order wanted; all by default.
+        Names of the cases, in the order you want; by default all cases.
     break_ties
         Order of equal plausibilities, such as the zeros of classes without mass, by class (``"order"``) or random
         (``"random"``).
@@ -101,7 +101,8 @@ def top_classes(
 def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     """Take the draws of one case, by the names of its classes.
 
-    ArviZ names the plausibilities of a whole posterior by slot, such as ``plausibility[17]``, and these by class.
+    In a whole posterior, ArviZ labels plausibilities by slot, such as ``plausibility[17]``; here they are labelled by
+    class.
 
     Parameters
     ----------
@@ -114,8 +115,8 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     -------
     xarray.Dataset
         ``plausibility`` (chain, draw, class_name), the most plausible class first; all classes that no annotator names
-        are together in ``"(remainder)"``. Of a case of scores also ``mean`` and ``variance`` (chain, draw). Functions
-        of ArviZ such as ``az.summary``, ``az.plot_rank`` and ``az.ess`` take it as it is.
+        are together in ``"(remainder)"``. For a case of scores also ``mean`` and ``variance`` (chain, draw). ArviZ
+        functions such as ``az.summary``, ``az.plot_rank`` and ``az.ess`` accept the result.
 
     Raises
     ------
@@ -156,14 +157,14 @@ def dense(
 ) -> Float[np.ndarray, "draw case class"]:
     """Plausibilities of every class, the remainder split by its Dirichlet in every draw.
 
-    For some cases at a time: the array has draws × cases × classes numbers.
+    The array has draws × cases × classes numbers, so ask for a few cases at a time.
 
     Parameters
     ----------
     posterior
         From :func:`build_posterior` or :func:`load`.
     cases
-        Names of the cases, in the order wanted; all by default.
+        Names of the cases, in the order you want; by default all cases.
     seed
         Random seed of the split of the remainder.
 

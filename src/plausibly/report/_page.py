@@ -161,10 +161,10 @@ def report(
     sources
         Files the data come from, such as ``{"annotations": "annotations.json"}``.
     comparison, checks, sensitivity, conformal, plan
-        Further results: of :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
+        Further results, from :func:`plausibly.compare`, :func:`plausibly.predictive_check`,
         :func:`plausibly.prior_sensitivity`, :func:`plausibly.conformal_coverage` and :func:`plausibly.plan`; or
-        sentences, data frames, Matplotlib figures or axes, other results with a ``table`` (and perhaps a ``verdict``);
-        or lists of these, or mappings from captions to these.
+        sentences, data frames, Matplotlib figures or axes, or other results with a ``table`` and optionally a
+        ``verdict``; or lists of these, or mappings from captions to these.
     audit
         Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
         ``meaning``.

@@ -51,14 +51,14 @@ def sweep(
     fresh: bool = False,
     scheduler: Any = None,
 ) -> Sweep:
-    """Aggregate and evaluate with every model at each of its reliabilities.
+    """Aggregate with every model at each of its reliabilities, and evaluate.
 
     All arguments are checked before the first model is run.
 
     Parameters
     ----------
     annotations
-        N cases over K classes, or scores of N cases, which a threshold divides into two classes.
+        N cases over K classes, or scores of N cases, which a threshold turns into two classes.
     predictions
         Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
     models
@@ -77,19 +77,19 @@ def sweep(
         Whether to show progress (bars on a terminal or in a notebook, elsewhere lines on standard error) and to name
         the posteriors that are reused.
     out
-        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. If there are
-        more cases than fit in one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards.
-        When the same call is repeated, for example after an interruption, it reuses the posteriors in the folder. A
+        Folder for the posterior of every run, ``posterior-prirn-30.nc`` and so on; created if needed. If there are more
+        cases than fit in one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When
+        the same call is repeated, for example after an interruption, it reuses the posteriors in the folder. A
         posterior with other data, arguments, seed or versions (for a Zarr folder, also with other shards) is sampled
-        again and replaced. A posterior of the same run in the other format is removed. A file or folder with that name
-        that is not a posterior is refused.
+        again and replaced. If the same posterior is already there in the other format, it is removed. A file or folder
+        with that name that is not a posterior is refused.
     shard
         Number of cases in a shard, as for :func:`plausibly.aggregate`.
     fresh
         Whether to sample again instead of reusing posteriors.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers sample shards and evaluate
-        ranges of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled in this
+        blocks of cases, as for :func:`plausibly.aggregate`. (Scores, whose cases share a prior, are sampled in this
         process.)
 
     Returns

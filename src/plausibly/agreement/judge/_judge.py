@@ -47,14 +47,15 @@ def judge(
     1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
     2. *Replacement.* Does it pass the alternative annotator test (:func:`alternative_annotator_test`)? The t-test is
-       used even if annotators share few cases, where the published rule certifies too many models.
+       used even if annotators share few cases; the published rule (Wilcoxon's test below 30 cases) certifies too many
+       models there.
     3. *As one of them.* Treated as one more annotator in a model of annotators' errors, is it as accurate (for
        rankings, as reliable) as the annotators are on average?
     4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
        accuracy against the vote is shown for comparison.
 
-    Questions 1 and 2 treat the annotators as the truth. Questions 3 and 4 assume that every case has one true class,
-    and that annotators err independently of each other.
+    Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that every case has one true
+    class, and that annotators err independently of each other.
 
     Parameters
     ----------
@@ -74,9 +75,10 @@ def judge(
     groups
         Groups of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
-        Names of columns of the labels, of cases or of annotators, to report by; or mappings ``{case: group}`` by name.
+        Columns of the table of labels that group cases or annotators, or mappings ``{case: group}`` by name; results
+        are also reported for each group.
     intersections
-        Whether to report combinations of the columns of cases, too.
+        Whether to also report groups that combine several columns about cases.
     model
         Model of the annotators for questions 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"``
         (rankings, tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance

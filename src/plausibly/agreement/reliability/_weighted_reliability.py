@@ -1,4 +1,4 @@
-"""Weighted reliability: agreement that is neither luck nor a shared mistake."""
+"""Weighted reliability: agreement that is due to neither chance nor shared mistakes."""
 
 from collections.abc import Mapping
 from functools import partial

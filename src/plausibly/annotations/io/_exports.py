@@ -127,7 +127,7 @@ def answers_of_file(path: Path, question: str | None = None, weight: int | None 
 
 
 def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
-    r"""Read what else a source says of cases, or of annotators, such as site, language or age.
+    r"""Read metadata of cases or annotators, such as site, language or age.
 
     Parameters
     ----------
@@ -135,19 +135,19 @@ def read_metadata(source: Any, of: str = "cases") -> pd.DataFrame:
         A file in one of the forms of :func:`plausibly.read_annotations` that have such fields (one row per case, Label
         Studio, Argilla, Prodigy, doccano, or a long table), or such a table, records or ``datasets.Dataset`` in memory.
     of
-        ``"cases"``: fields that have one value in every case. ``"annotators"``: fields that have one value for every
-        annotator, and not in every case.
+        ``"cases"``: fields with a single value in each case. ``"annotators"``: fields with a single value for each
+        annotator but not in each case.
 
     Returns
     -------
     pandas.DataFrame
-        A column for each field, indexed by the name of the case or the annotator. Its columns serve as groups of
+        A column for each field, indexed by the name of the case or the annotator. Its columns can be used as groups in
         :func:`plausibly.evaluate` and :func:`plausibly.agreement.judge`.
 
     Raises
     ------
     ArgumentError
-        If ``of`` is something else.
+        If ``of`` is neither ``"cases"`` nor ``"annotators"``.
     AnnotationError, FileError
         If the source has none of these forms, or is damaged.
 

@@ -36,29 +36,29 @@ def write_annotations(
 ) -> None:
     """Write annotations in one of the formats that :func:`read_annotations` reads.
 
-    What a format cannot hold is refused, never dropped: reading the file, with the classes given where the format does
-    not list them all (long tables) or lists them otherwise (counts without a header), gives equal annotations back; of
-    PrefLib, whose files count equal votes, up to the order of the annotators.
+    Nothing is dropped: annotations that a format cannot hold are refused, and reading the file returns equal
+    annotations. To read long tables or counts without a header, pass the class names. PrefLib files count equal votes,
+    so the order of the annotators may change.
 
     Parameters
     ----------
     annotations
-        What to write.
+        Annotations to write.
     path
-        The file, replaced where it exists. For PrefLib of several cases a folder, with a file for each, which is made
-        if need be.
+        Name of the file; an existing file is replaced. For several cases in PrefLib, a folder with one file per case,
+        created if needed.
     form
         ``"rankings"`` (``.json``, which holds everything), ``"cases"`` (``.jsonl``, a line per case), ``"table"``
         (``.csv`` or ``.parquet``; annotators without names are numbered in a column ``annotation``), ``"counts"``
         (``.csv``, ``.parquet`` or ``.npy``), ``"soc"``, ``"soi"``, ``"toc"`` or ``"toi"`` (PrefLib). If None the first
         of these that the suffix allows.
     anonymous
-        Whether to forget the names of annotators, as counts and PrefLib have to.
+        Whether to drop the names of annotators, which counts and PrefLib cannot hold.
 
     Raises
     ------
     ArgumentError
-        If suffix and form do not fit, these are not annotations, or the path is none.
+        If suffix and form do not match, ``annotations`` are not annotations, or ``path`` is not a path.
     AnnotationError
         If the format cannot hold these annotations.
     FileError
