@@ -61,5 +61,5 @@ model = Model(
     point_estimate=label_shares,
     replicate="rankings",
     log_likelihood=True,
-    citations=(("Dirichlet posterior of labels", STUTZ),),
+    citations=(("the Dirichlet posterior of labels", STUTZ),),
 )

@@ -77,7 +77,10 @@ model = Model(
     point_estimate=at_the_scores,
     log_likelihood=True,
     citations=(
-        ("normal model of scores", STUTZ),
-        ("its posterior", "Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution."),
+        ("the normal model of scores", STUTZ),
+        (
+            "the posterior of the normal model",
+            "Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution.",
+        ),
     ),
 )

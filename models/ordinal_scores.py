@@ -80,6 +80,6 @@ model = Model(
     categories=True,
     citations=(
         ("scores as categories", "Albert & Chib (1993), Bayesian analysis of binary and polychotomous response data."),
-        ("normal model of scores", STUTZ),
+        ("the normal model of scores", STUTZ),
     ),
 )

@@ -84,7 +84,7 @@ model = Model(
     joint=tempered_plackett_luce,
     citations=(
         *RANKING,
-        ("its posterior over partial rankings", CARON),
-        ("its posterior over partial rankings", STUTZ),
+        ("the posterior over partial rankings", CARON),
+        ("the posterior over partial rankings", STUTZ),
     ),
 )

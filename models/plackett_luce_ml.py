@@ -10,7 +10,7 @@ from plausibly.distributions import PartialPlackettLuce
 from plausibly.model import Model
 
 RANKING = tuple(
-    ("Plackett–Luce model of partial rankings", source)
+    ("the Plackett–Luce model of partial rankings", source)
     for source in (
         "Plackett (1975), The analysis of permutations, Journal of the Royal Statistical Society C 24.",
         "Luce (1959), Individual Choice Behavior: A Theoretical Analysis, Wiley.",
@@ -74,7 +74,7 @@ model = Model(
     citations=(
         *RANKING,
         (
-            "its maximum likelihood",
+            "the maximum likelihood of partial rankings",
             "Hunter (2004), MM algorithms for generalized Bradley–Terry models, Annals of Statistics 32.",
         ),
     ),

@@ -236,6 +236,6 @@ model = Model(
             "Benter (1994), Computer based horse race handicapping and wagering systems, in: Efficiency of racetrack "
             "betting markets.",
         ),
-        ("posterior over partial rankings", STUTZ),
+        ("the posterior over partial rankings", STUTZ),
     ),
 )

@@ -38,7 +38,7 @@ def test_short_chains_are_reported_by_every_command(tmp_path):
     assert result.stdout.splitlines()[-1].startswith(sentence)
     text = (out / "report.html").read_text(encoding="utf-8")
     assert 'class="verdict bad"' in text
-    assert "Trace and rank plots of the cases whose chains are worst under plackett-luce@3" in text
+    assert "Trace and rank plots of the cases with the worst chains under plackett-luce@3" in text
     assert all(f'<th scope="row" class="name">{name.replace("<b>", "&lt;b&gt;")}</th>' in text for name in failed)
     assert "<b>" not in text
     posterior = out / "posterior-plackett-luce-3.nc"

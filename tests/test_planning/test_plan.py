@@ -68,7 +68,7 @@ def test_the_forecast_is_the_mean_over_brute_force(plan):
 
 
 def test_advice_says_what_to_do_and_the_report_takes_it(plan):
-    assert plan.advice[0].startswith("Ask for 12 more labels of")
+    assert plan.advice[0].startswith("Ask for 12 more labels on")
     assert "narrow from" in plan.verdict()
     assert repr(plan).count("\n") > 3
     json.dumps(plan.tasks())
@@ -85,7 +85,7 @@ def test_new_cases_are_advised_where_annotators_leave_little_open():
 
     # A is right on half of the cases, all of them known for sure: what matters is which cases were sampled.
     sure = planned([(12, 0), (0, 12)] * 15)
-    assert "label new cases instead" in sure.verdict()
+    assert "annotate new cases instead" in sure.verdict()
     assert "root mean square" not in sure.verdict()  # of a single classifier
     noise = sure.noise.iloc[0]
     assert noise["annotation_sd"] < 0.2 * noise["sampling_sd"]

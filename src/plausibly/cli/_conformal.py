@@ -210,7 +210,7 @@ def _print(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any) -
         columns = ["alpha", "classifier", "target", *measured.measures, "size"]
         own = measured.table[measured.table["group"] == "all"][columns]
         what = "Risk missed" if measured.loss else "Coverage"
-        title = f"{what} of test cases, mean over splits; target is what the sets are calibrated for"
+        title = f"{what} of test cases, mean over splits; target: the answer that the sets were calibrated on"
         rows = [tuple(_cell(value) for value in row) for row in own.itertuples(index=False)]
         print_table(title, columns, rows, left=("classifier", "target"))
     if sets is not None:

@@ -96,7 +96,7 @@ class Coverage:
         alpha = float(self.table["alpha"].iloc[0])
         if self.loss:
             told = [
-                f"{row['annotator']:.3f} if calibrated for {_name(str(target))} (mean size {row['size']:.1f})"
+                f"{row['annotator']:.3f} if calibrated on {_name(str(target))} (mean size {row['size']:.1f})"
                 for target, row in own.iterrows()
             ]
             return (
@@ -104,12 +104,15 @@ class Coverage:
                 f"{', '.join(told)}; at most {alpha:g} is allowed."
             )
         told = [
-            f"{_percent(row['annotator'])} of cases if calibrated for {_name(str(target))} "
+            f"in {_percent(row['annotator'])}{' of cases' if not at else ''} if calibrated on {_name(str(target))} "
             f"(mean size {row['size']:.1f})"
-            for target, row in own.iterrows()
+            for at, (target, row) in enumerate(own.iterrows())
         ]
-        where = f"With a target of {_percent(1 - alpha)}, sets of {first} contain an annotator's first choice in"
-        text = f"{where} {'; '.join(told)}."
+        listed = " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+        text = (
+            f"Sets of answers from classifier {first}, built to contain the answer in {_percent(1 - alpha)} of cases, "
+            f"contain an annotator's first choice {listed}."
+        )
         return text if self.fit is None else f"{text} {self._fit()}"
 
     def plot(self) -> "Figure":
@@ -123,12 +126,16 @@ class Coverage:
         order = [name for name in ("annotator", "plausibility", "vote") if name in set(self.fit["target"])]
         row = self.fit[self.fit["target"] == order[0]].iloc[0]
         points = abs(100 * row["difference"])
-        ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
+        model, sets = self.posterior_model or "the aggregation model", f"sets calibrated on {_name(order[0])}"
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
-            return f"Model and annotators agree on the coverage of these sets (difference {ends} points)."
-        much = "higher" if row["difference"] > 0 else "lower"
-        by = f"Measured by {self.posterior_model or 'the aggregation model'} instead of by the annotators' own choices"
-        return f"{by}, the coverage of these sets is {points:.1f} points {much} ({ends})."
+            ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
+            return f"The {sets} cover what {model} finds plausible as often as what annotators choose ({ends} points)."
+        more = "more" if row["difference"] > 0 else "less"
+        ends = " to ".join(f"{100 * end:.1f}" for end in sorted(abs(row[["lower", "upper"]])))
+        return (
+            f"The {sets} cover {points:.1f} points {more} of what {model} finds plausible than of what annotators "
+            f"choose (interval {ends})."
+        )
 
     def __repr__(self) -> str:
         shown = ["alpha", "classifier", "target", "group", *self.measures, "size"]

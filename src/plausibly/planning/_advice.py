@@ -88,11 +88,14 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
 
 def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
     n, what = int(chosen["labels"].sum()), "label" if plan.length == 1 else "ranking"
-    names = ", ".join(str(name) for name in chosen["case"].head(5))
-    of, order = (f"{len(chosen):,} cases", f", starting with {names}") if len(chosen) > 1 else (f"case {names}", "")
-    several = f" (up to {chosen['labels'].max()} of one case)" if chosen["labels"].max() > 1 else ""
-    who = "" if "annotator" in chosen else " from annotators who have not labelled them yet"
-    return f"Ask for {_count(n, f'more {what}')} of {of}{several}{who}{order}."
+    first = [str(name).removeprefix("case ") for name in chosen["case"].head(5)]
+    single = len(chosen) == 1
+    who = "" if "annotator" in chosen else f", from annotators who have not yet labelled {'it' if single else 'them'}"
+    if single:
+        return f"Ask for {_count(n, f'more {what}')} on case {first[0]}{who}."
+    several = f", at most {chosen['labels'].max()} per case" if chosen["labels"].max() > 1 else ""
+    names = f"{', '.join(first[:-1])} and {first[-1]}"
+    return f"Ask for {_count(n, f'more {what}')} on {len(chosen):,} cases{several}{who}. Start with cases {names}."
 
 
 def _what_it_brings(plan: Plan) -> list[str]:
@@ -103,8 +106,9 @@ def _what_it_brings(plan: Plan) -> list[str]:
         of = f"between {a['classifier']} and {a['versus']} in {words}" if a["versus"] else f"of {a['classifier']}"
         said.append(
             f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} is expected "
-            f"to narrow from {a['width']:.3g} to {b['width']:.3g} ({b['width_lower']:.3g}–{b['width_upper']:.3g}); "
-            f"with cases chosen at random, to {b['width_at_random']:.3g}."
+            f"to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
+            f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])}); with cases chosen at random, to "
+            f"{_size(plan, b['width_at_random'])}."
         )
     if plan.compare:
         now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))
@@ -167,18 +171,35 @@ def _new_cases(plan: Plan) -> list[str]:
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    spent = f"{_count(round(_new_for_the_same(plan)), 'new case')} with {plan.labels_per_case:.2g} annotations each"
+    spent = (
+        f"{_count(round(_new_for_the_same(plan)), 'new case')} with about {plan.labels_per_case:.2g} annotations each"
+    )
     what = "difference in " if plan.goal == "better" and plan.compare else ""
     assert plan.noise is not None
-    several = not what and (plan.noise["versus"] == "").sum() > 1
-    figures = (
-        f"on new cases like these, the standard deviation of the {what}{metric_name(plan.metric)}"
-        f"{' (root mean square over the classifiers)' if several else ''} is about {now:.3g} now, {labels:.3g} with "
-        f"these labels and {cases:.3g} with {spent}"
-    )
+    of = f"{what}{metric_name(plan.metric)}"
+    if not what and (plan.noise["versus"] == "").sum() > 1:
+        of += " (root mean square over the classifiers)"
+    before, after, instead = (_size(plan, value) for value in (now, labels, cases))
     if cases < labels:
-        return [f"For a claim about new cases, label new cases instead: {figures}."]
-    return [f"For a claim about new cases, too, these labels help more than new cases would: {figures}."]
+        return [
+            f"If your claim is about new cases like these, annotate new cases instead: {spent} would lower the "
+            f"standard deviation of the {of} from {before} to {instead}{_unit(plan)}; the planned labels would leave "
+            f"it at {after}."
+        ]
+    return [
+        "If your claim is about new cases like these, the planned labels help more than new cases would: they lower "
+        f"the standard deviation of the {of} from {before} to {after}{_unit(plan)}, and {spent} would lower it to "
+        f"{instead}."
+    ]
+
+
+def _size(plan: Plan, value: float) -> str:
+    """Write a width or a deviation of the metric; of an accuracy in points, since reports have it in percent."""
+    return f"{100 * value if _unit(plan) else value:.3g}"
+
+
+def _unit(plan: Plan) -> str:
+    return " points" if plan.metric.endswith("accuracy") else ""
 
 
 def _new_for_the_same(plan: Plan) -> float:

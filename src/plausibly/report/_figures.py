@@ -98,17 +98,22 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             labels = ["" if np.isnan(run.reliability) else f"reliability {run.reliability:g}" for run in runs]
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
-        what = "most plausible class" if size == 1 else f"set of the {size} most plausible classes"
+        what = (
+            "the leading class is the most plausible one: at 1 the annotations settle it, at 0.5 it loses the lead in "
+            "half of the draws"
+            if size == 1
+            else f"the same {size} classes are the most plausible ones"
+        )
         if size == sizes_found[0]:
             yield _ambiguity(swept)
         yield _Sketch(
             "certainty",
             panels,
             3.4,
-            f"Top-{size} annotation certainty over sorted cases",
-            f"Cases are sorted from the least to the most certain. The height is the share of draws that agree on the "
-            f"{what}: at 1 the annotations settle it, at 0.5 half of the draws disagree. The further to "
-            "the right a curve rises, the more cases are unsettled. A higher reliability moves it to the left.",
+            f"Top-{size} annotation certainty of all cases, sorted",
+            "Cases are sorted from the least to the most certain. The height is the share of draws in which "
+            f"{what}. The further to the right a curve rises, the more cases are unsettled. A higher reliability moves "
+            "it to the left.",
             folded=size > 1,
         )
 
@@ -120,8 +125,9 @@ def _ambiguity(swept: Sweep) -> _Sketch:
         [(run.label, partial(plots.ambiguity, run.results)) for run in runs],
         3.6,
         "Ambiguity and uncertainty of all cases",
-        "Every dot is a case. Cases at the top are not settled yet, so more labels help. Cases at the right are "
-        "ambiguous: annotators disagree about them however many are asked. The extreme cases are named.",
+        "Every dot is a case. Cases at the top are not settled yet, so more labels help. Cases on the right are "
+        "ambiguous: annotators disagree about them, however many you ask. The most extreme cases are labelled with "
+        "their names.",
     )
 
 
@@ -141,8 +147,8 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
             f"{words} of each classifier by reliability",
             f"{words} of each classifier: mean over draws, 94 % total interval for new cases like these (light band), "
-            "and interval for these cases (dark band). Hollow markers at the right are values at the point estimate, "
-            "which ignores uncertainty; their distance from the lines is what a single reference label hides.",
+            "and interval for these cases (dark band). Hollow markers on the right are values at the point estimate, "
+            "which ignores uncertainty; their distance from the lines shows how much a single reference label hides.",
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
@@ -172,8 +178,8 @@ def _rankings(swept: Sweep) -> Iterator[_Sketch]:
             1.4 + _row(swept) * len(swept.classifiers),
             f"Rank of each classifier in {words} by reliability",
             f"Rank of each classifier by its mean {words}; hollow markers show the rank at the point estimate. The "
-            "larger a marker, the more probable the rank. Shading marks where the ranking changes: there, the better "
-            "classifier depends on how far you trust the annotators.",
+            "larger a marker, the more probable the rank. Shading marks where the ranking changes: there, which "
+            "classifier is better depends on how far you trust the annotators.",
         )
 
 
@@ -181,7 +187,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
     """Histograms of the metrics, and which classifier is better."""
     runs = [representative(found) for found in sampled(swept).values()]
     n = len(swept.classifiers)
-    overlap = " Rows may overlap although one classifier is better in nearly every draw: see the figures above."
+    overlap = " Rows may overlap even if one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(runs[0]) if runs else ():
         words = metric_name(metric)
         yield _Sketch(
@@ -204,8 +210,8 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
                 if noise == "annotation" or run.results.attrs["groups"] > 1
             ],
             1.4 + _row(swept) * n,
-            f"Probability that one classifier has a greater {words} than another",
-            f"Probability that the classifier of the row has a greater {words} than that of the column; ties count "
+            f"Probability that one classifier has a higher {words} than another",
+            f"Probability that the classifier in the row has a higher {words} than the one in the column; ties count "
             "half. Near 1 or 0 the better classifier is known, near 0.5 it is not. The probability for new cases like "
             "these also reflects that other cases could have been sampled.",
             wide=n > MANY,
@@ -251,13 +257,14 @@ def _chains(swept: Sweep) -> Iterator[_Sketch]:
         if run.worst is None:
             continue
         names = [str(name) for name in case_names(run.worst)][: None if failing else 1]
-        shown = "cases whose chains are worst" if len(names) > 1 else "case whose chains are worst"
+        shown = f"case{'s' if len(names) > 1 else ''} with the worst chains"
         yield _Sketch(
             "chains",
             [("", partial(draw, run.worst, name)) for name in names for draw in (plots.trace, plots.rank)],
             2.3,
             f"Trace and rank plots of the {shown} under {run.label}",
-            f"{run.label}: the {shown}, by the class with the worst diagnostics. The left panels show the draws of "
+            f"{run.label}: the {shown}, shown for {'their' if len(names) > 1 else 'its'} class with the worst "
+            "diagnostics. The left panels show the draws of "
             "each chain: after convergence, all chains are noise around the same level. The right panels show the "
             "ranks of each chain's draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,

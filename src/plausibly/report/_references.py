@@ -6,7 +6,7 @@ from plausibly.metrics import METRICS
 from plausibly.model import CARON, STUTZ
 from plausibly.sweeps import Sweep
 
-_ALL = ("uncertainty-adjusted metrics, annotation certainty, plausibilities", STUTZ)
+_ALL = ("uncertainty-adjusted metrics, annotation certainty and plausibilities", STUTZ)
 _ENGINES = {
     "nuts": [
         (
@@ -49,4 +49,6 @@ def references(swept: Sweep) -> list[tuple[str, str]]:
     for what, source in used:
         if what not in purposes.setdefault(source, []):
             purposes[source].append(what)
-    return [("; ".join(what), source) for source, what in purposes.items()]
+    return [
+        (" and for ".join(filter(None, [", ".join(what[:-1]), what[-1]])), source) for source, what in purposes.items()
+    ]

@@ -10,7 +10,7 @@ from plausibly.report._svg import SVG
 
 _FIT = (
     "Coverage of the plausibilities minus coverage of the annotators, for the same sets. A negative difference means "
-    "that the model finds classes plausible that annotators do not choose first"
+    "that the model gives plausibility to classes that annotators do not choose first"
 )
 
 
@@ -18,10 +18,11 @@ def sets_of_answers(found: Any) -> Any:
     """Arrange what :func:`plausibly.conformal_coverage` found for the report; leave anything else as it is."""
     if not isinstance(found, Coverage):
         return found
-    what = "Risk missed" if found.loss else "Coverage"
+    what = "Expected risk level that sets miss" if found.loss else "How often sets contain the answer"
     caption = (
-        f"{what} of test cases, mean over repeated splits, measured for the vote, the next annotator and the "
-        "plausibilities. Target is what the sets were calibrated for"
+        f"{what} in test cases (mean over repeated splits), where the answer is the majority vote, the next "
+        "annotator's choice, or a class drawn from the plausibilities. Target: the answer that the sets were "
+        "calibrated on"
     )
     table = found.table[found.table["group"] == "all"]
     columns = ["alpha", "classifier", "target", *found.measures, "size"]

@@ -111,8 +111,9 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
         yield f"The annotations leave most open in {_listed(needed['case'].tolist())}: ask for more labels there."
     if len(unclear):
         yield (
-            f"More labels will not settle {_cases(len(unclear))} ({_listed(unclear['case'].tolist())}): it is known "
-            f"which class leads, but fewer than {100 * CLEAR:g} % of annotators name it, however many are asked."
+            f"In {_cases(len(unclear))}, annotators will keep disagreeing: the most plausible class is known, but "
+            f"fewer than {100 * CLEAR:g} % of annotators name it, however many you ask. "
+            f"{'These are' if len(unclear) > 1 else 'This is'} {_listed(unclear['case'].tolist())}."
         )
 
 
@@ -135,9 +136,9 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
                 else f"Raise the reliability or lower the concentration, or learn the prior from all cases ({more})."
             )
             yield (
-                f"{run.label}: the prior outweighs the annotations in {n:,} of {_cases(len(share))} (on average, it "
-                f"is {100 * share.mean():.0f} % of the information). Uncertainty there comes from the prior, not from "
-                f"the annotators. {fix}"
+                f"{run.label}: in {n:,} of {_cases(len(share))}, the prior outweighs the annotations. (Averaged over "
+                f"all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty in these cases "
+                f"comes from the prior, not from the annotators. {fix}"
             )
 
 
@@ -155,13 +156,16 @@ def attainable(run: Run) -> str:
     best = best_attainable(run)
     if np.isnan(best["vote"]):  # a weighted mean over cases has another limit
         return ""
-    told = f"With these annotations, even the best possible classifier has a top-1 accuracy of {_percent(best['vote'])}"
+    told = (
+        "With these annotations, even the best possible classifier would reach an expected top-1 accuracy of only "
+        f"{_percent(best['vote'])}."
+    )
     if np.isnan(best["label"]):
-        return f"{told}."
-    told += f", and agrees with at most {_percent(best['given'])} of the labels"
+        return told
+    told += f" It would agree with at most {_percent(best['given'])} of the labels given"
     if best["given"] - best["label"] < _OF_PRIOR:
         return f"{told}."
-    return f"{told} ({_percent(best['label'])} of the next labels, if the prior is right)."
+    return f"{told}, and with {_percent(best['label'])} of the labels of further annotators if the prior is right."
 
 
 def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
