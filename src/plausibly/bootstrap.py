@@ -84,7 +84,7 @@ def resampled_means(
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper end of the central interval of replicates or draws, which may be infinite."""
+    """Return the lower and upper end of the central interval of replicates or draws, which may be infinite."""
     check_probability("ci_prob", ci_prob)
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
 

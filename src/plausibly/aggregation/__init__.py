@@ -1,10 +1,10 @@
 """From annotations to a posterior over plausibilities.
 
 ``_registry`` finds models by name, declaration or program. ``_arguments`` checks model, arguments and annotations
-against each other before anything is computed. ``_layout`` computes what needs no draws: slots, point estimates, exact
-posteriors. ``_infer`` runs an engine on all annotations or on a shard, and checks convergence. ``_on_demand`` computes
-log likelihoods and point estimates when they are read. ``_aggregate`` has the public function, which divides the work
-and describes the result. ``_variants`` has the runs of several models.
+against each other before anything is computed. ``_layout`` computes everything that needs no draws: slots, point
+estimates, exact posteriors. ``_infer`` runs an engine on all annotations or on a shard, and checks convergence.
+``_on_demand`` computes log likelihoods and point estimates when they are read. ``_aggregate`` has the public function,
+which divides the work and describes the result. ``_variants`` lists the runs of several models.
 """
 
 from plausibly.aggregation._aggregate import aggregate as aggregate

@@ -250,9 +250,9 @@ def aggregate(
 def refit(
     annotations: Annotations, model: AnyModel, *, engine: str = "auto", seed: int, progress: bool, **given: Any
 ) -> Posterior:
-    """As :func:`aggregate`, for draws alone: without log likelihoods, and with the mean of the draws as point estimate.
+    """Aggregate for the draws only, without log likelihoods and with the mean of the draws as the point estimate.
 
-    Neither is needed where thousands of copies of cases are sampled.
+    This saves time when thousands of copies of cases are sampled. Arguments are those of :func:`aggregate`.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     settled = _borrow(settled, annotations, seed, progress)

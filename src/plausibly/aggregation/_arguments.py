@@ -32,7 +32,7 @@ GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its swe
 
 @dataclass(frozen=True)
 class Settled:
-    """A model, its engine and all its arguments, which go together and with the annotations."""
+    """A model, its engine and all its arguments, checked against each other and against the annotations."""
 
     model: Model
     engine: str
@@ -49,11 +49,11 @@ class Settled:
 
     @property
     def has_draws(self) -> bool:
-        """Whether the posterior is known by its draws alone."""
+        """Whether the posterior is known only through its draws."""
         return self.engine in ("nuts", "gibbs", "independence")
 
     def known_cases(self, annotations: Annotations) -> Bool[np.ndarray, " case"]:
-        """Which cases are drawn exactly though the engine samples the others: those whose posterior is known."""
+        """Cases whose posterior has a closed form: they are drawn exactly, although the engine samples the others."""
         known = self.model.gibbs and self.automatic and not self.borrows
         known = known and self.model.choice_power(self.arguments) in (None, 1)
         return nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
@@ -102,14 +102,14 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
 
 
 def declared(posterior: Posterior) -> dict[str, Any]:
-    """What :func:`declaration` kept in a posterior."""
+    """Return the declaration that :func:`declaration` stored in a posterior."""
     return json.loads(posterior.attrs.get("declaration", "{}"))
 
 
 def settle(
     annotations: Annotations | Scores, model: AnyModel, *, engine: str = "auto", seed: int = 0, **given: Any
 ) -> Settled:
-    """Check everything that :func:`aggregate` checks, and compute nothing."""
+    """Check everything that :func:`aggregate` checks, without computing anything."""
     known = find_model(model, isinstance(annotations, Scores))
     check_kind(known, annotations)
     if engine != "auto" and engine not in known.engines:

@@ -136,7 +136,7 @@ def point_estimate(
 def expected_plausibility(
     annotations: Annotations, settled: Settled, *, progress: Progress
 ) -> tuple[Slots, Float[np.ndarray, " slot"]]:
-    """Plausibilities that need no draws: the mean of a Dirichlet posterior, or a point estimate."""
+    """Compute plausibilities without draws: the mean of a Dirichlet posterior, or a point estimate."""
     model, arguments = settled.model, settled.arguments
     slots, prior = lay_out(annotations, arguments)
     if settled.borrows:

@@ -31,12 +31,13 @@ def unknown_model(name: str, other: str = "") -> str:
 
 
 def find_model(model: AnyModel, of_scores: bool = False) -> Model:
-    """Look a model up by its name, or describe a NumPyro program, of the scores of a case or not, by its signature.
+    """Look up a model by its name, or describe a NumPyro program (for scores or not) by its signature.
 
-    A program without a declaration has concentration 1, ``unranked="lumped"``, and as much of ``reliability`` (1 unless
-    it has a default), ``mode`` and ``ties`` as its signature names; it must take a case first, and no other argument
-    without a default. It is sampled by NUTS, its point estimate is the mean of the draws, it has no log likelihood, and
-    annotators choose first by the plausibilities, or under ``mode="temper"`` by their power.
+    A program without a declaration has concentration 1, ``unranked="lumped"``, and those of ``reliability`` (1 unless
+    it has a default), ``mode`` and ``ties`` that are in its signature. Its first argument must be a case, and all
+    others need defaults. It is sampled by NUTS, its point estimate is the mean of the draws, it has no log likelihood,
+    and annotators make their first choice in proportion to the plausibilities or, with ``mode="temper"``, to a power of
+    them.
     """
     if isinstance(model, Model):
         return model

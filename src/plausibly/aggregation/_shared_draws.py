@@ -89,7 +89,7 @@ def sample_shared(
     scheduler: Any = None,
     keeper: Keeper | None = None,
 ) -> SharedDraws:
-    """Sample what cases share, but for the chains that are kept already.
+    """Sample the quantities that all cases share, except for chains that are already kept.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def sample_shared(
     engine, draws, chains, warmup, seed, scheduler
         As for :func:`plausibly.aggregate`.
     progress
-        Where to report to.
+        Progress to report to.
     keeper
-        Where chains are kept; nothing is without it.
+        Storage for finished chains; None to keep none.
     """
     found = {} if keeper is None else keeper.kept_chains()
 

@@ -51,7 +51,7 @@ Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Seque
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A model at one reliability, of which everything is checked."""
+    """A model at one reliability, completely checked."""
 
     label: str  #: name of the run, such as ``"prirn@10"``
     variant: str  #: label of the variant it belongs to
@@ -62,7 +62,7 @@ class PlannedRun:
 
 
 def run_label(label: str, reliability: float) -> str:
-    """Join the label of a variant and a reliability, if there is one, as the command line takes them.
+    """Join the label of a variant and its reliability, if any, in the form used on the command line.
 
     Examples
     --------
@@ -76,9 +76,10 @@ def run_label(label: str, reliability: float) -> str:
 def read_variants(models: Variants) -> list[Variant]:
     """Read variants from a mapping; variants themselves are returned as they are.
 
-    It has, by name, Model or program, the reliabilities of each; None for the usual ones, or for a model that has none.
-    Or, by any label, a mapping with ``model`` (unless the label is one), ``reliability`` (one or several) and further
-    arguments of :func:`plausibly.aggregate`, but none that belongs to all runs.
+    The mapping is from a name, Model or program to its reliabilities; None stands for the usual ones, or for a model
+    without any. Or it is from any label to a mapping with ``model`` (unless the label is the name of one),
+    ``reliability`` (one or several) and further arguments of :func:`plausibly.aggregate`, except those that belong to
+    all runs.
     """
     if isinstance(models, Sequence) and models and all(isinstance(variant, Variant) for variant in models):
         return list(models)
@@ -174,9 +175,9 @@ def plan_runs(
 ) -> list[PlannedRun]:
     """Check the runs of some variants, and compute nothing.
 
-    Common arguments of :func:`plausibly.aggregate` are for those variants that accept them and have no other value;
-    those that are None are left out. It is an error if :func:`plausibly.aggregate` would refuse a run, no variant
-    accepts a common argument, or two runs have the same label.
+    Common arguments of :func:`plausibly.aggregate` are passed to every variant that accepts them and has no other
+    value; arguments that are None are left out. It is an error if :func:`plausibly.aggregate` would refuse a run, no
+    variant accepts a common argument, or two runs have the same label.
     """
     variants = read_variants(models)
     common = {name: value for name, value in (common or {}).items() if value is not None}

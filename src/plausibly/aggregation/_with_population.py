@@ -24,7 +24,7 @@ _LEAST = 1e-9
 
 
 def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
-    """Estimate the population, if the class prior asks for one and none was given."""
+    """Estimate the population if the class prior needs one and none was given."""
     if settled.population is not None:
         return replace(settled, class_shifts=shifts_text(annotations, settled.population))
     if settled.arguments.get("class_prior") != "population":

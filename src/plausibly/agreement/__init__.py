@@ -1,14 +1,14 @@
-"""Quality of labels, and of models compared with the annotators who gave them, without a model of the truth.
+"""Agreement of annotators, and of models with annotators, on labels of any type.
 
 The input is a long table of labels, one row per label, with the columns ``case``, ``annotator`` and ``label``
 (:class:`Labels`); a label may be any Python object that the measure can compare.
 
-* :func:`agreement`: do annotators agree more than by chance? `Do` are the distances of pairs of labels on one case,
-  `De` those of pairs on different cases, under a distance from :mod:`plausibly.distances` or any function of two
-  labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far the two distributions are apart; **sigma** is the
-  share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). Alpha depends on the scale of a distance, KS
-  does not: :func:`choose_distance` ranks distances by KS. :func:`noise_dial` shows how sensitive a distance is to
-  noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
+* :func:`agreement`: do annotators agree more than by chance? `Do` are the distances between two labels of the same
+  case, `De` those between labels of different cases, under a distance from :mod:`plausibly.distances` or any function
+  of two labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far apart the two distributions are; **sigma**
+  is the share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). Alpha depends on the scale of a
+  distance, KS does not: :func:`choose_distance` ranks distances by KS. :func:`noise_dial` shows how sensitive a
+  distance is to noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
   :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`.
@@ -17,7 +17,7 @@ The input is a long table of labels, one row per label, with the columns ``case`
   that test, ability as one more annotator, and accuracy against the inferred truth.
 * :func:`weighted_reliability`: how much agreement is due to neither chance nor shared mistakes? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
-  which translate it for a model that is measured against the labels; and for comparison :func:`cohen_kappa`,
+  which show what it means for a model that is measured against the labels; and, for comparison, :func:`cohen_kappa`,
   :func:`fleiss_kappa` and, in Krippendorff's form, ``agreement(labels, weighting="units").alpha``.
 
 An argument out of range raises :class:`ArgumentError`; invalid labels or predictions raise :class:`AnnotationError` or

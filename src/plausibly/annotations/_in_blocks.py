@@ -32,10 +32,10 @@ class InBlocks(ByCase):
 
     @property
     def block_sizes(self) -> Int[np.ndarray, " block"]:
-        """How many classes tie in each named block, in the order of annotations and of blocks within them."""
+        """Number of classes tied in each named block, in the order of annotations and of blocks within them."""
         return np.diff(self.block_start)
 
     @property
     def block_annotation(self) -> Int[np.ndarray, " block"]:
-        """The annotation of each named block."""
+        """Annotation that each named block belongs to."""
         return self.entry_annotation[self.block_start[:-1]]

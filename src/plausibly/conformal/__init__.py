@@ -1,9 +1,9 @@
-"""Sets of classes with a guarantee, where experts disagree about the answer.
+"""Sets of classes with a guarantee, even if experts disagree about the answer.
 
 Conformal prediction gives *sets* of classes that contain the answer with a probability of, say, 0.9, however good or
-bad the classifier's own probabilities are. But a guarantee about one voted label is a guarantee about the vote. Here
-the answer of a case is a distribution over classes, and the loss of a set is the plausibility of the classes that it
-misses.
+bad the classifier's own probabilities are. But if each case has one voted label, the guarantee is about the vote only.
+Here the answer of a case is a distribution over classes, and the loss of a set is the plausibility of the classes that
+it misses.
 
 Notation: case i has plausibilities ``λ_i`` and scores ``s(x_i, k)``, greater for more plausible classes. For a
 threshold ``τ`` the set is ``C_τ(x) = {k : s(x, k) ≥ τ}``, and case i loses ``L_i(τ) = Σ_k λ_ik 1[s(x_i, k) < τ]``. The
@@ -12,7 +12,7 @@ a new case that is exchangeable with the n others, ``P(Y ∈ C_τ(X)) ≥ 1 − 
 
 Departures from Monte Carlo conformal prediction (Stutz et al. 2023), which draws m labels for each case and pools them:
 weights are exact, which is the limit of large m; the guarantee is ``1 − α`` instead of ``1 − 2α``, since the share of
-missed labels is a loss like any other; and thresholds are order statistics, not interpolated between them.
+missed labels is treated as a loss; and thresholds are order statistics, not interpolated between them.
 
 You choose what ``λ_i`` is (:func:`conformal`, ``target=``): the posterior mean of the plausibilities, the annotations
 themselves, or the majority vote. :func:`conformal_coverage` measures how well sets calibrated for one of them cover the

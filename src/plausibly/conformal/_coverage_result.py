@@ -21,25 +21,26 @@ _KEYS = ["alpha", "classifier", "target", "group"]
 class Coverage:
     """Coverage of sets over repeated splits.
 
-    Made by :func:`plausibly.conformal_coverage`. With ``loss="risk"``, what would be coverage is the expected risk
-    level of what sets miss.
+    Made by :func:`plausibly.conformal_coverage`. With ``loss="risk"``, the expected risk level of missed answers takes
+    the place of coverage.
 
     Attributes
     ----------
     splits
-        A row per alpha, classifier, target (that sets are calibrated for), group and split: ``n`` calibration cases,
-        ``n_tested``, what the sets contain of ``vote``, ``annotator`` (the first choice of an annotator of a test case)
-        and ``plausibility``, and their mean ``size``. The group ``"all"`` is all cases.
+        One row per alpha, classifier, target (that sets are calibrated for), group and split: the numbers of
+        calibration cases (``n``) and test cases (``n_tested``), the coverage of each target (``vote``, ``annotator``
+        and ``plausibility``), and the mean ``size`` of the sets. The group ``"all"`` contains all cases.
     table
         Means over splits, with ``_lower`` and ``_upper`` ends of the central interval over splits.
     by_draw
-        (alpha, classifier, target, draw) coverage of a draw of the plausibilities, mean over splits: how uncertain
-        the annotations leave the coverage. None without a posterior.
+        (alpha, classifier, target, draw) coverage of each draw of the plausibilities, averaged over splits. The spread
+        over draws shows how uncertain the coverage is. None without a posterior.
     fit
-        By alpha, classifier and target: coverage of the plausibilities less that of the annotators
+        By alpha, classifier and target: coverage of the plausibilities minus coverage of the annotators
         (``difference``), with an interval from a bootstrap over cases. None without a posterior.
     measures, loss, ci_prob, posterior_model
-        What was measured, and how; the model is empty without a posterior.
+        Targets whose coverage was measured, the loss, the probability of the intervals, and the aggregation model
+        (empty without a posterior).
     """
 
     splits: pd.DataFrame
@@ -67,7 +68,7 @@ class Coverage:
         seed: int,
         posterior_model: str,
     ) -> "Coverage":
-        """Summarise splits."""
+        """Summarise the coverage of all splits."""
         fit = None
         if differences:
             values = np.stack(list(differences.values()))
@@ -89,7 +90,7 @@ class Coverage:
         return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob, posterior_model)
 
     def verdict(self) -> str:
-        """Say in words what the sets contain, at the first level, and whether the model fits the annotators."""
+        """State how often sets contain the answer at the first level, and whether the model fits the annotators."""
         table = self.table.loc[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
         first = table["classifier"].iloc[0]
         own = table.loc[table["classifier"] == first].set_index("target")

@@ -26,7 +26,7 @@ _BY_CLASSIFIER = ("risk", "certainty")
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """How cases fall into groups.
+    """Rule that assigns cases to groups.
 
     Attributes
     ----------

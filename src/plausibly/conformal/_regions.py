@@ -119,11 +119,11 @@ class Regions:
     Attributes
     ----------
     alpha, target
-        As they were asked for.
+        Arguments of :func:`plausibly.conformal_regions`.
     classes
         Names of the classes.
     threshold
-        (classifier,) least mean score, by the plausibilities, of a distribution in the region.
+        (classifier,) smallest mean score, weighted by plausibility, of a distribution in the region.
     score
         Score of the classes.
     n_cases
@@ -151,7 +151,7 @@ class Regions:
         return self._labelled(inside, above, cases)
 
     def is_empty(self, new_scores: Any) -> xr.DataArray:
-        """Say whether the region of a case is empty: (classifier, case). It is if no score reaches the threshold."""
+        """Say whether the region of each case is empty, because no score reaches the threshold: (classifier, case)."""
         cases, above = self._above(new_scores)
         return self._labelled(np.stack([_polytope.is_empty(d) for d in above.values()]), above, cases)
 
@@ -162,7 +162,7 @@ class Regions:
         return self._labelled(found, above, cases, **{"class": self.classes})
 
     def bounds(self, new_scores: Any) -> xr.DataArray:
-        """Bound the plausibility of each class: (classifier, case, class, bound), NaN where the region is empty."""
+        """Bound the plausibility of each class: (classifier, case, class, bound), NaN if the region is empty."""
         cases, above = self._above(new_scores)
         found = np.stack([np.stack(_polytope.class_bounds(d), axis=-1) for d in above.values()])
         return self._labelled(found, above, cases, **{"class": self.classes, "bound": ["lower", "upper"]})
@@ -194,7 +194,8 @@ class Regions:
         j
             Number of classes in a set.
         most
-            Number of sets to list of a case, those with the greatest sum of scores first: there can be very many.
+            Largest number of sets to list for a case, those with the greatest sum of scores first; there can be very
+            many.
 
         Returns
         -------
@@ -216,7 +217,7 @@ class Regions:
         return pd.DataFrame(rows, columns=["case", "classifier", "classes", "complete"])
 
     def plot(self, new_scores: Any, case: str | None = None, *, ax: "Axes | None" = None) -> "Axes":
-        """Draw the regions of one new case with three classes, in a triangle; by default of the first case."""
+        """Draw the regions of one new case with three classes in a triangle; by default those of the first case."""
         from plausibly.conformal._plots import plot_region
 
         if len(self.classes) != 3:

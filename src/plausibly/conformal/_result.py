@@ -29,7 +29,7 @@ _WHOM = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conformal:
-    """Classifiers calibrated to name sets of classes.
+    """Calibrated classifiers, which predict sets of classes.
 
     Made by :func:`plausibly.conformal`.
 
@@ -44,13 +44,12 @@ class Conformal:
     n_cases
         (classifier, group) number of calibration cases.
     threshold
-        (classifier, group): a class is in the set if its score is at least this. Minus infinity where there are too few
-        cases, so every class is in every set; infinity where even the empty set is safe enough.
+        (classifier, group): a class is in the set if its score is at least this. Minus infinity if there are too few
+        cases, so that every class is in every set; infinity if even the empty set is safe enough.
     keep
         (classifier, group) probability of keeping a class whose score equals the threshold; 1 unless randomised.
     threshold_by_draw
-        (classifier, group, draw) the threshold if this draw of the plausibilities were the truth; None for other
-        targets.
+        (classifier, group, draw) threshold if this draw of the plausibilities were the truth; None unless asked for.
     mean_size
         (classifier, group) mean size of the sets of the calibration cases.
     scores
@@ -58,7 +57,7 @@ class Conformal:
     curves
         Losses of the calibration cases, by classifier and group.
     grouping
-        How cases fall into groups.
+        Rule that assigns cases to groups.
     """
 
     alpha: float
@@ -88,15 +87,15 @@ class Conformal:
         return list(self.grouping.names)
 
     def predict(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
-        """Name the set of each new case.
+        """Predict the set of each new case.
 
         Parameters
         ----------
         new_scores
-            Predictions of the new cases by classifier, in any form that :func:`plausibly.conformal` takes; or those of
-            the only classifier.
+            Predictions of the new cases by classifier, in any form that :func:`plausibly.conformal` accepts; for a
+            single classifier, its predictions alone.
         groups
-            Group of each new case, where groups were given as a column.
+            Group of each new case, if groups were given as a column.
 
         Returns
         -------
@@ -108,7 +107,7 @@ class Conformal:
         ArgumentError
             If a classifier was not calibrated, or groups are missing or unknown.
         PredictionError
-            If predictions do not fit each other or the classes, or are not finite.
+            If predictions do not match each other or the classes, or are not finite.
         """
         cases, scored, found = self._scored(new_scores, groups)
         return self._labelled(self._sets(cases, scored, found), list(scored), cases)
@@ -128,10 +127,11 @@ class Conformal:
         return np.stack(sets)
 
     def p_values(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
-        """How unusual each class would be, as a p-value.
+        """Compute how unusual each class would be, as a p-value.
 
         The set at any ``alpha`` consists of the classes with a p-value above ``alpha``. The p-value of a class drawn
-        from the plausibilities of a new case (or from another target) is at most ``a`` with probability at most ``a``.
+        from the plausibilities of a new case (or from another target) is at most ``a`` with a probability of at most
+        ``a``.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Conformal:
         Returns
         -------
         pandas.DataFrame
-            A row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes of the set, the
+            One row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes in the set,
             best first), ``size`` and, with groups, ``group``.
         """
         cases, scored, found = self._scored(new_scores, groups)
@@ -197,9 +197,10 @@ class Conformal:
         Returns
         -------
         pandas.DataFrame
-            ``classifier``, ``group``, ``n`` (calibration cases), ``threshold``, its ``lower`` and ``upper`` end over
-            draws (NaN without them), ``mean_size`` of the sets of the calibration cases, ``guaranteed`` (the coverage
-            or, with ``loss="risk"``, the expected risk), and ``note``, which says if there are too few cases.
+            ``classifier``, ``group``, ``n`` (calibration cases), ``threshold``, the ``lower`` and ``upper`` end of its
+            interval over draws (NaN without draws), ``mean_size`` of the sets of the calibration cases, ``guaranteed``
+            (the coverage or, with ``loss="risk"``, the expected risk), and ``note``, which says if there are too few
+            cases.
         """
         table = self.threshold.to_series().rename("threshold").reset_index()
         table.insert(2, "n", self.n_cases.values.ravel())
@@ -214,7 +215,7 @@ class Conformal:
         return table
 
     def guarantee(self) -> str:
-        """Say in a sentence what is guaranteed, and for whom."""
+        """State the guarantee in a sentence."""
         whom = _WHOM[self.target]
         where = "" if self.groups == [ALL] else ", in each group"
         if self.loss:
@@ -228,7 +229,7 @@ class Conformal:
         )
 
     def verdict(self) -> str:
-        """Say the guarantee, and which sets are useless."""
+        """State the guarantee, and which sets are useless."""
         table = self.summary()
         short = table[table["note"] != ""]
         told = self.guarantee()
@@ -239,7 +240,7 @@ class Conformal:
         return told
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the guaranteed coverage against the threshold, with the thresholds chosen."""
+        """Draw the guaranteed coverage against the threshold, and mark the chosen thresholds."""
         from plausibly.conformal._plots import plot_thresholds
 
         return plot_thresholds(self, ax)

@@ -113,7 +113,7 @@ class ConformalSweep:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Tabulate :meth:`Conformal.summary` of every run, under ``run``."""
+        """Join the :meth:`Conformal.summary` of all runs, with a column ``run``."""
         tables = []
         for label, found in self.runs.items():
             tables.append(found.summary())
@@ -122,9 +122,10 @@ class ConformalSweep:
 
     @property
     def common(self) -> Conformal:
-        """The calibration with the lowest threshold of all runs: its sets have the guarantee under each of them.
+        """Calibration with the lowest threshold of all runs, whose guarantee holds under each of them.
 
-        Its p-values are the greatest over the runs. Tuned scores differ between runs, so there are no common sets.
+        Its p-values are the greatest over the runs. If scores were tuned, they differ between runs, and there are no
+        common sets.
 
         Raises
         ------

@@ -1,30 +1,30 @@
-"""Did the chains converge? R-hat, effective sample sizes, divergences and energies by case, and a verdict by a rule.
+"""Did the chains converge? R-hat, effective sample sizes, divergences and energies of every case, and a verdict.
 
 The rule
 --------
 A case has converged if
 
-* no trajectory diverged (of a sampler that has trajectories);
+* no trajectory diverged (for samplers with trajectories);
 * every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
 * every plausibility has an R-hat of at most 1.01, or at most the limit that converged chains exceed with probability
   0.05 / Q, for the Q plausibilities of all cases together;
-* in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (for a sampler that has
+* in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (for samplers with
   energies).
 
 The thresholds of effective sample size and R-hat are those of Vehtari et al. (2021), meant for a handful of quantities.
-Among ten thousand quantities, dozens exceed 1.01 by chance alone, so the third point corrects for the number of tests:
+Among ten thousand quantities, dozens exceed 1.01 by chance alone, so the R-hat rule corrects for the number of tests:
 for the means of m independent half-chains, each worth n effective draws, (m − 1) n (R-hat² − 1) is about chi-squared
 with m − 1 degrees of freedom. A single chain is split into two halves.
 
 E-BFMI (Betancourt 2016) compares the change of the energy between kept draws with its variance: it is near 2 for
-independent draws, and near 0 where momenta are too small for the energies of the posterior. It is computed from the
-kept draws, as by ``az.bfmi``. Cases that are drawn exactly have no trajectories and no energies, and always pass.
+independent draws, and near 0 if momenta are too small for the range of energies of the posterior. It is computed from
+the kept draws, as by ``az.bfmi``. Cases that are drawn exactly have no trajectories and no energies, and always pass.
 
 R-hat and effective sample sizes are those of ArviZ, computed for thousands of quantities at once
 (:func:`r_hat_and_ess`, :func:`ess_of_mean`, :func:`mcse_of_mean`).
 
-The share of trajectories that reached the maximum tree depth is reported, too. It makes a sampler slow, not wrong, and
-does not affect the verdict.
+The share of trajectories that reached the maximum tree depth is reported, too. A large share means that sampling was
+slow, not that it was wrong, and does not affect the verdict.
 """
 
 from plausibly.diagnostics._convergence import E_BFMI as E_BFMI

@@ -25,7 +25,7 @@ _PART = 500  # quantities or cases that are looked at together
 
 
 def r_hat_bound(ess: Float[np.ndarray, "*quantity"], chains: int, quantities: int) -> Float[np.ndarray, "*quantity"]:
-    """The largest R-hat that passes for converged.
+    """Compute the largest R-hat that counts as converged.
 
     Parameters
     ----------
@@ -69,21 +69,21 @@ def convergence(
     plausibility, slots
         The draws.
     diverging
-        Which of them ended a divergent trajectory; None of a sampler that has no trajectories.
+        Whether the trajectory of each draw diverged; None for a sampler without trajectories.
     quantities
-        How many plausibilities there are in all, if these are not all.
+        Number of plausibilities tested together, if these are not all.
     statistics
-        What else is known of the trajectories, see :func:`trajectories`.
+        Further statistics of the trajectories, see :func:`trajectories`.
     max_tree_depth
-        At which trajectories were cut off.
+        Depth at which trajectories were cut off.
     progress
-        Where to report.
+        Progress to report to.
 
     Returns
     -------
     xarray.Dataset
-        By case: the largest ``r_hat``, the least ``ess_bulk`` and ``ess_tail`` over its slots, the number
-        ``n_diverging``, what :func:`trajectories` says, and ``converged``.
+        For each case: the largest ``r_hat`` and the smallest ``ess_bulk`` and ``ess_tail`` over its slots, the number
+        ``n_diverging``, the results of :func:`trajectories`, and ``converged``.
     """
     r_hat, bulk, tail, good = judge(plausibility, quantities=quantities, progress=progress)
     start = slots.start[:-1]
@@ -108,7 +108,7 @@ def convergence(
 def trajectories(
     statistics: Mapping[str, np.ndarray], max_tree_depth: int = MAX_TREE_DEPTH
 ) -> dict[str, Float[np.ndarray, "*case"]]:
-    """Condense what trajectories were like, as far as it is known.
+    """Summarise the trajectories of each case, as far as they are known.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ def trajectories(
         Arrays (chain, draw) or (chain, draw, case) by name, of which ``energy``, ``tree_depth`` and ``n_steps`` are
         used. Cases without a single step have no trajectories.
     max_tree_depth
-        At which trajectories were cut off.
+        Depth at which trajectories were cut off.
 
     Returns
     -------
     dict
-        ``e_bfmi``, the least over the chains, and ``at_max_depth``, the share of draws at the greatest depth; NaN where
-        there are no trajectories, and no entry where nothing is known.
+        ``e_bfmi``, the smallest over the chains, and ``at_max_depth``, the share of draws at the greatest depth; NaN
+        for cases without trajectories, and no entry if nothing is known.
 
     References
     ----------
@@ -165,7 +165,7 @@ def _trajectories(statistics: Mapping[str, np.ndarray], max_tree_depth: int) -> 
 
 
 def enough_energy(found: Mapping[str, np.ndarray], n: int) -> Bool[np.ndarray, " case"]:
-    """Which of n cases pass for their energies; those without any do."""
+    """Whether each of n cases passes the rule for energies; cases without energies do."""
     return np.broadcast_to(~(np.asarray(found.get("e_bfmi", np.nan)) < E_BFMI), (n,))
 
 
@@ -181,18 +181,18 @@ def judge(
     Float[np.ndarray, " quantity"],
     Bool[np.ndarray, " quantity"],
 ]:
-    """Apply the rule of :mod:`plausibly.diagnostics`, but for divergences, to quantities of any kind.
+    """Apply the rule of :mod:`plausibly.diagnostics`, except for divergences, to quantities of any kind.
 
     Parameters
     ----------
     draws
-        Of all quantities that are tested together, or of some; of what lies in a file, some are read at a time.
+        Draws of all quantities that are tested together, or of some of them. Draws in a file are read in parts.
     quantities
-        How many are tested together, if these are not all.
+        Number of quantities tested together, if these are not all.
     progress
-        Where to report to.
+        Progress to report to.
     what
-        What the quantities are.
+        Name of the quantities, in the plural.
 
     Returns
     -------
@@ -292,12 +292,13 @@ def diagnose(posterior: Posterior | str | PathLike, *, progress: bool = False) -
 
 
 def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
-    """Convergence of what cases share, by ``quantity``: reliabilities, or parameters of cases or annotators.
+    """Return the convergence of the quantities that all cases share, such as reliabilities.
 
     Returns
     -------
     xarray.Dataset or None
-        ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``converged``; None of cases that share nothing that was sampled.
+        ``r_hat``, ``ess_bulk``, ``ess_tail`` and ``converged`` by ``quantity``; None if cases share no sampled
+        quantity.
     """
     groups = to_groups(posterior)
     for name in ("reliability_convergence", "shared_convergence"):

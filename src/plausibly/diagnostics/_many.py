@@ -53,7 +53,7 @@ class Diagnostics(NamedTuple):
 
 
 def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostics:
-    """Rank-normalised split R-hat, bulk and tail effective sample size of many quantities.
+    """Compute rank-normalised split R-hat, and bulk and tail effective sample sizes, of many quantities.
 
     The numbers are those of ``az.rhat(…, method="rank")``, ``az.ess(…, method="bulk")`` and ``az.ess(…,
     method="tail")``.
@@ -61,14 +61,14 @@ def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostic
     Parameters
     ----------
     draws
-        Any number of draws, chains and quantities. Single precision stays what it is where draws are compared, so that
-        ties are ties.
+        Any number of draws, chains and quantities. Draws in single precision are compared in single precision, so that
+        ties remain ties.
 
     Returns
     -------
     Diagnostics
-        By quantity; R-hat, without unit, is NaN of a single chain, and 1 where chains agree. Effective sample sizes are
-        numbers of draws over all chains. NaN where a draw is NaN or a chain has fewer than four draws.
+        Values for each quantity. R-hat is 1 if chains agree, and NaN for a single chain. Effective sample sizes are
+        numbers of draws over all chains. All are NaN if a draw is NaN or a chain has fewer than four draws.
 
     References
     ----------
@@ -86,7 +86,7 @@ def r_hat_and_ess(draws: Float[np.ndarray, "chain draw quantity"]) -> Diagnostic
 
 
 def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, " quantity"]:
-    """Effective sample sizes for the means of many quantities, those of ``az.ess(…, method="mean")``.
+    """Compute effective sample sizes for the means of many quantities, as ``az.ess(…, method="mean")`` does.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.nda
     Returns
     -------
     numpy.ndarray
-        By quantity, a number of draws over all chains. NaN where a draw is not finite or a chain has fewer than four.
+        Number of draws over all chains, for each quantity; NaN if a draw is not finite or a chain has fewer than four.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def ess_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.nda
 
 
 def mcse_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.ndarray, " quantity"]:
-    """Monte Carlo standard errors of the means of many quantities, those of ``az.mcse(…, method="mean")``.
+    """Compute Monte Carlo standard errors of the means of many quantities, as ``az.mcse(…, method="mean")`` does.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def mcse_of_mean(draws: Float[np.ndarray, "chain draw quantity"]) -> Float[np.nd
     Returns
     -------
     numpy.ndarray
-        By quantity, in its unit. NaN where a draw is not finite or a chain has fewer than four.
+        Standard error of each quantity, in the unit of the quantity; NaN if a draw is not finite or a chain has fewer
+        than four.
 
     Examples
     --------

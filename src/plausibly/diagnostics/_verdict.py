@@ -24,14 +24,14 @@ GREATER_IS_WORSE = ("r_hat", "n_diverging", "at_max_depth")
 
 
 def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
-    """Say in one sentence whether chains converged and, if not, which cases did not.
+    """Say in one sentence whether the chains converged and, if not, in which cases they did not.
 
     Parameters
     ----------
     convergence
-        From :func:`plausibly.diagnose`, by the label of the run.
+        Results of :func:`plausibly.diagnose` by the label of the run.
     most
-        How many cases to name.
+        Largest number of cases to name.
 
     Examples
     --------

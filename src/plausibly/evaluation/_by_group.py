@@ -155,11 +155,11 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     Returns
     -------
     pandas.DataFrame
-        A row per group and classifier: ``column``, ``group``, ``classifier``, ``n_cases``, ``mean`` over draws with
-        ``lower`` and ``upper`` (the total interval, or without replicates that over draws); ``difference`` from all
-        cases with its ends; ``few``, whether there are fewer than 30 cases, of which the bootstrap is too sure;
-        ``p_worst``, the probability that no group of the column is worse, among groups that are not few (NaN for those
-        that are, and where there are not two others). For the difference between two groups, see
+        One row per group and classifier: ``column``, ``group``, ``classifier``, ``n_cases``, ``mean`` over draws with
+        ``lower`` and ``upper`` (the total interval, or without replicates the interval over draws); ``difference`` from
+        all cases with its interval; ``few``, whether there are fewer than 30 cases, too few for the bootstrap;
+        ``p_worst``, the probability that no group of the column is worse, among groups that are not ``few`` (NaN for
+        the others, and with fewer than two such groups). For the difference between two groups, see
         :func:`group_difference`.
 
     Raises
@@ -192,7 +192,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
 
 
 def group_difference(results: xr.Dataset, metric: str, first: str, second: str) -> xr.DataArray:
-    """Draws of the difference of a metric between two groups, the first less the second.
+    """Return draws of the difference in a metric between two groups, the first minus the second.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def group_difference(results: xr.Dataset, metric: str, first: str, second: str) 
     Returns
     -------
     xarray.DataArray
-        By classifier and replicate (total), or without replicates by draw.
+        Differences by classifier and replicate (with total noise) or, without replicates, by classifier and draw.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def probability_greatest(
 
 
 def columns_of(by: Any) -> dict[str, Any]:
-    """Groups by column, in any form that :func:`read_groups` takes."""
+    """Return groups by column, from any form that :func:`read_groups` accepts."""
     if isinstance(by, str | PathLike):
         if isinstance(by, str) and not Path(by).exists():
             raise ArgumentError(

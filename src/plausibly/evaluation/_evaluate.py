@@ -221,12 +221,12 @@ def evaluate_by_level(
     by=None,
     intersections=False,
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
-    """Evaluate, and in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
+    """Evaluate all cases and, in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
     Returns
     -------
-    The results, and for each level the mean number of cases in it (of their weights) with its metrics by draw and at
-    the point estimate.
+    The results, and for each level the mean number of cases in it (the sum of their weights) with their metrics by draw
+    and at the point estimate.
     """
     named = named_predictions(predictions)
     from_file = isinstance(posterior, str | PathLike)
@@ -355,7 +355,7 @@ def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
 def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:
     """Refuse lengths of lists, or sizes of sets, that are out of range.
 
-    By default 1, 2 and 3, as far as they are below the number of classes: a set of all classes is always the right one.
+    By default 1, 2 and 3, or only those below the number of classes: a set of all classes is always right.
 
     Examples
     --------

@@ -11,7 +11,7 @@ _COORDINATES = ("classifier", "draw", "chain", "case", "risk_level", "replicate"
 
 
 def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[str, int]]:
-    """List metrics and lengths by their names in results; metrics of the user's own are last, with the length 0.
+    """List metrics and lengths by their names in results; user-defined metrics come last, with length 0.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def metric_names(ks: Sequence[int], own: Iterable[str] = ()) -> dict[str, tuple[
 
 
 def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> dict[str, Metric]:
-    """Refuse metrics of the user's own that are none, or whose names are taken."""
+    """Refuse user-defined metrics that are not metrics or whose names are taken."""
     if not isinstance(metrics, Mapping):
         raise ArgumentError(
             f"metrics must be a mapping from names, but {_show(metrics)} was given: write for example "

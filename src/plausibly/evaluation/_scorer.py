@@ -25,14 +25,14 @@ def scorer(
 ) -> Callable[..., float]:
     """Make a scorer for ``cross_val_score`` and model selection in scikit-learn, in which rows are cases.
 
-    The estimator learns from whatever labels it is given, such as the votes; it is scored against the plausibilities of
-    the cases held out. Cases are told by the index of ``X``, or else of ``y``: a pandas data frame or series whose
-    index holds names of cases, because splits keep neither positions nor order.
+    The estimator is trained on whatever labels it is given, such as the votes; it is scored against the plausibilities
+    of the held-out cases. Cases are identified by the index of ``X``, or else of ``y``: a pandas data frame or series
+    whose index holds the names of the cases, because splits keep neither positions nor order.
 
     Parameters
     ----------
     posterior
-        Posterior of the cases, of :func:`plausibly.aggregate`.
+        Posterior of the cases, from :func:`plausibly.aggregate`.
     metric
         Name of a metric in the results of :func:`plausibly.evaluate`, such as ``"top1_accuracy"`` or
         ``"top3_coverage"``; or a metric of your own, as for its argument ``metrics``.
@@ -42,9 +42,9 @@ def scorer(
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)``: the mean over cases and draws, with its sign changed where less is better. It
-        takes ``predict_proba``, whose columns go by ``classes_``: names of classes, or whole numbers that are indices
-        where no class has that name. Classes that the estimator does not know have the score 0.
+        ``scorer(estimator, X, y=None)``: the mean over cases and draws, with its sign changed if smaller values are
+        better. It calls ``predict_proba``, whose columns are the classes in ``classes_``: names of classes, or indices,
+        unless a class has that number as its name. Classes that the estimator does not know have the score 0.
 
     Raises
     ------

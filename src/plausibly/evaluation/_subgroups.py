@@ -25,11 +25,11 @@ def risk_weights(
     break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
 ) -> Float[np.ndarray, "draw case"]:
-    """Membership of the cases in the subgroup of a risk level, draw by draw.
+    """Compute the membership of the cases in the subgroup of a risk level, draw by draw.
 
-    Whether a case is of high risk is as uncertain as its plausibilities. As ``weights`` of :func:`plausibly.evaluate`
-    the subgroup is another one in every draw, and a metric's spread over draws holds that uncertainty too; ``seed`` and
-    ``break_ties`` should be the same there.
+    Whether a case has a high risk is as uncertain as its plausibilities. Passed as ``weights`` to
+    :func:`plausibly.evaluate`, the subgroup differs from draw to draw, so that the spread of a metric over draws
+    includes this uncertainty. Use the same ``seed`` and ``break_ties`` there.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def risk_weights(
         A case belongs to the level of its most plausible class (``"class"``), to the level whose classes together are
         most plausible (``"level"``), or to every level by its plausibility (``"plausibility"``).
     break_ties
-        Equal plausibilities of classes in class order (``"order"``) or at random (``"random"``).
+        How to break ties between plausibilities: by class order (``"order"``) or at random (``"random"``).
     seed
         Random seed of the split of the remainder, and of random ties.
 
@@ -54,7 +54,7 @@ def risk_weights(
     Raises
     ------
     ArgumentError
-        If ``level``, ``of`` or ``break_ties`` is none of those above.
+        If ``level``, ``of`` or ``break_ties`` has another value.
     AnnotationError
         If ``risks`` do not fit the classes.
 
@@ -95,7 +95,7 @@ def class_weights(
     break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
 ) -> Float[np.ndarray, "draw case"]:
-    """Whether the most plausible class of each case is among given ones, draw by draw.
+    """Say whether the most plausible class of each case is among given classes, draw by draw.
 
     Parameters
     ----------

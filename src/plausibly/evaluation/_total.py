@@ -13,25 +13,25 @@ def total_noise(
         Float[np.ndarray, "*group classifier draw"], Float[np.ndarray, "*group draw"], Float[np.ndarray, "*group draw"]
     ],
 ) -> Float[np.ndarray, "*group classifier replicate"]:
-    r"""Add to sampling noise what annotation noise adds to it.
+    r"""Add the missing part of annotation noise to sampling noise.
 
     A metric is a mean over N cases of the values :math:`\bar g_i` that their annotations lead to. With other cases,
-    annotated by other people, its variance would be :math:`\mathrm{Var}(\bar g_i) / N`, which is that of the Bayesian
-    bootstrap: annotation noise that cases have each for themselves is part of the spread between cases, and adding it
-    would count it twice. Two things are added, with :math:`\Sigma` covariances of the classifiers, :math:`a^{(m)}`
-    their values by draw, :math:`s^{(m)}` those of the bootstrap, and :math:`(\cdot)_+` a matrix without its negative
-    eigenvalues,
+    annotated by other people, its variance would be :math:`\mathrm{Var}(\bar g_i) / N`, which is the variance of the
+    Bayesian bootstrap: annotation noise that is independent between cases is part of the spread between cases, and
+    adding it would count it twice. Two things are added, with :math:`\Sigma` covariances of the classifiers,
+    :math:`a^{(m)}` their values by draw, :math:`s^{(m)}` those of the bootstrap, and :math:`(\cdot)_+` a matrix without
+    its negative eigenvalues,
 
     .. math::
        t^{(m)} &= s^{(m)} + (E_1 + E_2)^{1/2} \Sigma_a^{-1/2} (a^{(m)} - \bar a) \\
        E_1 &= (\Sigma_a - \Sigma_d)_+, \quad E_2 = (\Sigma_a - \Sigma_s - E_1)_+
 
-    * :math:`E_1` is annotation noise that cases share, because what is inferred from all of them (a reliability, say)
-      is unknown. In :math:`d^{(m)} = \sum_i \epsilon_i (g_i^{(m)} - \bar a) / N`, with a random sign
-      :math:`\epsilon_i` for each case or group, it cancels, and the rest stays.
-    * :math:`E_2` is as much as it takes for no total interval, of a classifier or of a difference between two, to be
-      narrower than what is unknown of these very cases. It is nothing as long as cases differ more among themselves
-      than their draws do. Where they do not, sampling noise is small only because the prior is taken for the truth.
+    * :math:`E_1` is annotation noise that cases share, for example because a reliability is inferred from all of them.
+      In :math:`d^{(m)} = \sum_i \epsilon_i (g_i^{(m)} - \bar a) / N`, with a random sign :math:`\epsilon_i` for each
+      case or group, it cancels, and independent noise remains.
+    * :math:`E_2` is just enough for no total interval, of a classifier or of a difference between two, to be narrower
+      than the annotation interval. It is zero as long as cases differ more from each other than the draws of a case do.
+      Otherwise, sampling noise is small only because the prior is taken as the truth.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def total_noise(
     sampling
         Metric with bootstrap weights; replicate r belongs to the draw r modulo the number of draws.
     signed
-        Sums over cases with a sign for each: of the metric, and of the weights; and what to divide them by.
+        Sums of the metric and of the weights over cases with random signs, and the divisor of both.
 
     Returns
     -------

@@ -10,7 +10,7 @@ SURE = 0.95  #: probability at which one classifier counts as better than anothe
 
 
 def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
-    """State how probable it is that one classifier is better than another, and what would tell more.
+    """State how probable it is that one classifier is better than another, and how to find out more.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     -------
     str
         The probability for these cases and for new cases like these. If it is below 0.95, also whether more labels or
-        more cases would tell more.
+        more cases would help more.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def advice(row: pd.Series) -> str:
 
 
 def odds(share: float) -> str:
-    """Write a probability with two digits; never 1, since it is a share of draws.
+    """Write a probability with two digits, but never as 1, since it is a share of draws.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def _by_name(given: Any, cases: np.ndarray, what: str) -> Any:
 
 
 def check_groups(groups: Any, cases: np.ndarray) -> np.ndarray:
-    """Refuse groups that do not fit; return the name of the group of each case, which is its own name without groups.
+    """Refuse groups that do not match the cases; return the group of each case, its own name if there are no groups.
 
     Examples
     --------

@@ -9,8 +9,9 @@ Three kinds of noise affect a difference, and they should not be confused:
 * **sampling noise**: other cases would give other numbers. It is the spread of a metric over samples of cases, here by
   the Bayesian bootstrap of :func:`plausibly.evaluate`. More cases reduce it.
 
-:func:`variance_split` reports all three. By default, what the other functions say holds *on these cases* and allows for
-annotation noise alone; with ``noise="total"`` it holds *on cases like these* and allows for sampling noise too.
+:func:`variance_split` reports all three. By default, the results of the other functions hold *on these cases* and
+include annotation noise only; with ``noise="total"`` they hold *on new cases like these* and include sampling noise,
+too.
 """
 
 from typing import Literal, get_args
@@ -33,7 +34,7 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     """Compute the probability that classifier ``a`` is better than ``b``.
 
     This is the share of draws in which ``a`` is better; ties count half. Both classifiers are measured against the same
-    draws, so what is equally hard for both cancels out. For a distance, the smaller value is better.
+    draws, so cases that are equally hard for both cancel out. For a distance, the smaller value is better.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     Returns
     -------
     float
-        Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown, as sampling
-        noise is where there is a single group of cases.
+        Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown, for example
+        sampling noise with a single group of cases.
 
     Raises
     ------
@@ -112,11 +113,11 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``classifier``, ``versus``, then ``mean``, ``sd`` and interval (``lower``, ``upper``) of their
-        difference over draws, ``point`` (the difference at the point estimate; NaN if the results have none) and
-        ``probability_better`` of the first: all these are of annotation noise only, on these cases. Then, with the
-        noise of sampling cases, ``total_lower``, ``total_upper``, ``sampling_sd``, and
-        ``total_probability_better``, on cases like these; NaN if there are no replicates.
+        One row per pair: ``classifier`` and ``versus``; with annotation noise only, on these cases, the ``mean``,
+        ``sd`` and interval (``lower``, ``upper``) of the difference over draws, ``point`` (the difference at the point
+        estimate; NaN if the results have none) and ``probability_better`` of the first; with sampling noise, on new
+        cases like these, ``total_lower``, ``total_upper``, ``sampling_sd`` and ``total_probability_better`` (NaN
+        without replicates).
 
     Raises
     ------
@@ -194,7 +195,7 @@ def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise = "anno
     -------
     xarray.DataArray
         Probabilities (classifier, place); place 1 is the best. Rows and columns sum to 1. Classifiers that are equal in
-        a draw share its places equally.
+        a draw share their places equally.
 
     Examples
     --------
@@ -221,7 +222,7 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
     Parameters
     ----------
     results, metric
-        As for :func:`probability_better`; ``groups`` and ``replicates`` of :func:`plausibly.evaluate` say what is
+        As for :func:`probability_better`; ``groups`` and ``replicates`` of :func:`plausibly.evaluate` determine what is
         resampled and how often.
 
     Returns
@@ -230,9 +231,9 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
         One row per classifier, and one per pair of classifiers (``versus`` is not empty): ``mean``; ``annotation_sd``,
         the standard deviation over draws; ``monte_carlo_se``, the standard error of the mean, given the number of
         ``effective_draws``; ``sampling_sd``, the standard deviation over samples of as many cases; and ``total_sd``,
-        sampling noise with what annotation noise adds to it (:func:`plausibly.evaluation.total_noise`), which is what a
-        claim about other cases has to allow for. Annotation noise of a point estimate is unknown and therefore NaN, and
-        so is the total; sampling noise is unknown without replicates and where there is a single case or group.
+        sampling noise plus the missing part of annotation noise (:func:`plausibly.evaluation.total_noise`), which
+        matters for claims about other cases. For a point estimate, annotation noise and total are unknown and therefore
+        NaN; sampling noise is unknown without replicates and with a single case or group.
 
     Raises
     ------
@@ -292,12 +293,12 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
 
 
 def metric_by_draw(results: xr.Dataset, metric: str) -> xr.DataArray:
-    """Return a metric of results (classifier, draw), or refuse what is not one.
+    """Return a metric of results (classifier, draw).
 
     Raises
     ------
     ArgumentError
-        If these are not results, they have no such metric, or it is NaN in every draw.
+        If ``results`` are not results of an evaluation or lack the metric, or it is NaN in every draw.
     """
     if not isinstance(results, xr.Dataset):
         raise ArgumentError(

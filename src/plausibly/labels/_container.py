@@ -18,29 +18,29 @@ from plausibly.labels._table import Table, are_missing, is_missing, naming_file,
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels by case and annotator; the labels of a case stand together, those of one annotator within it, too.
+    """Labels sorted by case and, within a case, by annotator.
 
-    Build it with :meth:`of`. An annotator may label a case several times. A case or annotator all of whose labels are
-    missing keeps its name and has no row.
+    Build it with :meth:`of`. An annotator may label a case several times. A case or annotator whose labels are all
+    missing keeps its name but has no row.
 
     Parameters
     ----------
     cases
         Names of the N cases, in the order in which they first appear.
     annotators
-        Names of the annotators, likewise.
+        Names of the annotators, in the order in which they first appear.
     case, annotator
-        For every label the index of its case and of its annotator; ``case`` does not decrease.
+        Index of the case and of the annotator of every label; ``case`` does not decrease.
     values
-        The labels: an array of numbers (or truth values) if all are, else of Python objects.
+        Labels, as an array of numbers or truth values if possible, else of Python objects.
     columns
-        Further columns that were asked for, a value for every label: numbers, or objects with None for missing cells.
+        Further requested columns with a value for every label: numbers, or objects with None for missing cells.
     rows
-        Row of every label in the table it came from, counted from 0.
+        Row of every label in the original table, counted from 0.
     n_missing
-        How many rows had no label and were left out.
+        Number of rows without a label, which were left out.
     numbered
-        Whether the source has no names of annotators, so that these are numbers within each case: 1, 2, …
+        Whether the source does not name annotators, so that they are numbered within each case: 1, 2, …
 
     Examples
     --------
@@ -75,20 +75,20 @@ class Labels:
         Parameters
         ----------
         source
-            A data frame (pandas, polars, PyArrow); the path of a ``.csv``, ``.parquet`` or ``.json`` file; a mapping
-            of columns; a mapping ``{case: {annotator: label}}``; a list of records (mappings) or of triples (case,
-            annotator, label); one row per case, and what annotation tools export, as
+            A data frame (pandas, polars, PyArrow); the path of a ``.csv``, ``.parquet`` or ``.json`` file; a mapping of
+            columns; a mapping ``{case: {annotator: label}}``; a list of records (mappings) or of triples (case,
+            annotator, label); a table with one row per case, or an export of an annotation tool, as
             :meth:`plausibly.Annotations.from_case_rows` and :func:`plausibly.read_annotations` describe; annotations or
             scores by named annotators; or Labels, which are returned as they are. Columns are ``case``, ``annotator``,
             ``label`` (or ``task``, ``worker``; or ``class`` for the label). A JSON file holds any of the mappings or
-            lists. Labels of a CSV file are numbers if all of them read as numbers, else text.
+            lists. Labels in a CSV file are numbers if all of them can be read as numbers, else text.
         columns
             Names of further columns to keep, such as ``"confidence"`` or ``"group"``.
         optional
-            Names of columns to keep if they are there.
+            Names of columns to keep if they exist.
         missing
-            A label is missing where the cell is empty, blank, None or NaN. ``"drop"`` leaves such rows out and counts
-            them (``n_missing``); ``"error"`` refuses them.
+            Treatment of missing labels, that is, cells that are empty, blank, None or NaN: ``"drop"`` leaves these rows
+            out and counts them (``n_missing``); ``"error"`` refuses them.
 
         Raises
         ------
@@ -180,17 +180,17 @@ class Labels:
         return to_objects(names[i] for i in order), rank[found]
 
     def floats(self, name: str) -> Float[np.ndarray, " label"]:
-        """A further column as float64.
+        """Return a further column as float64.
 
         Raises
         ------
         AnnotationError
-            If a cell is missing or no finite number.
+            If a cell is missing or not a finite number.
         """
         return self._numbers(self.columns[name], name, AnnotationError)
 
     def names_of(self, name: str) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
-        """A further column of names: the distinct ones as text, and for every label an index into them.
+        """Return a further column of names: the distinct names as text, and an index into them for every label.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class Labels:
         return np.unique(cells.astype(str), return_inverse=True)
 
     def select(self, chosen: np.ndarray) -> "Labels":
-        """Keep some labels, by a mask or by increasing index; cases and annotators keep their places."""
+        """Keep some labels, by a mask or by increasing indices; indices of cases and annotators do not change."""
         return replace(
             self,
             case=self.case[chosen],
@@ -216,7 +216,7 @@ class Labels:
         )
 
     def where(self, label: int) -> str:
-        """Name the place of a label, for an error."""
+        """Describe the place of a label for an error message."""
         case, annotator = self.cases[self.case[label]], self.annotators[self.annotator[label]]
         return f"row {self.rows[label] + 1} (case {str(case)!r}, annotator {str(annotator)!r})"
 

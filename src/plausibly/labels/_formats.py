@@ -34,36 +34,36 @@ def read_labels(
     annotator: str | None = None,
     label: str | None = None,
 ) -> Labels:
-    r"""Read labels of any type from a file with all annotators, or from one file for each.
+    r"""Read labels of any type from one file with all annotators, or from one file per annotator.
 
     Parameters
     ----------
     source
-        The path of a file, or paths by annotator. By suffix:
+        Path of a file, or paths by annotator. Formats by suffix:
 
-        * ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``: a long table, read by `kind` cell by cell;
+        * ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``: a long table, whose cells are read according to `kind`;
         * ``.json``: such a table as a list of records or in the forms of :meth:`Labels.of`; or COCO, for ``"boxes"``
           and ``"keypoints"``, which need one file per annotator or a field ``annotator`` in every annotation;
-        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, blank lines between sentences
-          (in a single file every column after the first is an annotator, in files by annotator only the last column
-          counts); with ``"text"`` and ``"trees"`` a label per line, cases numbered from 1, one file per annotator.
-          ``.mrg`` is for trees, each of as many lines as its brackets take;
+        * ``.txt``, ``.conll``, ``.bio``: with ``"bio"`` a token and its tag per line, blank lines between sentences (in
+          a single file, every column after the first is an annotator; in one file per annotator, only the last column
+          counts); with ``"text"`` and ``"trees"`` one label per line and one file per annotator, with cases numbered
+          from 1. ``.mrg`` is for trees, which may span several lines;
         * ``.ann``: spans by offset, one file or folder of files per annotator (the case is the file's name).
     kind
-        What a cell or line holds. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text as it
-        is. ``"text"``: text, whatever it looks like. ``"bio"``: tags of tokens, which become spans ``(start, end,
-        tag)``. ``"trees"``: brackets. ``"boxes"``, ``"keypoints"`` and ``"spans"`` say what to take from COCO or
+        Contents of a cell or line. ``"literal"``: JSON, a Python literal or an array as NumPy prints it, else text.
+        ``"text"``: text, whatever it looks like. ``"bio"``: tags of tokens, which are turned into spans ``(start, end,
+        tag)``. ``"trees"``: brackets. ``"boxes"``, ``"keypoints"`` and ``"spans"`` say what to read from COCO or
         ``.ann`` files; in tables they are literals.
     case, annotator, label
-        Names of the columns of a table. If None ``case``, ``task`` or ``item``; ``annotator``, ``worker`` or ``uid``;
-        ``label``, ``annotation`` or ``class``.
+        Names of the columns of a table. By default ``case``, ``task`` or ``item``; ``annotator``, ``worker`` or
+        ``uid``; ``label``, ``annotation`` or ``class``.
 
     Returns
     -------
     Labels
-        In tables, blank cells and those of JSON's ``null`` are missing labels (of texts and trees, only blank ones). In
-        files by annotator a blank line is one, an image or document
-        without anything marked is a label of no objects.
+        In tables, blank cells and JSON's ``null`` are missing labels (for texts and trees, only blank cells). In files
+        by annotator, a blank line is a missing label; an image or document without anything marked is a label with no
+        objects.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_labels(
     AnnotationError
         If a table lacks a column, or a cell cannot be read; the message names file and row.
     ArgumentError
-        If a file of this kind needs one per annotator.
+        If this kind of file is needed once per annotator.
 
     Examples
     --------

@@ -6,27 +6,28 @@ that a classifier scores highest. Then, per draw and case,
 * ``top_k_accuracy``: is Y_1(λ) in C_k?
 * ``set_accuracy``: is Y_k(λ) = C_k?
 * ``overlap``: the share of C_k that is in Y_k(λ), and ``average_overlap``: the mean of the overlaps at 1 … k,
-* ``kendall_tau``, ``spearman_footrule``: how far the two lists of k are apart, from 0 to 1, less being better,
+* ``kendall_tau``, ``spearman_footrule``: the distance between the two lists of k classes, from 0 (best) to 1,
 * ``coverage``: the plausibility of C_k,
 * ``per_draw``: any other function of scores and plausibilities.
 
-Averaged over cases they are a data set's metric, one number per draw; averaged over draws too, the uncertainty-adjusted
-metric. Of the annotations alone, per case: ``certainty``, the share of draws in which given classes are Y_k(λ), and
-``annotation_certainty``, that of the most frequent set; ``expected_entropy`` and ``mutual_information``, what more
-annotations cannot and can settle; ``risk_certainty``, ``risk_plausibility`` and ``expected_risk`` for classes that have
-risk levels. ``mean_average_overlap`` compares partial rankings without draws.
+The mean over cases is the metric of a data set, one number per draw; the mean over cases and draws is the
+uncertainty-adjusted metric. Other functions describe the annotations of each case: ``certainty``, the share of draws in
+which given classes are Y_k(λ), and ``annotation_certainty``, the same for the most frequent set; ``expected_entropy``
+and ``mutual_information``, the uncertainty that more annotations cannot and can reduce; ``risk_certainty``,
+``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap`` compares partial
+rankings without draws.
 
-**Ties.** Equal scores, and equal plausibilities, go in class order (``break_ties="order"``), the lower index first; or
-at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for every draw and
-case. How much that matters is the difference between the two.
+**Ties.** Ties between scores, and between plausibilities, are broken by class order (``break_ties="order"``), the lower
+index first; or at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for
+every draw and case. To see how much ties matter, compare the two.
 
-Most depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists without
-ever holding draws × cases × classes numbers; the functions here are for arrays small enough to hold. They work inside
-``jax.jit`` and on any device; checks of values need values, so under ``jit`` only shapes are checked.
+Most metrics depend on λ only through ranked lists of a few classes. :func:`plausibly.evaluate` computes these lists
+without ever holding draws × cases × classes numbers in memory; the functions here are for arrays that fit into memory.
+They work inside ``jax.jit`` and on any device; under ``jit`` only shapes are checked, because values are not known.
 
-:func:`scorer` makes of a metric and a posterior a scorer for scikit-learn.
+:func:`scorer` turns a metric and a posterior into a scorer for scikit-learn.
 
-Each metric of two lists is a file with a count of them, declared by ``list_metric``, and a line here.
+Each metric of two lists has its own file, in which ``list_metric`` declares it, and a line here.
 """
 
 from importlib import import_module as _import_module

@@ -9,20 +9,22 @@ from plausibly.metrics._list_metric import list_metric
 def top_k_accuracy(predicted, plausible):
     """Whether the most plausible class is among the ``k`` that the classifier scores highest.
 
-    The mean over cases and draws is the uncertainty-adjusted top-k accuracy; with one draw it is the plain one.
+    The mean over cases and draws is the uncertainty-adjusted top-k accuracy; with one draw it is the usual top-k
+    accuracy.
 
     Parameters
     ----------
     predictions
-        Finite scores, in any monotone scale.
+        Finite scores, on any monotone scale.
     plausibilities
         Draws of the class distributions; finite, not negative.
     k
         Length of the classifier's list, at most the number of classes.
     break_ties
-        Equal scores, and equal plausibilities, in class order (``"order"``) or in random order (``"random"``).
+        How to break ties between scores or between plausibilities: by class order (``"order"``) or at random
+        (``"random"``).
     seed
-        Random seed of the random order.
+        Random seed for random ties.
 
     Returns
     -------

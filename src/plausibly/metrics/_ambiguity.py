@@ -11,8 +11,8 @@ from plausibly.metrics._inputs import check_plausibilities
 def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
     r"""Ambiguity: mean entropy of the plausibilities, :math:`E_m H(\lambda^{(m)})`.
 
-    It is how far the label of a random annotator would remain open if the plausibilities were known, so no number of
-    annotations removes it.
+    This is the uncertainty about a random annotator's label that would remain if the plausibilities were known, so no
+    number of annotations removes it.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Flo
 
     Returns
     -------
-    Natural logarithms, from 0 to that of the number of classes.
+    Entropies in nats, from 0 to the logarithm of the number of classes.
 
     Raises
     ------
@@ -45,16 +45,17 @@ def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Flo
 def mutual_information(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
     r"""Uncertainty: mutual information of the next label and the plausibilities, :math:`H(\bar\lambda) - E_m H`.
 
-    More annotations reduce it, to 0. With :func:`expected_entropy` it makes up the entropy of the next label.
+    More annotations reduce it towards 0. Together with :func:`expected_entropy` it adds up to the entropy of the next
+    label.
 
     Parameters
     ----------
     plausibilities
-        As for :func:`expected_entropy`, whose errors are those here.
+        As for :func:`expected_entropy`, including the errors.
 
     Returns
     -------
-    Natural logarithms, at least 0.
+    Mutual information in nats, at least 0.
 
     References
     ----------

@@ -24,10 +24,10 @@ def annotation_certainty(
     break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
-    """Share of the draws that agree on the set of the ``size`` most plausible classes.
+    """Share of draws in which the same set of ``size`` classes is the most plausible.
 
-    Of all sets of that size seen among the draws the most frequent one counts. The certainty of a data set is the mean
-    over its cases; that of a point estimate is 1.
+    This is the most frequent set of that size among the draws. The certainty of a data set is the mean over its cases;
+    a point estimate has certainty 1.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def annotation_certainty(
     size
         Size of the set, at most the number of classes.
     break_ties
-        Equal plausibilities in class order (``"order"``) or in random order (``"random"``).
+        How to break ties between plausibilities: by class order (``"order"``) or at random (``"random"``).
     seed
-        Random seed of the random order.
+        Random seed for random ties.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def certainty(
     Raises
     ------
     ArgumentError
-        If shapes do not fit, a plausibility is not finite or negative, or a set has a class twice or one that there is
-        not.
+        If shapes do not fit, a plausibility is not finite or negative, or a set has a class twice or an index out of
+        range.
 
     References
     ----------

@@ -9,8 +9,8 @@ from plausibly.metrics._list_metric import list_metric
 def coverage(predicted, masses):
     """Sum of the plausibilities of the ``k`` classes that the classifier scores highest.
 
-    It depends on all of the plausibilities, not on their order alone. Arguments and errors are those of
-    :func:`top_k_accuracy`; ties concern equal scores only.
+    It depends on the plausibilities themselves, not only on their order. Arguments and errors are those of
+    :func:`top_k_accuracy`; only ties between scores matter.
 
     Returns
     -------

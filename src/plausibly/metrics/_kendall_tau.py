@@ -16,15 +16,16 @@ FAGIN = "Fagin, Kumar & Sivakumar (2003), Comparing top k lists, SIAM Journal on
 def kendall_tau(predicted, plausible):
     """Kendall's distance between the lists of the ``k`` highest scores and the ``k`` highest plausibilities.
 
-    Pairs of classes that the lists have in opposite order are counted, a class that a list lacks standing behind all
-    that it has; a pair of which one list has both classes and the other neither counts 1/2. Divided by the distance of
-    lists without a common class, k (3k − 1) / 2: 0 is best, and lists of the same classes are less than 1/3 apart.
+    This counts the pairs of classes that the two lists rank in opposite order; a class missing from a list ranks below
+    all classes in it. A pair counts 1/2 if one list has both classes and the other has neither. The count is divided by
+    that of lists without a common class, k (3k − 1) / 2. 0 is best, and lists of the same classes are less than 1/3
+    apart.
 
     Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
-    Numbers between 0 and 1, less is better.
+    Numbers between 0 and 1; smaller is better.
 
     References
     ----------

@@ -16,25 +16,25 @@ Count = Callable[[Int[Array, "place *#batch"], Int[Array, "place *#batch"]], Int
 
 @dataclass(frozen=True)
 class ListMetric:
-    """A metric of a classifier's list and a draw's list of k classes, as a ratio of whole numbers.
+    """Metric that compares a classifier's list of k classes with a draw's list, as a ratio of whole numbers.
 
     Attributes
     ----------
     name
-        Name in results, where it follows ``top{k}_``.
+        Name in results, after ``top{k}_``.
     count
         Function of both lists, best class first, to a whole number. Lists have the *place* on their first axis, and the
         rest of their shapes broadcast: (place, 1, case) with (place, draw, case).
     scale
-        What to divide the count by, a function of k: its greatest value; for distances, that of lists without a common
-        class.
+        Function of k that returns the divisor of the count: its greatest value or, for distances, its value for lists
+        without a common class.
     better
-        Whether a ``"greater"`` or a ``"smaller"`` value is better: 1 or 0 for equal lists.
+        Whether a ``"greater"`` or a ``"smaller"`` value is better; equal lists have the value 1 or 0, respectively.
     averages
-        Name of the metric of whose values at the lengths 1 … k it is the mean, and with which it shares ``count``.
+        Name of another metric with the same ``count``, if this metric is the mean of its values at the lengths 1 … k.
     of_masses
-        Whether ``count`` adds up the plausibilities of the predicted classes, which it gets in place of the draw's
-        list. That is coverage alone: :func:`plausibly.evaluate` computes these sums in a way of its own.
+        Whether ``count`` adds up the plausibilities of the predicted classes, which it receives instead of the draw's
+        list. This is for coverage only; :func:`plausibly.evaluate` computes these sums differently.
     words
         Name in figures; by default ``name`` with spaces.
     source
@@ -51,11 +51,11 @@ class ListMetric:
     source: str | None = None
 
     def lengths(self, k: int) -> range:
-        """Lengths of the lists to count at, for the metric at ``k``."""
+        """Lengths of the lists to count at, for the metric at length ``k``."""
         return range(1 if self.averages else k, k + 1)
 
     def value(self, counts: Callable[[int], Any], k: int) -> Any:
-        """Divide the counts at these lengths, or sums of them, by what they are a share of."""
+        """Turn the counts at these lengths, or sums of counts, into values of the metric."""
         return sum(counts(j) / self.scale(j) for j in self.lengths(k)) / len(self.lengths(k))
 
 

@@ -22,7 +22,7 @@ def ranked_classes(
     k: int,
     tie_break: Float[Array | np.ndarray, "... class"] | None = None,
 ) -> Int[Array | np.ndarray, "... {k}"]:
-    """Rank the ``k`` classes of highest score, best first.
+    """Rank the ``k`` classes with the highest scores, best first.
 
     NumPy arrays are ranked by NumPy in their own precision (in JAX's single precision two close scores could tie);
     JAX arrays, also inside ``jit``, by JAX.
@@ -34,7 +34,7 @@ def ranked_classes(
     k
         Length of the list, at most the number of classes.
     tie_break
-        Numbers of the same shape; of two equal scores the one with the larger number goes first. Without it equal
+        Numbers of the same shape; of two equal scores, the one with the larger number comes first. By default equal
         scores are in class order.
 
     Returns

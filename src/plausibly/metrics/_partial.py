@@ -18,13 +18,13 @@ Ranking = Sequence[Sequence[Hashable]] | Int[np.ndarray, "block class"]
 
 
 def soft_permutation(ranking: Ranking, n_classes: int | None = None) -> Float[np.ndarray, "place class"]:
-    """Probability of each class to stand at each place, ties broken at random.
+    """Probability that each class is at each place, if ties are broken at random.
 
     Parameters
     ----------
     ranking
         Blocks of class indices, best first, or a matrix of zeros and ones (block, class). Classes that no block names
-        make up a last one.
+        make up a last block.
     n_classes
         Number of classes K; by default one more than the greatest index.
 
@@ -62,7 +62,7 @@ def soft_permutation(ranking: Ranking, n_classes: int | None = None) -> Float[np
 
 
 def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | None = None) -> float:
-    """Average overlap of two partial rankings down to ``depth``, 1 for equal ones.
+    """Average overlap of two partial rankings down to ``depth``; 1 for equal rankings.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def mean_average_overlap(a: Ranking, b: Ranking, depth: int, n_classes: int | No
         Blocks of classes, best first, by name or index, or matrices of zeros and ones (block, class). Classes that a
         ranking does not name make up its last block.
     depth
-        How many places to compare. Past the last class both rankings hold everything.
+        Number of places to compare. Beyond the last class, both rankings contain all classes.
     n_classes
-        Number of all classes; by default those count that either ranking names.
+        Number of all classes; by default, the number of classes that either ranking names.
 
     Returns
     -------

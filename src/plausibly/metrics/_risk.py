@@ -31,12 +31,12 @@ def risk_plausibility(
 
     Returns
     -------
-    Plausibilities of the three levels; one that no class has gets 0.
+    Plausibilities of the three levels; 0 for a level without classes.
 
     Raises
     ------
     ArgumentError
-        If shapes do not fit, a plausibility is not finite or negative, or a level is none of the three.
+        If shapes do not fit, a plausibility is not finite or negative, or a level is not 0, 1 or 2.
 
     References
     ----------
@@ -55,14 +55,14 @@ def risk_plausibility(
 def expected_risk(
     plausibilities: Float[ArrayLike, "draw case class"], risks: Int[ArrayLike, " class"]
 ) -> Float[Array, "draw case"]:
-    """Risk to expect of each draw: the mean level, weighted by plausibility.
+    """Expected risk of a case in each draw: the mean level, weighted by plausibility.
 
-    Arguments and errors are those of :func:`risk_plausibility`. Its mean over draws is a case's expected risk, its
-    range what the annotations leave open.
+    Arguments and errors are those of :func:`risk_plausibility`. Its mean over draws is the expected risk of a case; its
+    range over draws shows how uncertain that is.
 
     Returns
     -------
-    Numbers between 0 and 2, where plausibilities sum to one.
+    Numbers between 0 and 2, if plausibilities sum to one.
 
     References
     ----------
@@ -84,28 +84,29 @@ def risk_certainty(
     break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
-    """Share of the draws that agree on a case's risk level.
+    """Share of draws in which a case has the same risk level, the most frequent one.
 
     Parameters
     ----------
     plausibilities, risks
         As for :func:`risk_plausibility`.
     of
-        The level of a draw is that of its most plausible class (``"class"``), or the level whose classes together are
-        most plausible (``"level"``).
+        Risk level of a draw: the level of the most plausible class (``"class"``), or the level whose classes together
+        are most plausible (``"level"``).
     break_ties
-        Equal plausibilities of classes, or of levels, in their order (``"order"``) or in random order (``"random"``).
+        How to break ties between plausibilities of classes or of levels: by their order (``"order"``) or at random
+        (``"random"``).
     seed
-        Random seed of the random order.
+        Random seed for random ties.
 
     Returns
     -------
-    Numbers between 1/3 and 1, or 1/draws where there are fewer than three draws.
+    Numbers from 1/3 (or 1/draws, if there are fewer than three draws) to 1.
 
     Raises
     ------
     ArgumentError
-        As for :func:`risk_plausibility`, or if ``of`` is neither.
+        As for :func:`risk_plausibility`, or if ``of`` is neither ``"class"`` nor ``"level"``.
 
     References
     ----------

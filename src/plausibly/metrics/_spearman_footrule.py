@@ -15,14 +15,14 @@ from plausibly.metrics._list_metric import list_metric, places
 def spearman_footrule(predicted, plausible):
     """Spearman's footrule between the lists of the ``k`` highest scores and the ``k`` highest plausibilities.
 
-    How far each class of either list is from its place in the other, absent ones standing at place k + 1. Divided by
-    the distance of lists without a common class, k (k + 1).
+    This is the sum of the distances between the places of each class in the two lists; a class missing from a list is
+    at place k + 1. The sum is divided by that of lists without a common class, k (k + 1).
 
     Arguments, treatment of ties and errors are those of :func:`top_k_accuracy`.
 
     Returns
     -------
-    Numbers between 0 and 1, less is better.
+    Numbers between 0 and 1; smaller is better.
 
     References
     ----------

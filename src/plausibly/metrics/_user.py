@@ -18,12 +18,12 @@ Function = Callable[[Float[Array, " class"], Float[Array, " class"]], Float[Arra
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of one case in one draw, and which way is better.
+    """Metric of one case in one draw, and whether greater or smaller values are better.
 
     Parameters
     ----------
     function
-        Of a classifier's scores (class,) and of plausibilities (class,), to a number; written in JAX.
+        Function of a classifier's scores (class,) and of plausibilities (class,) that returns a number; written in JAX.
     better
         Whether a ``"greater"`` or a ``"smaller"`` value is better.
 
@@ -59,14 +59,14 @@ def per_draw(
     predictions: Float[ArrayLike, "case class"],
     plausibilities: Float[ArrayLike, "draw case class"],
 ) -> Float[Array, "draw case"]:
-    """Compute a metric of the user's own in every draw of every case.
+    """Compute a user-defined metric in every draw of every case.
 
     The function is compiled once for each shape and mapped over draws and cases.
 
     Parameters
     ----------
     metric
-        Function of one case's scores (class,) and plausibilities (class,), to a number.
+        Function of one case's scores (class,) and plausibilities (class,) that returns a number.
     predictions
         Finite scores.
     plausibilities
@@ -74,7 +74,7 @@ def per_draw(
 
     Returns
     -------
-    Its values.
+    Values of the metric.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""What aggregation models predict, held against what annotators said.
+"""Comparison of aggregation models with the annotations.
 
-:func:`compare` leaves annotations out and asks which model gave them most probability.
+:func:`compare` leaves annotations out and asks which model gives them the highest probability.
 """
 
 from plausibly.model_comparison._compare import ComparisonPlan as ComparisonPlan

@@ -146,7 +146,7 @@ def compare(
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """A comparison of which everything is checked, and nothing computed."""
+    """A comparison that is completely checked, but not computed yet."""
 
     runs: Sequence[PlannedRun]
     folds: Folds
@@ -167,7 +167,7 @@ class ComparisonPlan:
         seed: int = 0,
         **given: Any,
     ) -> "ComparisonPlan":
-        """Check; see :func:`compare`."""
+        """Check all arguments; see :func:`compare`."""
         choices = {"observation": (observation, ("first", "ranking")), "method": (method, ("auto", "refit"))}
         for name, (value, known) in choices.items():
             if value not in known:
@@ -205,7 +205,7 @@ class ComparisonPlan:
     def run(
         self, *, progress: bool = True, before: Callable[[int, str], None] = lambda number, label: None
     ) -> Comparison:
-        """Predict all annotations by one model after the other; ``before`` is told number and label of each."""
+        """Predict all annotations with one model after the other, calling ``before`` before each."""
         found = {}
         for number, run in enumerate(self.runs):
             before(number, run.label)

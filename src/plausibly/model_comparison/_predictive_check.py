@@ -44,13 +44,13 @@ _TOGETHER = 32  # cases whose remainders are split at a time
 
 @dataclass(frozen=True, repr=False)
 class PredictiveCheck:
-    """Statistics of the annotations next to those of replicates.
+    """Statistics of the annotations, compared with those of replicates.
 
     Replicates are annotations that the fitted model would produce. For each statistic, ``probability`` is the share of
     replicates whose value exceeds the observed one (a posterior predictive p-value): near 0.5 the data look like
     replicates, near 0 the observed value is larger than the model expects, near 1 it is smaller. A statistic is not
-    reproduced if the observed value lies outside the central 94 % interval of the replicates: roughly,
-    if ``probability`` is below 0.03 or above 0.97. Of many statistics, a few may fail by chance.
+    reproduced if the observed value lies outside the central 94 % interval of the replicates: roughly, if
+    ``probability`` is below 0.03 or above 0.97. If there are many statistics, a few may fail by chance.
     """
 
     model: str  #: name of the model, with its reliability and the options that differ from their defaults

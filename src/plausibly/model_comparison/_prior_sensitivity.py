@@ -28,11 +28,10 @@ class Sensitivity:
     Attributes
     ----------
     table
-        One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice``
-        (``"baseline"``, ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier``
-        (empty for what belongs to the annotations), ``metric``, ``mean``, ``sd``, ``lower``, ``upper`` (94 % interval
-        over draws; of a certainty there is none), ``point``, ``shift``, the mean's difference from the baseline's, and
-        ``converged``.
+        One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice`` (``"baseline"``,
+        ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier`` (empty for certainties
+        of the annotations), ``metric``, ``mean``, ``sd``, ``lower``, ``upper`` (94 % interval over draws; NaN for
+        certainties), ``point``, ``shift``, the mean's difference from the baseline's, and ``converged``.
     baselines
         By model, the value of each choice in the baseline.
     """
@@ -46,12 +45,12 @@ class Sensitivity:
         return list(dict.fromkeys(self.table["metric"]))
 
     def largest(self, metric: str) -> pd.Series:
-        """Return the row of the largest shift of a metric."""
+        """Return the row with the largest shift in a metric."""
         own = self.of(metric).reset_index(drop=True)
         return own.loc[own["shift"].abs().idxmax()]
 
     def of(self, metric: str) -> pd.DataFrame:
-        """Return the rows of a metric.
+        """Return the rows for a metric.
 
         Raises
         ------

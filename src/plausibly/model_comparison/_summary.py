@@ -18,7 +18,7 @@ BEST, SAME, WORSE, UNKNOWN = "best", "no difference", "worse", "unknown"
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The result of :func:`plausibly.compare`."""
+    """Result of :func:`plausibly.compare`."""
 
     table: pd.DataFrame  #: one row per model, best first, with the columns that :func:`plausibly.compare` lists
     #: by model and annotation: ``elpd``, the log probability of what is left out; ``in_sample``, the same with nothing
@@ -28,7 +28,7 @@ class Comparison:
 
     @classmethod
     def of(cls, annotations: Annotations, found: dict[str, LeftOut], **attrs: object) -> "Comparison":
-        """Put together what was found for each model."""
+        """Combine the results of all models."""
         case = annotations.annotation_case
         columns = {name: [getattr(one, name) for one in found.values()] for name in LeftOut.__dataclass_fields__}
         pointwise = xr.Dataset(
@@ -46,7 +46,7 @@ class Comparison:
         return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
-        """Say in a sentence which model predicts best, and from which others it does not differ.
+        """Say in a sentence which model predicts best, and which others predict equally well.
 
         Examples
         --------

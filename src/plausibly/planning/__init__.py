@@ -3,20 +3,20 @@
 Notation: the metric of a classifier is a mean over cases, ``M = N^{-1} Σ_i g_i``, where ``g_i`` is a function of the
 plausibilities ``λ_i``, such as whether the most plausible class is the predicted one. The draws ``λ_i^s`` show how
 uncertain ``g_i`` is. The next annotator of case i names class y with probability ``p_y = E λ_iy``, after which draws
-have the weights ``w_y ∝ λ_iy^s``. So no model is fitted again: after each possible answer, mean and variance of ``g_i``
+have the weights ``w_y ∝ λ_iy^s``. No model is fitted again: after each possible answer, mean and variance of ``g_i``
 are those of the weighted draws, and **the value of a label is the variance that it is expected to remove**::
 
     Δ_i = Var(g_i) − Σ_y p_y Var_{w_y}(g_i)  =  Σ_y p_y (E_{w_y} g_i − E g_i)²     (labels that count once)
 
 Cases are independent, so the variance of M is the sum of theirs, and labels with the largest ``Δ_i`` per cost are the
-best for a budget. *Information* ``H(E λ_i) − E H(λ_i)`` is another goal: it asks for the labels that tell most about
-the plausibilities, whether or not a classifier depends on them. Tables and files show ``Δ_i`` as the percentage by
-which the label is expected to narrow the interval of M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
+best for a budget. *Information*, ``H(E λ_i) − E H(λ_i)``, is another goal: it favours the labels that reveal most about
+the plausibilities, whether or not a metric depends on them. Tables and files show ``Δ_i`` as the percentage by which
+the label is expected to narrow the interval for M, ``1 − √(1 − Δ_i / Σ_j Var(g_j))``.
 
 ``_program`` has the compiled programs, one for the next label and one that simulates several annotations or rankings;
-``_values`` runs them over ranges of cases; ``_annotators`` says who may be asked; ``_allocate`` spends the budget;
-``_forecast`` simulates the results, and ``_advice`` puts them into words. ``_replay`` hides existing annotations and
-reveals them as a strategy asks for them, which shows whether planning would have helped.
+``_values`` runs them over ranges of cases; ``_annotators`` determines who may be asked; ``_allocate`` spends the
+budget; ``_forecast`` simulates the results, and ``_advice`` puts them into words. ``_replay`` hides existing
+annotations and reveals them as a strategy asks for them, which shows whether planning would have helped.
 """
 
 from plausibly.planning._annotators import learns as learns

@@ -45,7 +45,7 @@ class Asked:
 
 
 def usual_length(annotations: Annotations, annotation: str | None) -> int:
-    """Number of classes that the next annotation ranks: that of the usual one, or 1 for a label.
+    """Number of blocks of the next annotation: the median so far, or 1 for a label.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def how_annotators_answer(posterior: Posterior) -> tuple[float, float]:
 
 
 def learns(posterior: Posterior) -> bool:
-    """Whether more annotations narrow a posterior of this model, and draws of it can be reweighted.
+    """Say whether more annotations narrow the posteriors of this model, and whether its draws can be reweighted.
 
     Examples
     --------

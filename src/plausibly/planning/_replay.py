@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replay:
-    """What strategies reach by the labels that they spend.
+    """Results of strategies by the number of labels that they spend.
 
     Attributes
     ----------
@@ -64,9 +64,10 @@ class Replay:
         return list(dict.fromkeys(self.table["strategy"]))
 
     def share_of_labels(self, strategy: str = "plan", than: str = "random") -> float:
-        """Share of the labels with which a strategy reaches the width that another one reaches in the end.
+        """Compute the share of the labels with which a strategy reaches the final width of another strategy.
 
-        NaN if it does not reach that width, or if the other strategy is no narrower in the end than at the beginning.
+        NaN if it does not reach that width, or if the interval of the other strategy is no narrower in the end than at
+        the beginning.
 
         Raises
         ------
@@ -84,7 +85,7 @@ class Replay:
         return float(np.interp(-goal, -width, labels) / other["labels"].iloc[-1])
 
     def verdict(self) -> str:
-        """Say what each strategy reached, and how many labels planning saved."""
+        """Say what each strategy achieved, and how many labels planning saved."""
         last = self.table.groupby("strategy", sort=False).last()
         labels = int(self.table["labels"].max())
         said = [f"{name} {row['width']:.3g}" for name, row in last.iterrows()]

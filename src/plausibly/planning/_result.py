@@ -11,40 +11,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """Cases ordered by the value of further annotations, and a forecast of what these will bring.
+    """Cases ordered by the value of further annotations, and a forecast of how much these will help.
 
     Attributes
     ----------
     table
-        A row per case that may be annotated, the most valuable first: ``case``; ``place``, from 1; ``value``, the
+        One row per case that may be annotated, the most valuable first: ``case``; ``place``, from 1; ``value``, the
         percentage by which one more annotation is expected to narrow the interval that the goal is about (for
-        ``"information"``, the nats that it is expected to bring); ``information``, expected, in nats; ``labels`` to ask
-        for within the budget;
-        ``effective_draws`` behind the value; ``cost``, where it is not 1; and ``annotator``, where annotators differ.
+        ``"information"``, the expected information in nats); ``information``, the expected information in nats;
+        ``labels``, the number to ask for within the budget; ``effective_draws``, the number of draws behind the value;
+        ``cost``, if it is not 1; and ``annotator``, if annotators differ.
     forecast
-        By number of ``labels``, classifier and pair (``versus``): expected ``width`` of the interval of the metric,
+        By number of ``labels``, classifier and pair (``versus``): expected ``width`` of the interval for the metric,
         with the central 90 % of the simulations (``width_lower``, ``width_upper``); ``width_at_random``, the expected
         width if the same number of labels went to random cases; for pairs, the probability that the better one is then
         known (``decided``), with its Monte Carlo interval. For the goal ``"information"``, the expected gain in nats.
     sequence
-        Name of the case of each label, in the order of asking.
+        Name of the case for each label, in the order in which to ask.
     advice
-        Sentences that say what to do, what it will bring, when to stop, and whether new cases would bring more.
+        Sentences that say what to do, how much it will help, when to stop, and whether new cases would help more.
     noise
-        Annotation and sampling noise, as in :func:`plausibly.comparison.variance_split`, but without the total; None
+        Annotation and sampling noise, as from :func:`plausibly.comparison.variance_split`, but without the total; None
         without predictions.
     goal, metric, compare, level, ci_prob, budget
         Arguments of :func:`plausibly.plan`; ``compare`` is the pair that the forecast is about.
     length
-        Number of classes that an annotation is assumed to rank.
+        Number of blocks that the next annotation is assumed to have.
     n_cases
-        Number of cases of the posterior.
+        Number of cases in the posterior.
     labels_per_case
-        Number of annotations of a case so far, on average.
+        Mean number of annotations per case so far.
     label_cost
-        Cost of a label, on average over cases.
+        Mean cost of a label over cases.
     posterior_model, class_prior
-        Name of the aggregation model, and its prior of classes, if it has one.
+        Name of the aggregation model, and its prior over classes, if it has one.
     """
 
     table: pd.DataFrame
@@ -86,20 +86,21 @@ class Plan:
         Returns
         -------
         list
-            A task per case, in the order of asking: ``data`` (the name of the ``case``, and what was given) and
-            ``meta`` (``place``, ``labels`` to ask for, ``value``, and ``annotator`` where they differ).
+            One task per case, in the order in which to ask: ``data`` (the name of the ``case`` and the given data) and
+            ``meta`` (``place``, the number of ``labels`` to ask for, ``value`` and, if annotators differ,
+            ``annotator``).
 
         Raises
         ------
         ArgumentError
-            If data are given and lack a case.
+            If a case is missing in ``data``.
         """
         from plausibly.planning._tasks import tasks_of
 
         return tasks_of(self.chosen, data)
 
     def plot(self) -> "Figure":
-        """Draw the forecast: widths of intervals, and the probability of a decision, by number of labels."""
+        """Draw the forecast: interval widths, and the probability of a decision, by number of labels."""
         from plausibly.planning._plots import plot_forecast
 
         return plot_forecast(self)

@@ -1,7 +1,7 @@
 r"""Population of cases: how common classes are, and which of them are named together.
 
-Every case has a *head*, the class that it is most likely about, and every head a *profile*, the plausibilities that
-its cases have on average:
+Every case has a *head*, the class that it is mainly about, and every head has a *profile*, the mean plausibilities of
+its cases:
 
 .. math::
    \pi \sim \mathrm{Dirichlet}(a / K), \quad
@@ -10,25 +10,26 @@ its cases have on average:
    \lambda_i \sim \mathrm{Dirichlet}(A\, C_{z_i}),
 
 with the *prevalence* :math:`\pi`, the *concentration* :math:`A` (how many annotations the prior of a case is worth),
-the *strength* :math:`\kappa` (how many cases a profile is worth before its own are seen), and the *self share*
-:math:`s` (how much of a profile falls on its head, before its own cases are seen).
+the *strength* :math:`\kappa` (how many cases the prior of a profile is worth), and the *self share* :math:`s` (how much
+of this prior falls on the head).
 
 The shared parameters are sampled from all cases together (``_sampler``). Given them, cases are independent again, and
-the prior of each is a mixture over heads of Dirichlet distributions (``_case_priors``), so that any engine that knows
-what to do with a Dirichlet prior can sample them in shards. Unnamed classes that the profiles make likely get slots of
-their own; the others remain in the remainder, which is split in proportion to the prevalence.
+the prior of each is a mixture over heads of Dirichlet distributions (``_case_priors``), so that any engine that
+supports Dirichlet priors can sample them in shards. Unnamed classes that are likely given the profiles get slots of
+their own; the others stay in the remainder, which is split in proportion to the prevalence.
 
 How the shared parameters are learned
 -------------------------------------
-For the shared parameters, an annotation is a few labels: its first choice, and each later rank with a probability that
-starts at 1/4 and halves from rank to rank, drawn again in every sweep. Later ranks show which classes go together, but
-they are not independent votes. One of the classes in a tie is chosen at random. Every annotation counts once, whatever
-the reliability at which cases are aggregated afterwards. For single labels, this is the posterior of the model above.
+For the shared parameters, an annotation is reduced to a few labels: its first choice, and each later rank with a
+probability that starts at 1/4 and halves from rank to rank, drawn again in every sweep. Later ranks show which classes
+go together, but they are not independent votes. One of the classes in a tie is chosen at random. Every annotation
+counts once, whatever the reliability at which cases are aggregated afterwards. For single labels, this is the posterior
+of the model above.
 
 Difficulty
 ----------
-With ``difficulty="by-case"``, :math:`\log A_i` is normal around :math:`\log A` with a spread :math:`\tau`, as a rule of
-five nodes. :func:`difficulties` has the hardest cases.
+With ``difficulty="by-case"``, :math:`\log A_i` is normal around :math:`\log A` with a spread :math:`\tau`, approximated
+by five quadrature nodes. :func:`difficulties` ranks the cases by difficulty.
 
 Interpretation
 --------------
@@ -38,8 +39,8 @@ can hide a rare disease. :func:`shifts` shows which classes are moved and how fa
 References
 ----------
 Teh, Jordan, Beal & Blei (2006), Hierarchical Dirichlet processes, Journal of the American Statistical Association 101,
-for the counts of tables by which profiles are conjugate; Escobar & West (1995), Bayesian density estimation and
-inference using mixtures, ibid. 90, for concentrations.
+for the table counts that make profiles conjugate; Escobar & West (1995), Bayesian density estimation and inference
+using mixtures, ibid. 90, for concentrations.
 """
 
 from plausibly.population._case_priors import CasePriors as CasePriors

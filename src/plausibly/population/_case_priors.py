@@ -70,7 +70,7 @@ class CasePriors:
         )
 
     def core_of(self) -> Int[np.ndarray, " slot"]:
-        """Slot of ``core`` to which each of ``slots`` belongs."""
+        """Slot of ``core`` that each of ``slots`` belongs to."""
         named = self._is_named()
         out = np.empty(len(self.slots), np.int64)
         out[named] = np.flatnonzero(~self.core.is_remainder)
@@ -78,7 +78,7 @@ class CasePriors:
         return out
 
     def on_slots(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
-        """Label counts of the core slots, over all slots; those of a remainder are 0."""
+        """Expand label counts of the core slots to all slots; counts of a remainder are 0."""
         return np.where(self._is_named(), counts[self.core_of()], 0)
 
     def _is_named(self) -> np.ndarray:

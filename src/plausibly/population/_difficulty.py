@@ -11,11 +11,11 @@ from plausibly.population._population import Population
 
 
 def difficulties(annotations: Annotations, population: Population) -> pd.DataFrame:
-    r"""Rank cases by difficulty, the hardest first.
+    r"""Rank cases by difficulty, hardest first.
 
-    The concentration of a case is :math:`A_i`, with :math:`\log A_i` normal around :math:`\log A`. Annotators of a
-    case with a great one choose as differently as annotators of all the cases with its head do; with a small one, they
-    agree on few classes.
+    The concentration of a case is :math:`A_i`, with :math:`\log A_i` normal around :math:`\log A`. If it is large,
+    annotators of the case differ as much as annotators of all cases with the same head; if it is small, they agree on
+    few classes.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def difficulties(annotations: Annotations, population: Population) -> pd.DataFra
     Returns
     -------
     pandas.DataFrame
-        ``case``; ``annotators``, their number; ``difficulty``, the posterior mean of :math:`\log A_i - \log A`;
-        ``sd``, its posterior standard deviation; ``top_class``, the class that is expected to be most plausible, and
-        its ``plausibility``.
+        ``case``; ``annotators``, the number of annotators; ``difficulty``, the posterior mean of :math:`\log A_i - \log
+        A`; ``sd``, its posterior standard deviation; ``top_class``, the class that is expected to be most plausible,
+        and its ``plausibility``.
 
     Raises
     ------
@@ -38,8 +38,8 @@ def difficulties(annotations: Annotations, population: Population) -> pd.DataFra
 
     Notes
     -----
-    From the labels by which populations are estimated, in closed form; a case with few annotators is hardly told from
-    the mean.
+    Difficulties are computed in closed form, from the same labels as the population. With few annotators, a case can
+    hardly be distinguished from the mean.
 
     Examples
     --------

@@ -51,22 +51,22 @@ def estimate(
     Parameters
     ----------
     annotations
-        N cases over K classes, at least two cases. Annotators need no ids.
+        At least two cases over K classes. Annotators may be anonymous.
     draws, chains, warmup
-        Kept sweeps of each chain, chains, and sweeps of each before the first.
+        Number of kept sweeps per chain, of chains, and of warm-up sweeps per chain.
     seed
         Random seed.
     difficulty
         Whether cases differ in their concentration, see :func:`plausibly.population.difficulties`.
     samples
-        Whether to keep draws of the shared parameters, too, for full Bayesian inference.
+        Whether to also keep draws of the shared parameters, for full Bayesian inference.
     progress
         Whether to show progress.
 
     Returns
     -------
     Population
-        Posterior means; of concentration and strength geometric ones.
+        Posterior means; geometric means for concentration and strength.
 
     Raises
     ------

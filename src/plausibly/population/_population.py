@@ -27,15 +27,15 @@ class Population:
     concentration
         Number of annotations that the prior of a case is worth, positive.
     strength
-        Number of cases that a profile is worth before its own are seen, positive or infinite.
+        Number of cases that the prior of a profile is worth, positive or infinite.
     self_share
-        Share of a profile on its head before its own cases are seen, 0 to 1.
+        Share of the prior of a profile that falls on its head, from 0 to 1.
     spread
-        Standard deviation of the log concentration between cases; 0 where all are equally difficult.
+        Standard deviation of the log concentration between cases; 0 if all are equally difficult.
     stages
-        What annotators do after their first choice, of the staged Plackett-Luce model; None if it was not estimated.
+        Parameters of the choices after the first, for the staged Plackett-Luce model; None if they were not estimated.
     samples
-        Draws of the same, each a Population, for full Bayesian inference; none if only an estimate is wanted.
+        Draws of the shared parameters, each a Population, for full Bayesian inference; empty for an estimate only.
     convergence
         Diagnostics of the shared parameters by ``quantity``: ``r_hat``, ``ess_bulk``, ``ess_tail``, ``converged``.
 
@@ -82,7 +82,7 @@ class Population:
         strength: float = np.inf,
         self_share: float = 0.0,
     ) -> "Population":
-        """Make a population in which no profile has learnt from cases.
+        """Make a population whose profiles have not learned from any case.
 
         With a uniform prevalence and no self share, it is the uniform prior of concentration A / K for each class.
         """
@@ -102,7 +102,7 @@ class Population:
 
     @property
     def expected(self) -> Float[np.ndarray, " class"]:
-        """Expected plausibilities of a case of which nothing is known."""
+        """Expected plausibilities of a case without annotations."""
         return self.prevalence @ self.profiles
 
     def describe(self) -> dict[str, object]:
@@ -120,10 +120,10 @@ class Population:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Classes by falling prevalence, with the classes that are named together with them most.
+        """Classes in order of decreasing prevalence, with the classes most often named together with them.
 
-        ``class_name``, ``prevalence``, ``self`` (the share of its profile on itself), and ``together``, the three other
-        classes of the largest shares, as text.
+        Columns: ``class_name``, ``prevalence``, ``self`` (the share of the profile on the class itself), and
+        ``together``, the three other classes with the largest shares, as text.
         """
         others = self.profiles.copy()
         np.fill_diagonal(others, -1)

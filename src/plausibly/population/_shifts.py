@@ -32,10 +32,10 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for every class that is named, the largest absolute shift first: ``class_name``; ``cases``, how many name
-        it; ``prevalence`` in the population; means over these cases of its ``share`` of the labels and of its expected
-        ``plausibility``, and their difference ``shift``; ``lost``, in how many of these cases it has most labels, more
-        than any other class, and is not the most plausible one.
+        One row per named class, the largest absolute shift first: ``class_name``; ``cases``, the number of cases in
+        which it is named; ``prevalence`` in the population; means over these cases of its ``share`` of the labels and
+        of its expected ``plausibility``, and their difference ``shift``; ``lost``, the number of these cases in which
+        it has more labels than any other class but is not the most plausible one.
 
     Raises
     ------
@@ -45,10 +45,10 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
     Notes
     -----
     A population prior pulls rare classes towards common ones. This improves predictions, but it can hide a rare
-    disease, so look at this table before you rely on such a prior. Any prior takes something from the classes that are
-    named; this one takes least from those that are common, or that are often named together with the others.
-    Expectations are those of the labels by which the population is estimated, in closed form, so that the table is the
-    same for every aggregation model; later ranks count as parts of labels.
+    disease, so look at this table before you rely on such a prior. Any prior takes plausibility from the named classes;
+    this one takes least from classes that are common or often named together with the others. Expected plausibilities
+    are computed in closed form, from the same labels as the population, so that the table is the same for every
+    aggregation model; later ranks count as fractions of labels.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def shifts(annotations: Annotations, population: Population) -> pd.DataFrame:
 
 
 def shifts_text(annotations: Annotations, population: Population) -> str:
-    """Write the largest of :func:`shifts` as JSON, which posteriors keep as an attribute."""
+    """Write the largest shifts (:func:`shifts`) as JSON, which posteriors store as an attribute."""
     table = shifts(annotations, population).head(LARGEST)
     rounded = {name: table[name].round(_DIGITS) if table[name].dtype.kind == "f" else table[name] for name in table}
     return json.dumps({name: values.tolist() for name, values in rounded.items()})
@@ -96,12 +96,12 @@ def largest_shifts(posterior: Posterior) -> pd.DataFrame:
     Parameters
     ----------
     posterior
-        Posterior of :func:`plausibly.aggregate` with ``class_prior="population"``.
+        Posterior from :func:`plausibly.aggregate` with ``class_prior="population"``.
 
     Returns
     -------
     pandas.DataFrame
-        The first 30 rows of :func:`shifts`, of all cases and the population that was used.
+        The first 30 rows of :func:`shifts`, for all cases and the population that was used.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Draws of the plausibilities of all cases, ragged in their classes, as an ArviZ container.
+"""ArviZ container with draws of the plausibilities of all cases, a different number of classes in each.
 
 Annotators usually name only a few of the K classes of a case. The variable ``plausibility`` in group ``posterior``
 therefore has the dimensions (chain, draw, slot): a *slot* is a case with one of its named classes, or a case with its
@@ -8,12 +8,12 @@ single classes are needed: :func:`dense` splits it completely, :func:`top_classe
 :func:`case_draws` returns the draws of one case by the names of its classes.
 
 A posterior of scores also has the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
-in ``constant_data`` the ``score_certainty`` of each case. Where it is known, ``constant_data`` has the ``prior_share``
-of each slot in the posterior concentration of its case.
+in ``constant_data`` the ``score_certainty`` of each case. If the share of the prior in the posterior is known,
+``constant_data`` has it for each slot as ``prior_share``.
 
-The other groups: ``sample_stats`` where the engine has them, ``log_likelihood`` where the model has one (computed when
-it is read, and not in files unless it was asked for), ``observed_data`` (the annotations) and ``constant_data`` (the
-model's point estimate, the names of the classes).
+The other groups are ``sample_stats`` (if the engine has any), ``log_likelihood`` (if the model has one; computed when
+it is read, and stored in files only on request), ``observed_data`` (the annotations) and ``constant_data`` (the model's
+point estimate, the names of the classes).
 """
 
 from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME

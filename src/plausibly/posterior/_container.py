@@ -43,33 +43,34 @@ def build_posterior(
     Parameters
     ----------
     plausibility
-        Draws; within a case the slots sum to one. A point mass has one chain and one draw.
+        Draws; the slots of a case sum to one. A point estimate has one chain and one draw.
     annotations
-        What the draws were conditioned on.
+        Annotations that the draws were conditioned on.
     slots
         Cases and classes of the slots.
     point
         The model's point estimate.
     concentration
-        Of the Dirichlet by which the remainder falls on its classes, for each class.
+        Concentration, per class, of the Dirichlet distribution that splits the remainder.
     sample_stats
-        Arrays (chain, draw, case) by name, of engines that have them.
+        Arrays (chain, draw, case) by name, if the engine has any.
     log_likelihood
-        Of every annotation.
+        Log likelihood of every annotation.
     convergence
         Diagnostics by case, see :mod:`plausibly.diagnostics`.
     by_case
-        Draws (chain, draw, case) of what else is inferred of each case, by name, such as the mean of its scores.
+        Draws (chain, draw, case) of further quantities of each case by name, such as the mean of its scores.
     scores
-        What the annotations were made of by a threshold, if they were.
+        Scores from which a threshold made the annotations; None for other annotations.
     certainty
-        Of cases of scores: the greater of the posterior-averaged probabilities below and above the threshold.
+        For cases of scores, the probability, averaged over the posterior, that a score is at most the threshold, or
+        that it is above, whichever is greater.
     prior_share
         Share of the prior of each slot in the posterior concentration of its case, where it is known.
     attrs
-        Of the whole: strings and numbers as they are, everything else as JSON.
+        Attributes of the posterior: strings and numbers as they are, everything else as JSON.
     named
-        Whether every slot and every annotation carries its names: of millions of them, a gigabyte.
+        Whether to store names for every slot and every annotation, which takes a gigabyte for millions of them.
 
     Raises
     ------
@@ -151,12 +152,12 @@ def build_posterior(
 
 
 def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> None:
-    """Refuse what :func:`build_posterior` did not make, or what lacks the groups of any posterior of this package.
+    """Refuse anything that is not a posterior from :func:`build_posterior`, or that lacks a group every posterior has.
 
     Raises
     ------
     ArgumentError
-        If it is none, or lacks a group or an attribute.
+        If it is not a posterior, or lacks a group or an attribute.
     """
     if not isinstance(posterior, Posterior):
         raise ArgumentError(
@@ -176,9 +177,9 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
 
 
 def remainder_concentration(posterior: Posterior) -> float | Float[np.ndarray, " class"]:
-    """Return what splits a remainder among its classes: the shapes of a Dirichlet, one for all or one for each class.
+    """Return the shapes of the Dirichlet distribution that splits a remainder: one for all classes, or one for each.
 
-    Under a population prior classes are not equally likely; their shapes are those of a case of which nothing is known.
+    Under a population prior, classes are not equally likely; the shapes are those of a case without annotations.
     """
     if "class_prior_shape" in posterior.attrs:
         return np.array(json.loads(str(posterior.attrs["class_prior_shape"])))
@@ -186,12 +187,12 @@ def remainder_concentration(posterior: Posterior) -> float | Float[np.ndarray, "
 
 
 def slots_of(posterior: Posterior) -> Slots:
-    """Recover the slots over which the plausibilities of a posterior run.
+    """Recover the slots of the plausibilities of a posterior.
 
     Raises
     ------
     ArgumentError
-        If it is not a posterior, or they do not fit its draws, cases and classes.
+        If ``posterior`` is not a posterior, or the slots do not match its draws, cases and classes.
     """
     check_posterior(posterior)
     groups = to_groups(posterior)
@@ -214,9 +215,9 @@ def annotations_of(posterior: Posterior) -> Annotations:
     Raises
     ------
     ArgumentError
-        If it is not a posterior, or has lost some of them.
+        If ``posterior`` is not a posterior, or annotations are missing.
     AnnotationError
-        If what is there breaks the rules of annotations.
+        If the stored annotations break a rule.
     """
     check_posterior(posterior)
     try:
@@ -251,7 +252,7 @@ def scores_of(posterior: Posterior) -> Scores:
     Raises
     ------
     ArgumentError
-        If it was conditioned on annotations of another kind.
+        If the posterior was conditioned on annotations of another kind.
     """
     annotations = annotations_of(posterior)
     observed = posterior["observed_data"]

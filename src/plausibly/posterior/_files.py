@@ -140,7 +140,7 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Posterior]:
-    """Open a posterior on disk for as long as it takes to read from it.
+    """Open a posterior on disk, and close it afterwards.
 
     Raises
     ------
@@ -157,12 +157,12 @@ def opened(path: str | Path) -> Iterator[Posterior]:
 
 @contextmanager
 def reading(posterior: Posterior, path: str | Path | None = None) -> Iterator[Posterior]:
-    """Work with a posterior whose draws may still be on disk, where damage may come to light.
+    """Use a posterior whose draws may still be on disk, and report damaged files as errors.
 
     Raises
     ------
     FileError
-        If what is asked for cannot be read.
+        If draws cannot be read.
     """
     try:
         yield posterior
@@ -209,7 +209,7 @@ def _is_hdf5(path: Path) -> bool:
 
 
 def check_path(path: object) -> None:
-    """Refuse anything but a name of a file.
+    """Refuse anything but a path.
 
     Raises
     ------

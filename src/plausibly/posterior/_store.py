@@ -49,22 +49,23 @@ class Store:
     Parameters
     ----------
     path
-        Its name.
+        Name of the folder.
     fingerprint
-        Everything that the posterior depends on, texts and numbers by name. Of ``"processor"`` another is a warning.
+        Everything that the posterior depends on, as texts and numbers by name. A different ``"processor"`` is only a
+        warning.
     annotations, slots
-        Of all cases.
+        Annotations and slots of all cases.
     shard
-        Cases in a shard.
+        Number of cases in a shard.
     fresh
-        Start over.
+        Whether to start over.
 
     Raises
     ------
     ArgumentError
         If the folder holds another posterior, or something else.
     FileError
-        If it cannot be written.
+        If the folder cannot be written.
     """
 
     def __init__(
@@ -128,30 +129,30 @@ class Store:
         }
 
     def kept_chains(self) -> dict[int, dict[str, np.ndarray]]:
-        """Return the finished chains of what cases share, by number."""
+        """Return the finished chains of the quantities that all cases share, by number."""
         with _writing(self._path):
             return kept_chains(self._root)
 
     def keep_chain(
         self, number: int, chain: Mapping[str, np.ndarray], n_chains: int, dims: Mapping[str, tuple[str, ...]]
     ) -> None:
-        """Write a finished chain of what cases share.
+        """Write a finished chain of the quantities that all cases share.
 
         Parameters
         ----------
         number
-            Its number.
+            Number of the chain.
         chain
             Arrays (draw, …) by name.
         n_chains
             Number of all chains.
         dims
-            Dimensions, after the draws, of those arrays that become variables of the posterior.
+            Dimensions, after the draws, of the arrays that become variables of the posterior.
 
         Raises
         ------
         FileError
-            If it cannot be written.
+            If the folder cannot be written.
         """
         import zarr
 
@@ -164,7 +165,7 @@ class Store:
         Raises
         ------
         FileError
-            If it cannot be written, for example because the disk is full; what is complete stays.
+            If the shard cannot be written, for example because the disk is full; finished shards are kept.
         """
         import zarr
 
@@ -288,7 +289,7 @@ def _is_partial(path: Path) -> bool:
 
 
 def remove_store(path: Path) -> None:
-    """Remove a store; as long as any of it is left, it is known for one."""
+    """Remove a store; if this is interrupted, the rest is still recognised as a store."""
     for group in path.iterdir():
         if group.is_dir():
             shutil.rmtree(group)

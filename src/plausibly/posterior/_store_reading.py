@@ -129,7 +129,7 @@ def read_fingerprint(path: Path) -> dict[str, Any] | None:
 
 
 def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Say in what two fingerprints differ; another processor changes no more than last digits, and counts for nothing.
+    """Say how two fingerprints differ. A different processor is ignored, because it changes the last digits only.
 
     Examples
     --------

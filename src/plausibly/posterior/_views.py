@@ -28,7 +28,7 @@ from plausibly.random_streams import Words, case_keys, stream_words
 
 
 def stacked_draws(posterior: Posterior) -> Float[np.ndarray, "draw slot"]:
-    """Plausibilities of all slots, one chain after the other."""
+    """Return the plausibilities of all slots, one chain after the other."""
     with reading(posterior):
         plausibility = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot").values
     return plausibility.reshape(-1, plausibility.shape[-1])
@@ -45,8 +45,8 @@ def top_classes(
     """Rank the ``k`` most plausible classes of each case in every draw, best first.
 
     They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
-    that a list is wrong with a probability below 1e-9. Lists of different length from one seed agree as far as they go,
-    and the lists of a case do not depend on the other cases.
+    that a list is wrong with a probability below 1e-9. With the same seed, a shorter list is the beginning of a longer
+    one, and the lists of a case do not depend on the other cases.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def top_classes(
     cases
         Names of the cases, in the order you want; by default all cases.
     break_ties
-        Order of equal plausibilities, such as the zeros of classes without mass, by class (``"order"``) or random
-        (``"random"``).
+        How to break ties between plausibilities, such as the zeros of classes without mass: by class order
+        (``"order"``) or at random (``"random"``).
 
     Returns
     -------
@@ -207,7 +207,7 @@ def dense_slots(
     n_classes: int,
     concentration: float | Float[np.ndarray, " class"],
 ) -> Float[np.ndarray, "draw chosen class"]:
-    """Split the remainders of the cases at these positions; ``words`` are their random keys."""
+    """Split the remainders of the cases at the given positions; ``words`` are their random keys."""
     blocks = Blocks(np.ascontiguousarray(draws.T), slots, cases, words, n_classes, concentration, room=2 * n_classes)
     out = np.empty((len(draws), len(cases), n_classes), np.float32)
     split = partial(split_among_all, n_classes=n_classes)

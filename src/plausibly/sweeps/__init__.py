@@ -1,9 +1,9 @@
-"""One evaluation for every model and reliability, kept small enough to hold all of them at once.
+"""One evaluation for every model and reliability, small enough for all of them to be in memory at once.
 
-Reliability is not known, so results are reported over a range of it. A posterior over thousands of cases takes a
-hundred megabytes; of each only the results, the convergence by case and the draws of a few cases stay. ``_plan`` reads
-and checks everything before anything is computed. Then, for each run, it samples the posterior or reuses it, and
-``_make`` evaluates and diagnoses it. ``_runs`` has what is found, and ``_sweep`` the front door.
+The reliability is not known, so results are reported for several values. A posterior of thousands of cases takes a
+hundred megabytes; only its results, its convergence by case and the draws of a few cases stay in memory. ``_plan``
+reads and checks everything before anything is computed. Then, for each run, it samples the posterior or reuses it, and
+``_make`` evaluates and diagnoses it. ``_runs`` holds the results, and ``_sweep`` the public function.
 """
 
 from plausibly.sweeps._make import KEPT_CASES as KEPT_CASES

@@ -40,18 +40,18 @@ _FEW = 2**17  # pairs of a case and a draw that are evaluated faster than anothe
 
 @dataclass(frozen=True)
 class Folder:
-    """Where the posteriors of a sweep are kept.
+    """Folder in which the posteriors of a sweep are kept.
 
     Attributes
     ----------
     path
-        Folder that exists.
+        Path of an existing folder.
     shard
-        Number of cases above which a posterior is a Zarr store, written in shards of as many cases.
+        Number of cases in a shard. A posterior with more cases is a Zarr store, written shard by shard.
     resume
-        Whether smaller ones are, too.
+        Whether smaller posteriors are Zarr stores, too.
     fresh
-        Whether to sample again what is there.
+        Whether to sample again instead of reusing existing posteriors.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep of which everything is read and checked, and nothing computed."""
+    """A sweep that is completely read and checked, but not computed yet."""
 
     annotations: Annotations  #: labels of two classes, if scores are aggregated
     observed: Annotations | Scores  #: what is aggregated
@@ -91,7 +91,7 @@ class Plan:
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
-        """Read and check; see :func:`sweep`."""
+        """Read and check all arguments; see :func:`sweep`."""
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
@@ -130,12 +130,12 @@ class Plan:
 
     @property
     def metrics(self) -> list[str]:
-        """Names of all metrics, the user's own last."""
+        """Names of all metrics; user-defined metrics come last."""
         return list(metric_names(self.options["k"], self.options["metrics"]))
 
     @property
     def labels(self) -> list[str]:
-        """Of all runs."""
+        """Labels of all runs."""
         return [step.label for step in self.steps]
 
     def runs(
@@ -146,16 +146,16 @@ class Plan:
         say: Callable[[str], None] = lambda text: None,
         scheduler: Any = None,
     ) -> Iterator[Run]:
-        """Compute one run after the other, and drop its draws.
+        """Compute one run after the other, dropping the draws of each.
 
         Parameters
         ----------
         folder
-            Where posteriors are kept, and reused if they are there; nothing is kept without it.
+            Folder in which posteriors are kept and reused; None to keep none.
         progress
-            Show bars.
+            Whether to show progress bars.
         say
-            Function that is told which run begins, and which posterior is reused or replaced.
+            Function that receives messages about which run begins, and which posterior is reused or replaced.
         scheduler
             As for :func:`plausibly.aggregate`.
         """
@@ -197,7 +197,7 @@ class Plan:
         return posterior
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
-        """Join runs with what is the same for all of them."""
+        """Join runs into a sweep."""
         voted = self._voted([run.results.sizes["draw"] for run in runs]) if self.predictions else None
         return Sweep(self.annotations, tuple(runs), voted)
 

@@ -30,7 +30,7 @@ class Run:
     label
         Name of the run, such as ``"plackett-luce@3"``.
     model
-        Label of the variant that it belongs to; the name of the model, unless it has options.
+        Label of the variant; the name of the model, unless it has options.
     reliability
         Reliability; NaN for a model without one.
     results
@@ -38,25 +38,25 @@ class Run:
     convergence
         Result of :func:`plausibly.diagnose`.
     excerpt
-        Posterior of the least certain cases only, the least certain first.
+        Posterior of only the least certain cases, the least certain first.
     attrs
         Attributes of the posterior: arguments, seed, versions.
     worst
-        Posterior of the cases with the worst chains only, the worst first; None without chains.
+        Posterior of only the cases with the worst chains, the worst first; None without chains.
     choices
-        Classes that each classifier prefers in the least certain cases, (classifier, case, place); None without
+        Classes that each classifier ranks highest in the least certain cases, (classifier, case, place); None without
         classifiers.
     subgroups
         With risks and classifiers, :func:`plausibly.summary` of the subgroup of every risk level, see
-        :func:`plausibly.evaluation.risk_weights`, with the columns ``risk_level`` and ``cases``, the mean number of
-        cases in it.
+        :func:`plausibly.evaluation.risk_weights`, with the further columns ``risk_level`` and ``cases``, the mean
+        number of cases in the subgroup.
     shared
-        Tables of what cases share, by name: "annotators" (:func:`plausibly.annotators.annotator_accuracies`) and
-        "confusions" of a model of one true class, "shifts" (:func:`plausibly.population.largest_shifts`) of a
-        population prior.
+        Tables of the quantities that all cases share, by name: "annotators"
+        (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "shifts"
+        (:func:`plausibly.population.largest_shifts`) of a population prior.
     shared_convergence
-        Convergence of what cases share, from :func:`plausibly.diagnostics.shared_convergence`; None if nothing was
-        sampled.
+        Convergence of the quantities that all cases share, from :func:`plausibly.diagnostics.shared_convergence`; None
+        if nothing was sampled.
     """
 
     label: str
@@ -79,7 +79,7 @@ class Run:
 
     @property
     def has_chains(self) -> bool:
-        """Whether the draws come from chains, which have to converge."""
+        """Whether the draws come from chains, which must converge."""
         return "r_hat" in self.convergence
 
     def metrics(self) -> pd.DataFrame:
@@ -110,7 +110,7 @@ class Run:
         return {"model": self.model, "reliability": self.reliability}
 
     def certainty(self) -> pd.DataFrame:
-        """Tabulate, by case, how certain the annotations are and whether the chains converged."""
+        """Tabulate for each case how certain the annotations are and whether the chains converged."""
         columns: dict[str, Any] = {"case": self.results["case"].values}
         columns |= self._names
         for name, variable in self.results.data_vars.items():
@@ -140,8 +140,8 @@ class Sweep:
     annotations, runs
         Annotations that were evaluated, and the result of every run.
     voted
-        Metrics of the classifiers against the majority vote, from :func:`plausibly.evaluate` with a single draw, to
-        compare uncertainty-adjusted metrics with. None without classifiers.
+        Metrics of the classifiers against the majority vote, from :func:`plausibly.evaluate` with a single draw;
+        uncertainty-adjusted metrics can be compared with them. None without classifiers.
     """
 
     annotations: Annotations
@@ -161,8 +161,8 @@ class Sweep:
     def dataset(self) -> xr.Dataset:
         """The table ``metrics`` as arrays over (model, reliability, classifier, metric).
 
-        The reliability ``inf`` has the limit: the value at the point estimate, without spread. Combinations that were
-        not run are NaN.
+        The reliability ``inf`` stands for the limit, the value at the point estimate, which has no spread. Combinations
+        that were not run are NaN.
         """
         table = self.metrics
         limits = []
@@ -179,7 +179,7 @@ class Sweep:
         return table.set_index(names).to_xarray().reindex(order)
 
     def rankings(self, metric: str) -> pd.DataFrame:
-        """Tabulate how each run ranks the classifiers, and where that changes with the reliability.
+        """Tabulate how each run ranks the classifiers, and at which reliabilities the ranking changes.
 
         Parameters
         ----------
@@ -189,9 +189,9 @@ class Sweep:
         Returns
         -------
         pandas.DataFrame
-            ``model``, ``reliability`` in rising order (``inf`` for the point estimate), ``ranking`` by the mean over
-            draws, such as ``"B > A"``, its ``probability``, the share of draws with the same ranking (NaN for the point
-            estimate), and whether it ``changes`` from the row before.
+            ``model``, ``reliability`` in increasing order (``inf`` for the point estimate), ``ranking`` by the mean
+            over draws, such as ``"B > A"``, its ``probability``, the share of draws with the same ranking (NaN for the
+            point estimate), and whether the ranking ``changes`` from the row above.
 
         Raises
         ------

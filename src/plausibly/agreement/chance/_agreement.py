@@ -35,30 +35,31 @@ def agreement(
     processes: int = 1,
     progress: bool = True,
 ) -> Agreement:
-    """Measure how far annotators agree on labels of any type, corrected for chance.
+    """Measure how well annotators agree on labels of any type, corrected for chance.
 
     Parameters
     ----------
     labels
         Long table with the columns ``case``, ``annotator`` and ``label``, in any form that :meth:`Labels.of` takes;
-        labels may be any objects. Missing labels are left out, and cases and annotators need not be complete. Or
-        annotations or scores by named annotators.
+        labels may be any objects. Missing labels are left out, and annotators need not label every case. Or annotations
+        or scores by named annotators.
     distance
-        Name from :mod:`plausibly.distances`, or a function of two labels: zero or greater, the same in either order. By
-        default ``"nominal"``, for rankings ``"partial_rankings"`` and for scores ``"interval"``.
+        Name from :mod:`plausibly.distances`, or a function of two labels that returns a number, zero or greater, the
+        same in either order. By default ``"nominal"``, for rankings ``"partial_rankings"`` and for scores
+        ``"interval"``.
     preset
-        Conventions behind published numbers: ``"braylan2022"`` changes those of the distance if it is a name
+        Settings of a publication: ``"braylan2022"`` applies to a distance that is given by name
         (:func:`plausibly.distances.find_distance`), and makes ``"sample"`` the default of `cross`.
     weighting
-        ``"pairs"``: plain means over pairs, expected distances from labels on different cases. ``"units"``:
-        Krippendorff's form: a case with `m` labels weighs its pairs by 1/(m − 1), expected distances come from all
-        pairs of labels, and cases with one label are left out.
+        ``"pairs"``: every pair has the same weight, and expected distances are between labels of different cases.
+        ``"units"``, Krippendorff's form: pairs of a case with `m` labels have the weight 1/(m − 1), expected distances
+        are between all pairs of labels, and cases with one label are left out.
     cross
-        Pairs of labels on different cases to compare: ``"all"``; ``"sample"``, with replacement and as many as
-        there are pairs on one case; a number of pairs; or ``"auto"`` (None, without a preset): all if there are at
-        most 3,000,000 pairs of distinct labels (50,000 where the distance is slow), else a sample.
+        Pairs of labels of different cases to compare: ``"all"``; ``"sample"``, as many as there are pairs within cases,
+        drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at
+        most 3,000,000 pairs of distinct labels (50,000 if the distance is slow), else a sample.
     same_annotator
-        Whether two labels of one annotator on one case are a pair.
+        Whether two labels that an annotator gave the same case are a pair.
     p
         Probability below which a distance is too small to be chance, for sigma.
     seed
@@ -66,24 +67,24 @@ def agreement(
     processes
         Number of processes that share the work; useful for distances that compare one pair at a time.
     progress
-        Whether to show a progress bar while distances are computed, if that takes long.
+        Whether to show a progress bar if computing distances takes long.
 
     Returns
     -------
     Agreement
         ``.alpha``, ``.ks``, ``.sigma``, ``.observed``, ``.expected``, ``.interval()``, ``.by_case()``,
-        ``.annotators()``. If all labels on one case are alike, alpha is 1; if labels on different cases
-        never differ, alpha and sigma are NaN.
+        ``.annotators()``. If labels of the same case never differ, alpha is 1; if labels of different cases never
+        differ, alpha and sigma are NaN.
 
     Raises
     ------
     AnnotationError
         If there are fewer than two cases, or no case has two labels.
     DistanceError
-        If a label is of a wrong type; or a function fails, returns what is not a distance, or is not symmetric (fifty
-        pairs are checked). The message names the labels.
+        If a label has the wrong type; or a function fails, returns something that is not a distance, or is not
+        symmetric (fifty pairs are checked). The message names the labels.
     ArgumentError
-        If an argument is out of range, or there are too many pairs to hold.
+        If an argument is out of range, or the pairs do not fit into memory.
 
     Examples
     --------

@@ -63,12 +63,12 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
 
 
 def annotators_in_words(table: pd.DataFrame) -> str:
-    """Say in a sentence who of a table of annotators should be looked at.
+    """Say in a sentence which annotators of a table need a closer look.
 
     Parameters
     ----------
     table
-        From :meth:`Agreement.annotators`.
+        Table from :meth:`Agreement.annotators`.
 
     Examples
     --------

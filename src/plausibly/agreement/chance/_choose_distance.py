@@ -18,14 +18,14 @@ Candidate = str | Distance | Callable[[Any, Any], float]
 
 @dataclass(frozen=True, eq=False)
 class DistanceChoice:
-    """Agreement by several distances.
+    """Agreement under several distances.
 
     Parameters
     ----------
     results
         :class:`Agreement` by distance, best first.
     skipped
-        Why each distance of a type of label was left out, by its name.
+        Reason why a distance for the type of label was left out, by name of the distance.
     """
 
     results: Mapping[str, Agreement]
@@ -33,15 +33,15 @@ class DistanceChoice:
 
     @property
     def best(self) -> str:
-        """The distance with the highest KS."""
+        """Distance with the highest KS."""
         return next(iter(self.results))
 
     @property
     def table(self) -> pd.DataFrame:
         """One row per distance, best first.
 
-        Columns ``distance``, ``ks_superiority`` (ties count against agreement), ``ks_ties`` (how much of it ties could
-        add), ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected`` (mean distances), ``warnings``
+        Columns ``distance``, ``ks_superiority`` (ties count against the distance), ``ks_ties`` (how much ties could add
+        to it), ``ks_statistic``, ``sigma``, ``alpha``, ``observed`` and ``expected`` (mean distances), ``warnings``
         (sentences, separated by semicolons).
         """
         whole = pd.concat([found.to_frame() for found in self.results.values()], ignore_index=True)
@@ -56,10 +56,11 @@ class DistanceChoice:
 def choose_distance(
     labels: Any, candidates: str | Iterable[Candidate] | Mapping[str, Candidate], **arguments: Any
 ) -> DistanceChoice:
-    """Rank distances by how well they tell labels on one case from labels on different cases.
+    """Rank distances by how well they separate labels of the same case from labels of different cases.
 
-    Alpha depends on the scale of a distance, so it cannot choose one; KS depends on the order of distances only. Choose
-    by it, look at the histograms, then read sigma of the chosen one as a lower bound on agreement that is no chance.
+    Alpha depends on the scale of a distance, so distances cannot be chosen by it; KS depends only on the order of
+    distances. Choose the distance by KS, look at the histograms, then read its sigma as a lower bound on the share of
+    agreement that is not due to chance.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def choose_distance(
         As for :func:`agreement`.
     candidates
         Names or functions, in a list or a mapping from names of your own; a single function; or a type of label
-        (``"boxes"``, ``"spans"``, …), alone or in the list, for those of its distances
-        (:data:`plausibly.distances.BY_TYPE`) that can take the labels. ``"circular"`` has to be named.
+        (``"boxes"``, ``"spans"``, …), alone or in the list, for all its distances (:data:`plausibly.distances.BY_TYPE`)
+        that accept the labels. ``"circular"`` is used only if named.
     **arguments
         Further arguments of :func:`agreement`.
 
@@ -81,10 +82,10 @@ def choose_distance(
     Raises
     ------
     ArgumentError
-        If there are no candidates, or two of one name.
+        If there are no candidates, or two have the same name.
     DistanceError
-        If a candidate fails, or cannot take the labels; the message begins with its name. Of a type of label, such
-        distances are skipped with a warning that says why, unless none is left.
+        If a candidate fails or does not accept the labels; the message begins with its name. If candidates are given as
+        a type of label, such distances are skipped with a warning that says why, unless none is left.
 
     Examples
     --------

@@ -21,7 +21,7 @@ _BATCHES = 20  #: parts of a sample that show its error
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorDistances:
-    """Distances between annotators: totals and numbers of pairs, by the annotators of the two labels."""
+    """Distances between annotators: totals and numbers of pairs of labels, by the annotators of the two labels."""
 
     annotators: np.ndarray
     total: Float[np.ndarray, "annotator annotator"]

@@ -11,17 +11,17 @@ from plausibly.labels._container import Labels
 
 
 def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None) -> float:
-    """Agreement of two annotators beyond chance, each with their own label frequencies.
+    """Compute the agreement of two annotators beyond chance, where each has her own label frequencies.
 
-    It is 1 for perfect agreement, also where a single label is in use and the formula would give 0/0. Cohen (1960), A
+    It is 1 for perfect agreement, even if only one label is in use and the formula would give 0/0. Cohen (1960), A
     coefficient of agreement for nominal scales, Educational and Psychological Measurement 20.
 
     Parameters
     ----------
     labels
-        See :meth:`Labels.of`; an annotator labels a case once. Cases count that both labelled.
+        See :meth:`Labels.of`; an annotator labels a case at most once. Only cases that both labelled count.
     first, second
-        Names of the annotators; may be left out where there are two.
+        Names of the annotators; optional if there are only two.
 
     Examples
     --------
@@ -51,16 +51,17 @@ def cohen_kappa(labels: Any, first: str | None = None, second: str | None = None
 
 
 def fleiss_kappa(labels: Any) -> float:
-    """Agreement of several annotators beyond chance, with the label frequencies of all.
+    """Compute the agreement of several annotators beyond chance, where all share the same label frequencies.
 
-    It is 1 for perfect agreement, also where a single label is in use and the formula would give 0/0. Fleiss (1971),
+    It is 1 for perfect agreement, even if only one label is in use and the formula would give 0/0. Fleiss (1971),
     Measuring nominal scale agreement among many raters, Psychological Bulletin 76.
 
     Parameters
     ----------
     labels
-        See :meth:`Labels.of`; an annotator labels a case once. Cases of fewer than two labels are left out. Fleiss has
-        the same number of labels for each case; where it differs, agreement is averaged over cases all the same.
+        See :meth:`Labels.of`; an annotator labels a case at most once. Cases with fewer than two labels are left out.
+        Fleiss assumes the same number of labels in each case; otherwise, agreement is averaged over cases with equal
+        weights.
 
     Examples
     --------

@@ -20,19 +20,19 @@ _FAR = 9.0  #: bandwidths beyond which a normal distribution has no mass in doub
 def alpha(
     levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
 ) -> float:
-    """One minus the ratio of the mean observed distance to the mean expected one.
+    """Compute one minus the ratio of the mean observed distance to the mean expected one.
 
     Parameters
     ----------
     levels
         Distinct distances.
     observed, expected
-        Weights of the pairs on one case and of those on different cases that have such a distance.
+        For each distance, weights of the pairs of labels of the same case, and of different cases.
 
     Returns
     -------
-    1 for perfect agreement, 0 for chance, negative for less than chance. NaN if labels on different cases never
-    differ: where nothing varies, agreement cannot be told from chance.
+    1 for perfect agreement, 0 for chance, negative for less than chance. NaN if labels of different cases never differ:
+    if nothing varies, agreement cannot be distinguished from chance.
 
     Examples
     --------
@@ -44,21 +44,22 @@ def alpha(
 
 
 class KS(NamedTuple):
-    """Three readings of how far observed distances lie below expected ones.
+    """Three numbers that say how far observed distances lie below expected ones.
 
     Parameters
     ----------
     statistic
-        The greatest excess of the distribution function of observed distances over that of expected ones, in [0, 1].
+        Greatest excess of the distribution function of observed distances over that of expected ones, in [0, 1].
     pvalue
-        p-value of the one-sided test by that statistic, as if pairs were independent. They share labels, so it is too
-        small: use it only to read published tables.
+        p-value of the one-sided test with that statistic, as if pairs were independent. Because pairs share labels, it
+        is too small: use it only to understand published tables.
     superiority
-        Probability that a pair on different cases is farther apart than one on the same case, ties counting against
-        agreement, times n / (n + 1) for n pairs on different cases. What the table of Braylan et al. calls KS.
+        Probability that labels of different cases are farther apart than labels of the same case, with ties counting
+        against agreement, times n / (n + 1) for n pairs of labels of different cases. The table of Braylan et al. calls
+        it KS.
     ties
-        Probability that the two pairs are equally far apart, times the same factor: with ties counted half,
-        superiority is greater by ``ties / 2``. Labels that take few values tie often.
+        Probability that the two pairs are equally far apart, times the same factor: if ties counted half, superiority
+        would be greater by ``ties / 2``. Labels with few values tie often.
     """
 
     statistic: float
@@ -77,9 +78,9 @@ def ks(
     Parameters
     ----------
     observed, expected
-        Weights of distances in increasing order of the distance; `expected` are numbers of pairs.
+        Weights of distances in increasing order of the distance; `expected` must be numbers of pairs.
     n_observed
-        Number of pairs behind the observed weights; their sum if None.
+        Number of pairs behind the observed weights; by default their sum.
 
     Examples
     --------
@@ -103,26 +104,27 @@ def sigma(
     expected: Float[np.ndarray, " level"],
     p: float = 0.05,
 ) -> float:
-    r"""Share of the observed distances `d` for which chance gives a distance in [0, d] with a probability below `p`.
+    r"""Compute the share of observed distances `d` for which chance falls in [0, d] with a probability below `p`.
 
-    The distribution of chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth
-    (1992). Its mass below zero is not counted, and the rest is not scaled up, so much mass there makes distances look
-    rarer than they are. The bandwidth shrinks with the number of pairs, so sigma by a sample of pairs and by all of
-    them differ by more than chance, most where the distribution is steep near zero. If all expected distances are equal
-    the estimate is that point: sigma is the share of smaller distances.
+    The distribution under chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth
+    (1992). Its mass below zero is not counted, and the rest is not scaled up, so that small distances look rarer than
+    they are if much mass lies below zero. The bandwidth shrinks with the number of pairs, so sigma from a sample of
+    pairs differs systematically from sigma from all pairs, most if the distribution is steep near zero. If all expected
+    distances are equal, sigma is the share of smaller distances.
 
     Parameters
     ----------
     levels
         Distinct distances in increasing order.
     observed, expected
-        Weights of the pairs on one case, and numbers of pairs on different cases, that have such a distance.
+        For each distance, the weight of the pairs of labels of the same case, and the number of pairs of different
+        cases.
     p
         Probability below which a distance is too small to be chance.
 
     Returns
     -------
-    Between 0 and 1; NaN if labels on different cases never differ.
+    Between 0 and 1; NaN if labels of different cases never differ.
 
     Examples
     --------
@@ -162,7 +164,7 @@ def sigma(
 
 @dataclass(frozen=True)
 class Measures:
-    """The three measures of two distributions of distances."""
+    """Three measures of the difference between two distributions of distances."""
 
     NAMES: ClassVar = ("alpha", "ks_superiority", "ks_statistic", "sigma")
 
@@ -198,9 +200,9 @@ def measures_of_distances(observed: ArrayLike, expected: ArrayLike, *, p: float 
     Parameters
     ----------
     observed
-        Distances of pairs of labels on one case, zero or greater, in any order.
+        Distances between two labels of the same case, zero or greater, in any order.
     expected
-        Distances of pairs on different cases.
+        Distances between labels of different cases.
     p
         Probability below which a distance is too small to be chance (:func:`sigma`).
 

@@ -20,23 +20,23 @@ def noise_dial(
     seed: int = 0,
     **arguments: Any,
 ) -> pd.DataFrame:
-    """Measure agreement on simulated labels with more and more noise.
+    """Measure agreement on simulated labels with increasing noise.
 
-    A distance that is fit for a task falls from 1 to 0 all along the dial. One that falls at once, or late, sees only
-    part of what annotators can disagree on.
+    With a suitable distance, agreement falls steadily from 1 to 0. If it falls at once, or late, the distance reflects
+    only part of what annotators can disagree about.
 
     Parameters
     ----------
     kind
         Type of the labels (:func:`plausibly.datasets.simulate_labels`).
     distances
-        Distances to measure by; if None all of the package for this type of label.
+        Distances to use; by default all distances of the package for this type of label.
     noise
-        Settings of the dial, from 0 (annotators agree on everything) to 1 (labels have nothing to do with the case).
+        Levels of noise, from 0 (annotators agree on everything) to 1 (labels have nothing to do with the case).
     n_cases, n_annotators
         Size of the simulated data.
     seed
-        Random seed, the same for all settings.
+        Random seed, the same for all levels.
     **arguments
         Further arguments of :func:`agreement`.
 

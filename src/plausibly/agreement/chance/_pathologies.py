@@ -10,14 +10,15 @@ _AT_ZERO, _AT_TOP, _PROMINENCE, _GRID = 0.1, 0.25, 0.1, 256
 def pathologies(
     levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
 ) -> tuple[str, ...]:
-    """Say in sentences what is wrong with a distance, or with the data.
+    """Describe in sentences what is wrong with a distance or with the data.
 
-    * Labels on different cases do not differ at all.
-    * A tenth or more of the expected distances are zero: then no distance is too small for chance.
-    * A quarter or more of the observed distances are as great as distances get: the distance does not tell apart
-      labels that are somewhat and wholly different. (Not said of a distance with two values.)
-    * The distribution of expected distances has several modes: the cases are a mixture, such as of texts of different
-      lengths, and chance is different for each part.
+    * Labels of different cases never differ.
+    * At least a tenth of the expected distances are zero: then no distance is too small to be chance.
+    * At least a quarter of the observed distances have the greatest possible value: the distance does not distinguish
+      labels that differ somewhat from labels that differ completely. (This does not apply to distances with two
+      values.)
+    * The distribution of expected distances has several modes: the cases are a mixture, for example of texts of
+      different lengths, and chance differs between its parts.
 
     Parameters
     ----------

@@ -21,9 +21,9 @@ Weighting = Literal["pairs", "units"]
 
 @dataclass(frozen=True, eq=False)
 class PairDistances:
-    """Distances of many pairs: distinct values in increasing order, and how many pairs (or what weight) each has.
+    """Distances of many pairs: distinct values in increasing order, and the number (or weight) of pairs with each.
 
-    ``numpy.asarray`` gives the distances one by one, where weights are numbers of pairs; ``float`` their mean.
+    ``numpy.asarray`` returns the distance of every pair, if weights are numbers of pairs; ``float`` returns their mean.
 
     Examples
     --------
@@ -62,10 +62,10 @@ class PairDistances:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How far annotators agree, by one distance.
+    """Agreement of annotators under one distance.
 
-    Made by :func:`agreement`. Agreement is high where labels on one case (``observed`` distances) are nearer to each
-    other than labels on different cases (``expected`` distances, which chance would give).
+    Made by :func:`agreement`. Agreement is high if labels of the same case (``observed`` distances) are closer to each
+    other than labels of different cases (``expected`` distances, as chance would give).
 
     Parameters
     ----------
@@ -73,21 +73,22 @@ class Agreement:
         Name of the distance.
     alpha
         One minus the ratio of mean observed to mean expected distance: 1 is perfect, 0 is chance. It depends on the
-        scale of the distance, so alphas of different distances do not compare.
+        scale of the distance, so alphas of different distances cannot be compared.
     ks
-        ``.statistic``, ``.pvalue``, ``.superiority`` and ``.ties`` (:class:`KS`): how well the distance tells pairs on
-        one case from pairs on different cases. Choose the distance by ``.superiority``, against which ties count.
+        ``.statistic``, ``.pvalue``, ``.superiority`` and ``.ties`` (:class:`KS`): how well the distance separates pairs
+        of labels of the same case from pairs of different cases. Choose the distance by ``.superiority``, in which ties
+        count against the distance.
     sigma
         Share of observed distances too small to be chance; a lower bound on the share of pairs that agree for reasons
         other than chance.
     observed, expected
-        Distances of pairs on one case, and of pairs on different cases (:class:`PairDistances`).
+        Distances between labels of the same case, and of different cases (:class:`PairDistances`).
     weighting
         ``"pairs"`` or ``"units"``.
     n_cross
-        Number of pairs of labels on different cases.
+        Number of pairs of labels of different cases.
     sampled
-        Whether the expected distances are a sample of them.
+        Whether the expected distances are a sample of these pairs.
     warnings
         Sentences that say what is wrong with the distance (:func:`pathologies`).
     """
@@ -114,7 +115,7 @@ class Agreement:
         return Measures(self.alpha, self.ks, self.sigma)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the measures as a table of one row."""
+        """Return the measures as a table with one row."""
         row = {
             "distance": self.distance,
             "alpha": self.alpha,
@@ -135,10 +136,10 @@ class Agreement:
         return pd.DataFrame([row])
 
     def by_case(self) -> pd.DataFrame:
-        """Break agreement down by case.
+        """Tabulate agreement by case.
 
-        Columns ``case``, ``labels``, ``pairs``, ``distance`` (the mean of the case's pairs) and ``alpha``, one minus
-        its ratio to the mean expected distance. NaN where a case has no pair.
+        The columns are ``case``, ``labels``, ``pairs``, ``distance`` (the mean over the pairs of the case) and
+        ``alpha`` (one minus the ratio of this mean to the mean expected distance); NaN if a case has no pair.
 
         Examples
         --------
@@ -150,19 +151,19 @@ class Agreement:
         return self._breakdown("case", labels.cases, np.diff(labels.start), *self._pairs.by_case())
 
     def annotators(self, ci_prob: float = CI_PROB, seed: int = 0) -> pd.DataFrame:
-        """Tabulate annotators, those first who should be looked at.
+        """Tabulate annotators, starting with those who need a closer look.
 
         An annotator's ``agreement`` is one minus the ratio of the mean distance to the others' labels of the same cases
-        to the mean expected distance, as alpha: 1 is perfect, 0 is what labels of different cases have on average. It
-        is adjusted for difficulty: distances are corrected for those among the others of the same case. Intervals are
-        by Student's t, over cases.
+        to the mean expected distance, as in alpha: 1 is perfect, 0 is the mean for labels of different cases. It is
+        adjusted for difficulty: distances are corrected for the distances among the other annotators of the case.
+        Intervals use Student's t over cases.
 
         Parameters
         ----------
         ci_prob
             Probability of the intervals.
         seed
-            Random seed of the labels of other cases, of which each label is compared with up to 128.
+            Random seed. Each label is compared with up to 128 randomly chosen labels of other cases.
 
         Returns
         -------
@@ -171,17 +172,15 @@ class Agreement:
             mean), ``by_chance`` (mean distance to the others' labels of other cases), ``agreement``, ``lower``,
             ``upper`` and ``flag``, which is empty or one of
 
-            * ``"copies NAME"``: says the same as NAME in at least 80 % of five or more cases, more often than
-              independent annotators would given what others say of these cases, at the 5 % level for all pairs
-              together. Of the two, the one is named who has fewer cases that the other has not.
-            * ``"no better than chance"``: labels are no nearer to the others' labels of the same cases than to those of
-              other cases, at the 1 % level, whether adjusted for difficulty or not. This is about the annotator's own
-              labels: one who always says what is most frequent has an agreement above 0.
+            * ``"copies NAME"``: gives the same label as NAME in at least 80 % of five or more cases, more often than
+              independent annotators would, given the labels of others; tested at the 5 % level for all pairs together.
+              Of the two, the annotator with fewer cases that the other did not label is flagged.
+            * ``"no better than chance"``: labels are no closer to the others' labels of the same cases than to those of
+              other cases, at the 1 % level, whether adjusted for difficulty or not. Chance refers to the annotator's
+              own labels: an annotator who always gives the most frequent label has an agreement above 0.
             * ``"too few"``: fewer than eight cases with others, or so few that neither chance nor the median gain of
-              the other annotators can be excluded at that level.
-
-            The least agreement comes first, among flagged annotators, then among those without a flag, then among those
-            with too few labels.
+              the other annotators can be excluded at that level. Flagged annotators come first, then those without a
+              flag, then those with too few labels; within each group, the lowest agreement comes first.
 
         Examples
         --------
@@ -199,26 +198,26 @@ class Agreement:
     def annotator_distances(self) -> AnnotatorDistances:
         """Mean distance between every two annotators on the cases that both labelled.
 
-        ``.mean``, ``.total`` and ``.pairs`` are square arrays over ``.annotators``; the diagonal holds the pairs of
-        labels that one annotator gave one case. NaN where there is no pair.
+        ``.mean``, ``.total`` and ``.pairs`` are square arrays over ``.annotators``; the diagonal is for two labels that
+        an annotator gave the same case. ``.mean`` is NaN without pairs.
         """
         return self._pairs.annotator_distances
 
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = 500, seed: int = 0, *, progress: bool = True
     ) -> pd.DataFrame:
-        """Bootstrap intervals of the measures, over cases.
+        """Compute bootstrap intervals of the measures, over cases.
 
-        Cases are drawn with replacement, each with all its labels, and all pairs among those drawn get new weights;
-        copies of one case are not compared with each other. Distances are told apart at 16,384 quantiles. Of a sample
-        of pairs, its members get new weights, so that intervals do not contain the error of the sample
+        Cases are drawn with replacement, each with all its labels, and all pairs of drawn cases get new weights; copies
+        of the same case are not compared with each other. Distances are rounded to 16,384 quantiles. If pairs were
+        sampled, the same pairs get new weights, so that intervals do not include the sampling error
         (:attr:`monte_carlo_error`). Intervals are percentiles (Efron 1979). The table has the rows ``alpha``,
         ``ks_superiority``, ``ks_statistic`` and ``sigma``, and the columns ``value``, ``lower``, ``upper`` and ``sd``.
 
         Parameters
         ----------
         ci_prob
-            Confidence of the intervals, between 0 and 1.
+            Confidence level of the intervals, between 0 and 1.
         replicates
             Number of bootstrap replicates, at least 2.
         seed

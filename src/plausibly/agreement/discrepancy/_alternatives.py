@@ -23,11 +23,11 @@ from plausibly.labels._predictions import Predictions, read_models
 
 
 def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal") -> dict[str, float]:
-    """Δ with means taken within each annotator first, and then over annotators.
+    """Compute Δ with means taken within each annotator first, and then over annotators.
 
-    Biased where annotators choose their cases: one who skips the hard ones has a small discrepancy to the others, and
-    weighs as much as one who did them all. The discrepancy ratio takes means within cases first. Arguments are those of
-    :func:`discrepancy_ratio`; returns the ratio by model.
+    This ratio is biased if annotators choose their cases: one who skips the hard cases has a small discrepancy to the
+    others, and counts as much as one who labelled all cases. The discrepancy ratio takes means within cases first.
+    Arguments are those of :func:`discrepancy_ratio`; returns the ratio by model.
 
     Examples
     --------
@@ -58,17 +58,17 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
 
 
 def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal") -> dict[str, float]:
-    """Disagreement of a model with the consensus of all, over that of annotators with the consensus of the others.
+    """Divide a model's disagreement with the consensus of all by that of annotators with the consensus of the others.
 
-    Biased by the number of annotators: the consensus of many is less noisy than that of few, so that the ratio moves
-    with their number even if model and annotators stay as they are. The discrepancy ratio compares single annotators.
+    This ratio depends on the number of annotators: the consensus of many is less noisy than that of few, so the ratio
+    changes with their number even if model and annotators do not. The discrepancy ratio compares single annotators.
 
     Parameters
     ----------
     labels, predictions
-        See :func:`discrepancy_ratio`; an annotator labels a case once (else :class:`AnnotationError`).
+        See :func:`discrepancy_ratio`; an annotator labels a case at most once (else :class:`AnnotationError`).
     delta
-        ``"nominal"``, whose consensus is the most frequent label (of several, each counts in part), or ``"squared"``,
+        ``"nominal"``, whose consensus is the most frequent label (in a tie, each counts in part), or ``"squared"``,
         whose consensus is the mean.
 
     Examples
@@ -102,12 +102,12 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
 
 
 def relative_f1(labels: Any, predictions: Any) -> dict[str, float]:
-    """F1 of a model against the majority of all annotators, over the mean F1 of annotators against that of the others.
+    """Divide a model's F1 against the majority by the mean F1 of annotators against the majority of the others.
 
-    Biased by the number of annotators, as every comparison with a consensus; above 1 for a model that the annotators
-    would not tell from one of them as soon as they are few. F1 is the mean over classes; where labels tie for the
-    majority, each counts in part. Arguments are those of :func:`discrepancy_ratio`, but an annotator, or a model,
-    labels a case once; returns the ratio by model, above 1 if the model is better.
+    The ratio is above 1 if the model is better. It depends on the number of annotators, like every comparison with a
+    consensus: with few annotators, it is above 1 even for a model that is no better than an annotator. F1 is the mean
+    over classes; if labels tie for the majority, each counts in part. Arguments are those of :func:`discrepancy_ratio`,
+    but annotators and models label a case at most once; returns the ratio by model.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def discrepancy_ratio(
     tolerance: float | None = None,
     progress: bool = True,
 ) -> Discrepancy:
-    r"""Compare a model's disagreement with the annotators to their disagreement with each other.
+    r"""Compare a model's disagreement with annotators to their disagreement with each other.
 
     With :math:`\psi` the mean disagreement over all pairs of two sets of labels, :math:`Y_j^i` the labels of annotator
     :math:`j` for case :math:`i`, and :math:`A^i` the number of annotators of the case,
@@ -52,20 +52,21 @@ def discrepancy_ratio(
     predictions
         Table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of columns, a list of rows), or a
         mapping from the names of models to such tables or to mappings ``{case: label}``. A model may predict several
-        labels of a case.
+        labels for a case.
     delta
-        Disagreement δ of two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``, ``"hinge"``
-        (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one less the share of common members, of lists or of text
-        such as ``"a|b"``), a distance of :mod:`plausibly.distances` or its name, or a function, which is taken to be
-        symmetric and is called once for every pair of different labels. Where a distance compares labels that have
-        parts (boxes, spans, ranked lists), those that are text are read as JSON or Python literals, as the cells of
-        :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes its classes
-        and depth from all labels, the models' too, unless ``PartialRankings(depth, classes)`` gives them.
+        Disagreement δ between two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``,
+        ``"hinge"`` (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one minus the share of common members of two
+        lists, or of text such as ``"a|b"``), a distance from :mod:`plausibly.distances` or its name, or a function,
+        which must be symmetric and is called once for every pair of different labels. If a distance compares labels
+        with parts (boxes, spans, ranked lists), text is read as JSON or Python literals, like the cells in
+        :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes classes and
+        depth from all labels, including the models', unless ``PartialRankings(depth, classes)`` sets them.
     groups
         Groups that the bootstrap draws, such as patients with several cases: the name of a column of the labels, or a
         mapping from case to group. By default each case is a group.
     strata
-        Kinds of case, such as their diagnosis, for Δ by stratum and its mean: a column or a mapping, as for ``groups``.
+        Kinds of cases, such as their diagnosis, to get Δ by stratum and its mean: a column or a mapping, as for
+        ``groups``.
     tolerance
         Tolerance λ of ``"hinge"``.
     progress
@@ -74,9 +75,9 @@ def discrepancy_ratio(
     Returns
     -------
     Discrepancy
-        With ``ratio``, ``model_discrepancy``, ``annotator_discrepancy``, ``interval()`` and more. Cases of fewer
-        than two annotators do not count, and are named in ``excluded``. Where annotators agree perfectly, Δ is 1 for a
-        model that agrees with them perfectly, too, and infinite for any other.
+        Result with ``ratio``, ``model_discrepancy``, ``annotator_discrepancy``, ``interval()`` and more. Cases with
+        fewer than two annotators do not count, and are listed in ``excluded``. If annotators agree perfectly, Δ is 1
+        for a model that also agrees with them perfectly, and infinite for any other.
 
     Raises
     ------
@@ -84,11 +85,11 @@ def discrepancy_ratio(
         If no case has two annotators, labels are not of the type that ``delta`` compares, or numbers are so far apart
         that their disagreement is not finite.
     DistanceError
-        If a distance cannot take a label, or a function fails; the message names the label.
+        If a distance does not accept a label, or a function fails; the message names the label.
     PredictionError
         If a case that counts has no prediction, or predictions and labels are of different types.
     ArgumentError
-        If there is no such disagreement.
+        If there is no such measure of disagreement.
 
     References
     ----------

@@ -21,20 +21,20 @@ MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annota
 
 @dataclass(frozen=True, eq=False)
 class Discrepancy:
-    """Discrepancies of models and annotators, by case, and their ratios.
+    """Discrepancies of models and annotators by case, and their ratios.
 
-    Numbers of a single model are floats; where models were named they are :class:`pandas.Series` by model.
+    For a single model without a name, numbers are floats; otherwise they are :class:`pandas.Series` by model.
 
     Parameters
     ----------
     labels, label_sets
-        Labels of the annotators, and their sets by annotator and case.
+        Labels of the annotators, and the set of labels for each annotator and case.
     delta
-        Name of the disagreement.
+        Name of the measure of disagreement.
     to_others
-        Sum of every set's discrepancies to the other sets of its case.
+        Sum of the discrepancies of every set to the other sets of its case.
     to_sets
-        Discrepancy of every model to each set; NaN where there is none.
+        Discrepancy of every model to each set; NaN if there is none.
     single
         Whether there is one model, without a name.
     groups
@@ -81,7 +81,7 @@ class Discrepancy:
 
     @property
     def excluded(self) -> list[str]:
-        """Names of the cases that fewer than two annotators labelled."""
+        """Names of the cases with labels by fewer than two annotators."""
         return self.labels.cases[~self.included].tolist()
 
     @cached_property
@@ -99,7 +99,7 @@ class Discrepancy:
 
     @property
     def several_groups(self) -> bool:
-        """Whether there are groups to draw from, and so intervals."""
+        """Whether there are several groups, so that intervals exist."""
         return bool(self._group.max() > 0)
 
     @cached_property
@@ -114,12 +114,12 @@ class Discrepancy:
 
     @property
     def model_discrepancy(self) -> Any:
-        """μ, the mean disagreement of model and annotator."""
+        """μ, the mean disagreement between model and annotator."""
         return self._shaped(self._by_case.mean(axis=0)[1:])
 
     @property
     def annotator_discrepancy(self) -> float:
-        """α, the mean disagreement of two annotators."""
+        """α, the mean disagreement between two annotators."""
         return float(self._by_case.mean(axis=0)[0])
 
     @property
@@ -130,10 +130,10 @@ class Discrepancy:
     def replicates(
         self, replicates: int = REPLICATES, seed: int = 0, *, mean_per_class: bool = False, progress: bool = True
     ) -> pd.DataFrame:
-        """Δ in bootstrap replicates, for each of which groups are drawn with replacement.
+        """Compute Δ in bootstrap replicates, in each of which groups are drawn with replacement.
 
-        All models see the same groups, so that differences between columns are those of models. A single group is
-        refused. Rows are replicates, columns models.
+        Rows are replicates, columns are models. All models see the same groups, so differences between columns are
+        differences between models. A single group is refused.
 
         Parameters
         ----------
@@ -160,14 +160,14 @@ class Discrepancy:
         mean_per_class: bool = False,
         progress: bool = True,
     ) -> Any:
-        """Confidence interval of Δ, by quantiles of bootstrap replicates.
+        """Compute a confidence interval of Δ from quantiles of bootstrap replicates.
 
-        Returns the lower and upper end; with named models a data frame of the two.
+        Returns the lower and upper end or, for named models, a data frame with both.
 
         Parameters
         ----------
         ci_prob
-            Confidence of the interval, between 0 and 1.
+            Confidence level of the interval, between 0 and 1.
         replicates, seed, mean_per_class, progress
             See :meth:`replicates`.
         """
@@ -182,15 +182,16 @@ class Discrepancy:
     ) -> pd.DataFrame:
         """Test whether a model is no farther from the annotators than they are from each other, within a margin.
 
-        The null hypothesis is Δ ≥ 1 + ``margin``; it is rejected, and the model found not inferior, if the upper end
-        of the one-sided confidence interval of Δ lies below that.
+        The null hypothesis is Δ ≥ 1 + ``margin``. It is rejected, and the model is non-inferior, if the upper end of
+        the one-sided confidence interval of Δ lies below 1 + ``margin``.
 
         Parameters
         ----------
         margin
-            How much farther from the annotators a model may be than these are from each other, as a share: 0.1 allows a
-            tenth, 0 nothing, and below 0, to −1, the model must be closer. Choose it before you look at the result; an
-            upper limit is what you accept of a person, ``relative`` − 1 of your farthest annotator.
+            How much farther a model may be from the annotators than they are from each other, as a share: 0.1 allows a
+            tenth, 0 nothing, and with a negative margin, down to −1, the model must be closer. Choose it before you
+            look at the result, and no larger than you would accept from a person (``relative`` − 1 of your farthest
+            annotator).
         level
             Probability of a false rejection.
         replicates, seed
@@ -199,8 +200,8 @@ class Discrepancy:
         Returns
         -------
         pandas.DataFrame
-            By model: ``ratio``, ``upper``, ``p_value`` (the share of replicates at or above 1 + ``margin``, one counted
-            in addition), and ``non_inferior``.
+            By model: ``ratio``, ``upper``, ``p_value`` (the share of replicates at or above 1 + ``margin``, with one
+            added to the count), and ``non_inferior``.
         """
         check_probability("level", level)
         if not -1 < margin < np.inf:
@@ -218,25 +219,25 @@ class Discrepancy:
         )
 
     def annotators(self, ci_prob: float | None = None, replicates: int = REPLICATES, seed: int = 0) -> pd.DataFrame:
-        """Δ of every annotator, taken out and treated as a model of the others.
+        """Compute Δ of every annotator, who is left out and treated as a model.
 
-        Cases count in which there are two others, since otherwise the others have no discrepancy of their own.
+        Only cases with two other annotators count, since a single one has no discrepancy to others.
 
         Parameters
         ----------
         ci_prob
-            Confidence of an interval to add, as columns ``lower`` and ``upper``; None for none.
+            Confidence level of an interval to add as columns ``lower`` and ``upper``; None for no interval.
         replicates, seed
             See :meth:`replicates`.
 
         Returns
         -------
         pandas.DataFrame
-            By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among them) and
-            ``n_cases``; where that is 0, these are NaN. Denominators differ between annotators, so for comparisons
-            there is ``relative``: 1, and the discrepancy to the others less that of two annotators of the same cases,
-            as a share of α. It has the denominator of the models' ratios, and an annotator of hard cases is no worse
-            for that; a typical annotator has 1.
+            By annotator: ``ratio``, ``discrepancy`` (to the others), ``others_discrepancy`` (among the others) and
+            ``n_cases``; the first three are NaN without cases. Because denominators differ between annotators, compare
+            annotators by ``relative``: 1 plus the difference between the discrepancy to the others and that between two
+            annotators of the same cases, as a share of α. It has the same denominator as the ratios of models and does
+            not penalise annotators of hard cases; a typical annotator has 1.
         """
         people = len(self.labels.annotators)
         sums = taken_out(self.label_sets, self.to_others, people)
@@ -263,13 +264,14 @@ class Discrepancy:
         return frame
 
     def without_annotators(self) -> pd.DataFrame:
-        """Δ of every model without each annotator, as if that one had never taken part.
+        """Compute Δ of every model without each annotator, as if she had never taken part.
 
         Returns
         -------
         pandas.DataFrame
-            A row for every annotator and model, greatest change first: ``annotator``, ``model``, ``ratio`` without the
-            annotator, its ``change`` against Δ, and ``n_cases`` that two annotators are left of; NaN if there are none.
+            One row for every annotator and model, greatest change first: ``annotator``, ``model``, ``ratio`` without
+            the annotator, its ``change`` from Δ, and ``n_cases``, the number of cases in which two annotators are left;
+            NaN if there are none.
         """
         names, models = self.labels.annotators, self.models
         sums, n_cases = without_each(self.label_sets, self.to_others, list(self.to_sets.values()), len(names))
@@ -289,7 +291,7 @@ class Discrepancy:
         return table.iloc[order].reset_index(drop=True)
 
     def by_stratum(self) -> pd.DataFrame:
-        """Δ, μ and α by stratum and model."""
+        """Tabulate Δ, μ and α by stratum and model."""
         sums = self._strata_statistics().sum(axis=0).reshape(-1, len(self.to_models) + 2)
         rows = []
         for name, (n, annotators, *models) in zip(self._strata_names(), sums, strict=True):
@@ -300,7 +302,7 @@ class Discrepancy:
         return pd.DataFrame(rows)
 
     def by_case(self) -> pd.DataFrame:
-        """Discrepancies of the annotators and of every model by case, and the number of annotators.
+        """Tabulate the discrepancies of the annotators and of every model by case, and the number of annotators.
 
         Only cases that count have a row; ``excluded`` names the others.
         """
@@ -315,12 +317,12 @@ class Discrepancy:
     def to_frame(
         self, ci_prob: float | None = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> pd.DataFrame:
-        """Δ with its interval, μ and α, and the number of cases that count, by model.
+        """Tabulate Δ with its interval, μ and α, and the number of cases that count, by model.
 
         Parameters
         ----------
         ci_prob
-            Confidence of the interval; None leaves it out. A single group has no interval.
+            Confidence level of the interval; None for no interval. A single group has no interval.
         replicates, seed, progress
             See :meth:`replicates`.
         """

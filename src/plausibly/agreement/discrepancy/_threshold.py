@@ -29,7 +29,8 @@ class ThresholdCurve:
     Parameters
     ----------
     thresholds
-        Thresholds in increasing order; at the first, −∞, every case is positive, at the last, the greatest score, none.
+        Thresholds in increasing order: at the first, −∞, every case is positive; at the last, the greatest score, no
+        case is.
     ratio
         Δ at each threshold.
     scores
@@ -38,7 +39,7 @@ class ThresholdCurve:
         Three discrepancies of every case that counts: the annotators', the model's if it calls the case negative, and
         the model's if it calls it positive.
     share_positive
-        Share of positive labels in every set of an annotator's labels of a case.
+        Share of positive labels in the set of labels of every annotator and case.
     comparison
         Result for the annotators and their groups, without a model.
     positive
@@ -55,26 +56,26 @@ class ThresholdCurve:
 
     @property
     def best(self) -> float:
-        """Threshold of the least Δ, halfway to the next score that would change anything."""
+        """Threshold with the smallest Δ, halfway to the next score that would change the result."""
         return _best(self.thresholds, self.ratio)
 
     def to_frame(self) -> pd.DataFrame:
-        """Δ by threshold."""
+        """Tabulate Δ by threshold."""
         return pd.DataFrame({"threshold": self.thresholds, "ratio": self.ratio})
 
     def at(self, threshold: float) -> Discrepancy:
-        """Δ of the score cut at a threshold, with its intervals; choose it on other data, such as ``best`` there."""
+        """Compute Δ of the score cut at a threshold, which should be chosen on other data, such as ``best`` there."""
         return self._cut(self.scores > threshold)
 
     def cross_fitted(self, folds: int = 5, seed: int = 0) -> Discrepancy:
-        """Δ with every case's threshold chosen on the other folds, which hold other groups.
+        """Compute Δ with a threshold for every case that was chosen on the other folds, which contain other groups.
 
         Parameters
         ----------
         folds
             Number of folds to divide the groups into, from 2 to the number of groups.
         seed
-            Random seed of the division.
+            Random seed for dividing the groups.
         """
         group = self.comparison._group
         n_groups = int(group.max()) + 1
@@ -99,14 +100,14 @@ class ThresholdCurve:
 def threshold_curve(
     labels: Any, scores: Any, groups: Any = None, *, positive: Any = None, progress: bool = True
 ) -> ThresholdCurve:
-    """Compute Δ of a score at every threshold, for labels of two kinds.
+    """Compute Δ of a score at every threshold, for two possible labels.
 
     Parameters
     ----------
     labels
-        Labels of two kinds, see :func:`discrepancy_ratio`.
+        Labels with two distinct values, see :func:`discrepancy_ratio`.
     scores
-        Table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; the higher, the more positive.
+        Table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; higher scores are more positive.
     groups
         Groups of cases that stay together in folds and bootstraps, see :func:`discrepancy_ratio`.
     positive
@@ -117,7 +118,7 @@ def threshold_curve(
     Returns
     -------
     ThresholdCurve
-        The Δ of its best threshold is optimistic, as it was chosen on the same data: use
+        Curve of Δ. At the best threshold Δ is optimistic, because the threshold was chosen on the same data: use
         :meth:`ThresholdCurve.cross_fitted`, or :meth:`ThresholdCurve.at` with other data.
 
     Examples

@@ -26,19 +26,19 @@ def alternative_annotator_test(
     tolerance: float | None = None,
     progress: bool = True,
 ) -> AlternativeAnnotatorTest:
-    r"""Test whether a model may stand in for an annotator, who costs more.
+    r"""Test whether a model may stand in for an annotator, given that annotators cost more.
 
     Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the model's mean
-    distance to the labels of the others is compared with her own. With :math:`W^f_{ij}` whether the
-    model is at least as close as she is, and :math:`W^h_{ij}` whether she is at least as close as the model, the
-    advantages are :math:`\rho^f_j = \mathrm{mean}_i W^f_{ij}` and :math:`\rho^h_j = \mathrm{mean}_i W^h_{ij}`. A paired
-    one-sided test asks for each annotator whether
+    distance to the labels of the others is compared with her own. Let :math:`W^f_{ij}` be 1 if the model is at least as
+    close as she is, else 0, and :math:`W^h_{ij}` be 1 if she is at least as close as the model, else 0. The advantages
+    are :math:`\rho^f_j = \mathrm{mean}_i W^f_{ij}` and :math:`\rho^h_j = \mathrm{mean}_i W^h_{ij}`. For each annotator,
+    a paired one-sided test asks whether
 
     .. math:: H_{0j}: \rho^f_j \le \rho^h_j - \varepsilon
 
     can be rejected. This is a t-test, or Wilcoxon's signed-rank test if there are few cases; the false discovery rate
     over annotators is controlled (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators
-    for whom the hypothesis is rejected. The model passes if it is at least one half. The published test ends there; the
+    for whom the hypothesis is rejected. The model passes if it is at least one half. The published test ends here; the
     result also has bootstrap intervals over groups of cases, and the power.
 
     Parameters
@@ -49,8 +49,8 @@ def alternative_annotator_test(
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     epsilon
-        Cost advantage ε of the model, from 0 to 1: the advantage of an annotator that the model's lower cost makes up
-        for. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
+        Cost advantage ε of the model, from 0 to 1: how far an annotator's advantage may exceed the model's because the
+        model costs less. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
     distance
         Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean
         squared errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes,
@@ -58,13 +58,13 @@ def alternative_annotator_test(
     fdr
         False discovery rate over annotators.
     few_cases
-        Number of cases below which Wilcoxon's signed-rank test takes the place of the t-test; 30, as published. With
-        differences of −1, 0 and 1, Wilcoxon's test is not a test of the mean: in simulations with fewer than 30 cases,
-        models that were worse by a little more than ε passed in up to 39 % of studies, with the t-test in at most 5 %.
-        With 0, the t-test is always used.
+        Number of cases below which Wilcoxon's signed-rank test replaces the t-test; 30, as published. With 0, the
+        t-test is always used. Wilcoxon's test is not a test of the mean if differences are −1, 0 and 1: in simulations
+        with fewer than 30 cases, models that were worse by a little more than ε passed in up to 39 % of studies, and
+        with the t-test in at most 5 %.
     groups
         Groups that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
-        tests assume independent cases in any event, as published.
+        tests always assume independent cases, as published.
     tolerance
         Tolerance λ of ``"hinge"``.
     progress
@@ -73,15 +73,15 @@ def alternative_annotator_test(
     Returns
     -------
     AlternativeAnnotatorTest
-        With ``winning_rate``, ``advantage``, ``passed``, ``table`` (by model and annotator), ``notes`` (what limits the
-        conclusion, such as few annotators or many equal distances), ``interval()`` and ``power()``.
+        Result with ``winning_rate``, ``advantage``, ``passed``, ``table`` (by model and annotator), ``notes`` (what
+        limits the conclusion, such as few annotators or many equal distances), ``interval()`` and ``power()``.
 
     Raises
     ------
     ArgumentError
         If ``epsilon``, ``fdr`` or a distance is out of range or unknown.
     PlausiblyError
-        As :func:`discrepancy_ratio`.
+        As for :func:`discrepancy_ratio`.
 
     References
     ----------

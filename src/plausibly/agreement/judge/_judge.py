@@ -107,7 +107,7 @@ def judge(
     ArgumentError
         If an argument is out of range.
     PlausiblyError
-        As :func:`discrepancy_ratio`.
+        As for :func:`discrepancy_ratio`.
 
     References
     ----------

@@ -33,9 +33,9 @@ class Side:
     name
         ``"closeness"``, ``"replacement"``, ``"as one of them"`` or ``"truth"``.
     answer
-        ``"yes"`` or ``"no"``, if probable enough; ``"open"``; ``"unknown"`` for a question that was left out.
+        ``"yes"`` or ``"no"``, if probable enough; otherwise ``"open"``; ``"unknown"`` for a question that was left out.
     words
-        A sentence with the numbers behind it.
+        Sentence with the numbers behind the answer.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Judgement:
     ci_prob, replicates, seed
         Probability of the intervals, number of bootstrap replicates, and random seed.
     by
-        Numbers by group of cases or annotators, a row for each group and model; None if not asked for.
+        Results by group of cases or annotators, one row for each group and model; None if not asked for.
     """
 
     test: AlternativeAnnotatorTest
@@ -168,7 +168,7 @@ class Judgement:
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
     def notes(self, model: str) -> list[str]:
-        """Limits of the test of a model (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
+        """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
         return [*self._doubts(model), *self._notes_of_test(model)]
 
     def _doubts(self, model: str) -> list[str]:

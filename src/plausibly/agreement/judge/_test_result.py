@@ -24,25 +24,26 @@ _TIED = 0.5  # share of equal distances from which the notes mention them
 
 @dataclass(frozen=True, eq=False)
 class AlternativeAnnotatorTest:
-    """Whether a model is as close to the other annotators as each annotator is, and what follows for the model.
+    """Result of the alternative annotator test, which compares a model with each annotator.
 
     For a single model without a name, numbers are floats; otherwise they are :class:`pandas.Series` by model.
 
     Parameters
     ----------
     comparison
-        Discrepancies of models and annotators, from which the test is made.
+        Discrepancies of models and annotators that the test uses.
     epsilon
-        Cost advantage ε of the model: the advantage of an annotator that the model's lower cost makes up for.
+        Cost advantage ε of the model: how far an annotator's advantage may exceed the model's because the model costs
+        less.
     fdr
         False discovery rate over annotators.
     few_cases
-        Number of cases below which Wilcoxon's test takes the place of the t-test.
+        Number of cases below which Wilcoxon's test replaces the t-test.
     case, annotator
         Case and annotator of every comparison.
     differences
-        By model, for every comparison: −1 if the model is closer to the other annotators, 0 if it is as close, 1 if the
-        annotator is closer.
+        By model, the outcome of every comparison: −1 if the model is closer to the other annotators, 0 if both are
+        equally close, 1 if the annotator is closer.
     """
 
     comparison: Discrepancy
@@ -155,18 +156,19 @@ class AlternativeAnnotatorTest:
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, by_annotator: bool = False
     ) -> pd.DataFrame:
-        """Confidence interval of the average advantage, or of each annotator's, by bootstrap over groups of cases.
+        """Compute a bootstrap interval, over groups of cases, of the average advantage or of each annotator's.
 
-        It reflects that other cases could have been sampled, but not that other annotators could have been asked.
+        The interval reflects that other cases could have been sampled, but not that other annotators could have been
+        asked.
 
         Parameters
         ----------
         ci_prob
-            Confidence of the interval, between 0 and 1.
+            Confidence level of the interval, between 0 and 1.
         replicates, seed
             Number of bootstrap replicates, and random seed.
         by_annotator
-            Whether to give a row for each model and annotator.
+            Whether to return one row for each model and annotator.
 
         Returns
         -------
@@ -190,18 +192,18 @@ class AlternativeAnnotatorTest:
         return pd.DataFrame(np.array(list(rows.values())), index, ["lower", "upper"])
 
     def power(self, n_groups: Sequence[int] | None = None, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
-        """Probability that a model passes with so many cases, if cases and annotators are like these.
+        """Estimate the probability that a model passes in a study of a given size with cases and annotators like these.
 
-        Groups of cases are drawn from those at hand, so this is the power of a new study with the same annotators: a
-        planning figure, not another test of the same data.
+        Groups of cases are resampled from the data, so this is the power of a new study with the same annotators: a
+        number for planning, not another test of the same data.
 
         Parameters
         ----------
         n_groups
-            Numbers of groups of cases (of cases, where there are no groups), each from 2 to 100,000. If None, the
-            number at hand, and shares and multiples of it.
+            Numbers of groups of cases (of cases, if there are no groups), each from 2 to 100,000. By default the number
+            in the data, and fractions and multiples of it.
         replicates
-            Number of simulated studies for each.
+            Number of simulated studies for each size.
         seed
             Random seed.
 
@@ -219,11 +221,12 @@ class AlternativeAnnotatorTest:
         return pd.DataFrame(found, pd.Index(sizes, name="n_groups"), self._index)
 
     def groups_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
-        """Smallest number of groups of cases (or of cases) with which a model passes with this probability.
+        """Find the smallest number of groups (or cases) with which a model passes with a given probability.
 
-        Found by bisection to 5 %, under the assumptions of :meth:`power`, with the t-test for every size, because the
-        power of Wilcoxon's test falls when more cases remove its false rejections. Infinite if 100,000 are not enough:
-        then the annotators' advantage exceeds ε, and more cases make passing less likely.
+        The number is found by bisection to 5 %, under the assumptions of :meth:`power`. The t-test is used for every
+        size, because the power of Wilcoxon's test falls when more cases remove its false rejections. The result is
+        infinite if 100,000 are not enough: then the annotators' advantage exceeds ε, and more cases make passing less
+        likely.
         """
         check_probability("power", power)
         needed = np.array([self._needed(name, power, replicates, seed) for name in self.models])
@@ -246,7 +249,7 @@ class AlternativeAnnotatorTest:
         return frame
 
     def verdict(self) -> str:
-        """Say the outcome in a sentence for each model, and what limits it."""
+        """State the outcome in a sentence for each model, and what limits it."""
         words = []
         for name, rate, mean in zip(self.models, self._rates, self._advantages, strict=True):
             won = round(rate * len(self._tested))

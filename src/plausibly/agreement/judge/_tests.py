@@ -26,7 +26,7 @@ def p_values(
     epsilon
         Greatest advantage of the annotator that is acceptable, in [0, 1].
     few
-        Number of cases below which Wilcoxon's test takes the place of the t-test.
+        Number of cases below which Wilcoxon's test replaces the t-test.
 
     Returns
     -------

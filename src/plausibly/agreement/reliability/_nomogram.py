@@ -10,7 +10,7 @@ from plausibly.errors import ArgumentError
 
 
 def majority_accuracy(accuracies: Iterable[float]) -> float:
-    """Probability that the majority of independent annotators is right, where there are two labels.
+    """Compute the probability that the majority of independent annotators is right, for two possible labels.
 
     Condorcet (1785), Essai sur l'application de l'analyse à la probabilité des décisions rendues à la pluralité des
     voix.
@@ -18,7 +18,7 @@ def majority_accuracy(accuracies: Iterable[float]) -> float:
     Parameters
     ----------
     accuracies
-        Accuracy of every annotator, from 0 to 1. Where their number is even, a coin decides ties.
+        Accuracy of every annotator, from 0 to 1. Ties are broken at random.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def majority_accuracy(accuracies: Iterable[float]) -> float:
 
 
 def actual_accuracy(measured: float, ground_truth: float) -> float:
-    """Accuracy of a model against the truth, from that against labels which are right so often themselves.
+    """Compute a model's accuracy against the truth from its accuracy against imperfect labels.
 
-    Where labels are wrong, the model is taken to be wrong, too: 98 % against labels of 85 % is 83 % (Cabitza et al.
-    2020).
+    If a label is wrong, the model is assumed to be wrong, too: 98 % against labels that are right in 85 % of cases
+    becomes 83 % (Cabitza et al. 2020).
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ def actual_accuracy(measured: float, ground_truth: float) -> float:
 
 
 def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
-    r"""Accuracy of the labels that a majority decides, from the weighted reliability of single annotators.
+    r"""Compute the accuracy of majority-vote labels from the weighted reliability of single annotators.
 
-    A panel of equally competent and confident annotators of accuracy :math:`a` and two labels has
-    :math:`\varrho = a^2`; so ϱ is read as :math:`a = \sqrt\varrho`, and the majority as one of annotators like that.
+    A panel of equally competent and confident annotators of accuracy :math:`a` and two labels has :math:`\varrho =
+    a^2`; so every annotator is assumed to have the accuracy :math:`a = \sqrt\varrho`.
 
     Parameters
     ----------
     reliability
         ϱ, from 0 to 1.
     annotators
-        Number of annotators who decide by majority, at least 1.
+        Number of annotators whose majority vote gives each label, at least 1.
 
     Examples
     --------
@@ -78,18 +78,18 @@ def ground_truth_accuracy(reliability: float, annotators: int = 1) -> float:
 
 
 def required_reliability(actual: float, measured: float = 1.0, annotators: int = 1) -> float:
-    """Weighted reliability that labels need so that a model of some measured accuracy has an actual one.
+    """Compute the weighted reliability that labels need for a model with a measured accuracy to reach an actual one.
 
-    The inverse of :func:`ground_truth_accuracy` and :func:`actual_accuracy`.
+    This is the inverse of :func:`ground_truth_accuracy` and :func:`actual_accuracy`.
 
     Parameters
     ----------
     actual
-        Required accuracy, from 0 to 1.
+        Actual accuracy that is required, from 0 to 1.
     measured
         Accuracy of the model against the labels, at least ``actual``.
     annotators
-        Number of annotators who decide by majority.
+        Number of annotators whose majority vote gives each label.
 
     Raises
     ------

@@ -22,21 +22,21 @@ class WeightedReliability:
     labels
         Labels of the annotators.
     confidence
-        Confidence of every label, and the same corrected for chance: the probability that the label was no guess.
+        Confidence of every label, and the same corrected for chance: the probability that the label was not a guess.
     concordance_by_case
         σ of every case; NaN for fewer than two annotators.
     reliability_by_case
-        ϱ of every case in every draw; one draw unless competence is a Rasch model.
+        ϱ of every case in every draw; a single draw unless competence comes from a Rasch model.
     accuracy
         Probability that a label is right, averaged over draws.
     posterior
-        Posterior of the Rasch model, an ArviZ container; None without.
+        Posterior of the Rasch model, an ArviZ container; None for other sources of competence.
     competence
         Source of the competence: ``"rasch"``, ``"leave-one-out"``, ``"one-coin"``, ``"known"`` or ``"given"``.
     resampling
-        Accuracies with other weights of the cases, for intervals; None if they are given, or have a posterior.
+        Accuracies under other weights of the cases, for intervals; None if accuracies are given or have a posterior.
     published
-        ϱ of the published form, at the mean accuracies; None if that is the form.
+        ϱ of the published form, at the mean accuracies; None if the published form was used.
     """
 
     labels: Labels
@@ -61,22 +61,22 @@ class WeightedReliability:
 
     @property
     def n_cases(self) -> int:
-        """Number of cases that count: those that two annotators labelled."""
+        """Number of cases that count: those with labels by at least two annotators."""
         return int(self._included.sum())
 
     @property
     def excluded(self) -> list[str]:
-        """Names of the cases that fewer than two annotators labelled."""
+        """Names of the cases with labels by fewer than two annotators."""
         return self.labels.cases[~self._included].tolist()
 
     @property
     def concordance(self) -> float:
-        """σ, the mean over cases of the agreement that was no guess."""
+        """σ, the mean over cases of the agreement that is not due to guessing."""
         return float(self.concordance_by_case[self._included].mean())
 
     @property
     def reliability(self) -> float:
-        """ϱ, the mean over cases of the agreement that was neither a guess nor wrong; over draws, if there are."""
+        """ϱ, the mean over cases (and draws) of the agreement that is due to neither guessing nor shared mistakes."""
         return float(self.draws.mean())
 
     @property
@@ -87,16 +87,16 @@ class WeightedReliability:
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> tuple[float, float]:
-        """Interval of ϱ for cases like these, by bootstrap over cases, for each of which accuracies are estimated.
+        """Compute a bootstrap interval of ϱ over cases; accuracies are estimated again in each replicate.
 
         Parameters
         ----------
         ci_prob
-            Probability, or confidence, of the interval.
+            Probability (for a posterior) or confidence level of the interval.
         replicates, seed, progress
             Arguments of the bootstrap, see :meth:`Discrepancy.replicates`. Cases are weighted at random (Rubin 1981,
-            The Bayesian bootstrap); with a Rasch model in each of its draws, whose number it is then. Of accuracies
-            that were given, the interval has no part.
+            The Bayesian bootstrap); with a Rasch model, once in each of its draws, whatever ``replicates`` is. The
+            uncertainty of given accuracies is not included.
         """
         if self.resampling is not None:
             check_replicates(replicates)
@@ -114,7 +114,7 @@ class WeightedReliability:
         return float(lower), float(upper)
 
     def by_case(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
-        """Concordance and reliability by case, with the posterior's interval if there is one.
+        """Tabulate concordance and reliability by case, with posterior intervals if there is a posterior.
 
         Only cases that count have a row; ``excluded`` names the others.
         """
@@ -130,7 +130,7 @@ class WeightedReliability:
         return frame
 
     def annotators(self, ci_prob: float = CI_PROB) -> pd.DataFrame:
-        """Labels, mean confidence and mean accuracy by annotator; and the ability, if there is a Rasch model."""
+        """Tabulate labels, mean confidence and mean accuracy by annotator, and the ability under a Rasch model."""
         n = np.bincount(self.labels.annotator, minlength=len(self.labels.annotators))
         there = n > 0
         frame = pd.DataFrame({"n_labels": n[there]}, pd.Index(self.labels.annotators[there], name="annotator"))
@@ -145,7 +145,7 @@ class WeightedReliability:
     def to_frame(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, progress: bool = True
     ) -> pd.DataFrame:
-        """Concordance, reliability with its interval, and the number of cases that count, in a row."""
+        """Tabulate concordance, reliability with its interval, and the number of cases that count, in one row."""
         row: dict[str, Any] = {"competence": self.competence, "concordance": self.concordance}
         row["reliability"] = self.reliability
         if self.published is not None:

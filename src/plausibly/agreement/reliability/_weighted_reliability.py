@@ -46,7 +46,7 @@ def weighted_reliability(
     seed: int = 0,
     progress: bool = True,
 ) -> WeightedReliability:
-    r"""Measure how far labels agree beyond chance, and how far what they agree on is right.
+    r"""Measure how much labels agree beyond chance, and how much of this agreement is correct.
 
     With :math:`c_i` the confidence of annotator :math:`i` in their label of a case, :math:`p_i` the probability that
     chance gives that label and :math:`a_i` the probability that they are right,
@@ -57,42 +57,41 @@ def weighted_reliability(
        \varrho = \mathrm{mean}_{i<j} \, \hat c_i \hat c_j [r_i = r_j]
        \frac{a_i a_j}{a_i a_j + (1 - a_i)(1 - a_j) / (n - 1)},
 
-    over the pairs of annotators of the case; both then averaged over cases. See Cabitza, Campagner et al. (2020), who
-    take two annotators who are both wrong to agree, as they do where there are :math:`n = 2` labels. Of more labels,
-    here, wrong ones are spread evenly over the :math:`n - 1` others.
+    over the pairs of annotators of the case; both are then averaged over cases. See Cabitza, Campagner et al. (2020),
+    who assume that two annotators who are both wrong agree, as they do with :math:`n = 2` possible labels. With more
+    labels, we assume that wrong labels are spread evenly over the :math:`n - 1` others.
 
     Parameters
     ----------
     labels
-        Long table with the columns ``case``, ``annotator``, ``label``, and perhaps one of confidences: see
-        :meth:`Labels.of`. An annotator labels a case once; rows without a label are left out and counted, so that the
-        pairs are those that exist.
+        Long table with the columns ``case``, ``annotator``, ``label`` and optionally a column of confidences: see
+        :meth:`Labels.of`. An annotator labels a case at most once; rows without a label are left out and counted.
     confidence
         Name of a column, or a number from 0 to 1 for all labels. By default the column ``confidence`` if there is one;
-        else everyone is taken to be sure.
+        otherwise annotators are assumed to be sure.
     competence
-        Source of :math:`a_i`: ``"one-coin"`` (the default without ``truth``), how often annotators give the true label,
-        which is not known but one for each case, by maximum likelihood; ``"rasch"`` (the default with ``truth``), a
-        model of abilities and difficulties, which gives ϱ a posterior; ``"leave-one-out"``, how often an annotator
-        agrees with the majority of the others (of several largest groups, each counts in part); ``"known"``, how often
-        they give the label in ``truth``; a number, a mapping from annotator to accuracy, or a table (a data frame or a
-        path) with columns ``annotator``, ``accuracy`` and perhaps ``case``, for what is known from elsewhere.
+        Source of :math:`a_i`: ``"one-coin"`` (the default without ``truth``), a maximum-likelihood estimate of how
+        often each annotator gives the unknown true label; ``"rasch"`` (the default with ``truth``), a model of
+        abilities and difficulties, which gives ϱ a posterior; ``"leave-one-out"``, how often an annotator agrees with
+        the majority of the others (in a tie, each label counts in part); ``"known"``, how often an annotator gives the
+        label in ``truth``; or accuracies from elsewhere: a number, a mapping from annotator to accuracy, or a table (a
+        data frame or a path) with columns ``annotator``, ``accuracy`` and optionally ``case``.
     chance
         Source of :math:`p_i`: ``"uniform"``, ``"empirical"`` (how frequent the label is in the table), or a
         mapping from label to probability.
     scale
-        Mapping ``{level: confidence}`` for the cells of the column, or the pair (least, greatest) of a linear scale. By
+        Mapping ``{level: confidence}`` for the cells of the column, or the ends (lowest, highest) of a linear scale. By
         default the cells are confidences.
     truth
-        Table with the columns ``case`` and ``label``, or a mapping ``{case: label}``, for ``"known"`` and, in place
-        of the majority of the others, for ``"rasch"``; not every case needs one.
+        Table with the columns ``case`` and ``label``, or a mapping ``{case: label}``, for ``"known"`` and for
+        ``"rasch"``, which then uses it instead of the majority of the others; not every case needs a true label.
     n_classes
-        Number of possible labels :math:`n`; by default those in use.
+        Number of possible labels :math:`n`; by default the number of labels in use.
     wrong_labels
         ``"spread"``: annotators who are both wrong agree with probability :math:`1 / (n - 1)`. ``"published"``: they
-        always do (n = 2), the form of Cabitza, Campagner et al., which makes ϱ too small where there are more labels.
+        always agree, the form of Cabitza, Campagner et al., which makes ϱ too small if there are more than two labels.
     draws, chains, warmup
-        Draws of each chain, chains and warm-up steps of the Rasch model's sampler.
+        Number of draws per chain, of chains, and of warm-up steps for the Rasch model.
     seed
         Random seed.
     progress
@@ -101,27 +100,27 @@ def weighted_reliability(
     Returns
     -------
     WeightedReliability
-        With ``concordance``, ``reliability``, ``by_case()``, ``interval()`` and more. Cases of fewer than two
-        annotators do not count, and are named in ``excluded``. Perfect, fully confident agreement has σ = 1; so
-        does a table of one class, whose ϱ says what the annotators' competence makes of it. Where one of two who agree
-        is always right and the other always wrong, it is unknown which, and the probability of being right is ½.
+        Result with ``concordance``, ``reliability``, ``by_case()``, ``interval()`` and more. Cases with fewer than two
+        annotators do not count, and are listed in ``excluded``. Perfect, fully confident agreement has σ = 1, even if
+        all labels are the same; ϱ then depends on the annotators' competence. If an annotator who is always right
+        agrees with one who is always wrong, the probability that their label is right is ½.
 
     Raises
     ------
     AnnotationError
         If no case has two annotators, an annotator labelled a case twice, a confidence or an accuracy is missing or out
-        of range, or there is nothing to judge the competence of an annotator by.
+        of range, or there are no labels by which to estimate the competence of an annotator.
     ArgumentError
-        If an argument is out of range, or not used.
+        If an argument is out of range or has no effect.
 
     Notes
     -----
-    Under ``"rasch"`` a label is right if it is the true one or, without ``truth``, that of the majority of the others;
-    labels that share the majority with another are left out. The majority of a few others errs itself: without
-    ``truth``, and under ``"leave-one-out"``, it makes annotators look less competent, and ϱ less, than they are: in
-    simulations, 94 % intervals then hold the true share of agreement that is right in 62 to 82 % of data sets.
-    ``"one-coin"`` has no such bias, if annotators err independently of each other and no cases are harder than others;
-    where they err together, they look more competent than they are.
+    For ``"rasch"``, a label counts as right if it is the true label or, without ``truth``, the majority label of the
+    others; it is left out if the others have no single majority label. The majority of a few others can be wrong.
+    Without ``truth``, and with ``"leave-one-out"``, annotators therefore look less competent than they are, and ϱ is
+    too small: in simulations, 94 % intervals contained the true share of correct agreement in only 62 to 82 % of data
+    sets. ``"one-coin"`` has no such bias if annotators err independently of each other and all cases are equally hard;
+    if they make the same mistakes, they look more competent than they are.
 
     Examples
     --------
