@@ -1,4 +1,4 @@
-"""What an aggregation model sees: one case, for its program, or all cases, for what needs no program."""
+"""Input of aggregation models: one case, for programs, or all cases, for computations without a program."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,10 +16,10 @@ _SMALLEST_LOG = -700.0  # of a probability that is too small for a number
 
 
 class Case(NamedTuple):
-    """The annotations of one case, over its *slots*: the classes that somebody named, then the remainder of the others.
+    """Annotations of one case over its *slots*: the named classes, then the remainder of unnamed classes.
 
-    Identical annotations appear once, with their number in ``counts``. Cases of similar size share one shape: an
-    annotation that names nothing (probability one under every model) or a slot of zero classes may fill it up.
+    Identical annotations appear once, with their number in ``counts``. Cases of similar size are padded to the same
+    shape, with annotations that name nothing (probability one under every model) or slots with zero classes.
     """
 
     #: the different annotations of the case; ``rankings.positions`` has shape (annotation, slot)
@@ -38,9 +38,9 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Entries:
-    """The annotations of all cases, one entry for each class that an annotation names.
+    """Annotations of all cases, with one entry for each class that an annotation names.
 
-    Point estimates and exact posteriors that are sums over entries are computed from it, all cases at once.
+    Point estimates and exact posteriors that are sums over entries are computed from it for all cases at once.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Entries:
 
 
 class NormalInverseGamma(NamedTuple):
-    r"""A distribution of the mean and the variance of a case's scores.
+    r"""Distribution of the mean and the variance of a case's scores.
 
     .. math:: \sigma^2 \sim \mathrm{InverseGamma}(a, b), \quad \mu \sim \mathrm{Normal}(m, \sigma^2 / \kappa)
     """
@@ -102,14 +102,15 @@ class NormalInverseGamma(NamedTuple):
         squares: Float[ArrayLike, "*case"],
         reliability: Num[ArrayLike, ""] = 1.0,
     ) -> "NormalInverseGamma":
-        r"""Return the posterior given scores, of which every one counts :math:`\gamma` times, the reliability.
+        r"""Return the posterior given scores that each count :math:`\gamma` times, the reliability.
 
         .. math::
            \kappa' = \kappa + \gamma n, \quad m' = \frac{\kappa m + \gamma n \bar y}{\kappa'}, \quad
            a' = a + \frac{\gamma n}{2}, \quad
            b' = b + \frac{\gamma}{2} \sum_r (y^r - \bar y)^2 + \frac{\kappa \gamma n}{2 \kappa'} (\bar y - m)^2
 
-        The scores of a case are known by their number, their mean, and the sum of their squared distances from it.
+        The scores of a case are summarised by their number, their mean, and the sum of their squared distances from the
+        mean.
 
         Examples
         --------
@@ -128,7 +129,7 @@ class NormalInverseGamma(NamedTuple):
     def log_marginal(
         self, n: Num[ArrayLike, "*case"], mean: Float[ArrayLike, "*case"], squares: Float[ArrayLike, "*case"]
     ) -> Float[ArrayLike, "*case"]:
-        r"""Return the log density of the scores of a case, its mean and variance integrated out.
+        r"""Return the log density of the scores of a case, with mean and variance integrated out.
 
         .. math::
            \log p(y) = \log \frac{\Gamma(a')}{\Gamma(a)} + a \log b - a' \log b'
@@ -159,7 +160,7 @@ class NormalInverseGamma(NamedTuple):
         .. math:: y \sim \mathrm{Student}_{2 a}\!\left(m, \frac{b}{a} \Bigl(1 + \frac{1}{\kappa}\Bigr)\right)
 
         If the distribution is a posterior, this is the posterior mean of :math:`P(y \le t \mid \mu, \sigma^2)`; the
-        greater of it and its complement is the certainty of a case.
+        certainty of a case is this number or one minus it, whichever is greater.
 
         Examples
         --------
@@ -171,7 +172,7 @@ class NormalInverseGamma(NamedTuple):
 
 
 class ScoredCase(NamedTuple):
-    """The scores of one case, which a threshold turns into two classes: up to it, and above it.
+    """Scores of one case, which a threshold turns into two classes: scores up to it, and scores above it.
 
     Equal scores appear once, with their number in ``counts``.
     """
@@ -186,7 +187,7 @@ class ScoredCase(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """What a normal model sees of the scores of all cases."""
+    """Sums over the scores of every case, the input of normal models."""
 
     n: Int[np.ndarray, " case"]  #: number of scores
     mean: Float[np.ndarray, " case"]  #: their mean
@@ -205,7 +206,7 @@ class ScoreSums(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledCases:
-    """Single labels of all cases by known annotators, as a program of all cases sees them.
+    """Single labels of all cases by named annotators, the input of programs for all cases.
 
     Examples
     --------
@@ -223,13 +224,13 @@ class LabelledCases:
 
     @classmethod
     def of(cls, annotations: Annotations) -> "LabelledCases":
-        """Collect labels; every annotation names one class."""
+        """Collect the labels of annotations that name one class each."""
         of = annotations
         sizes = of.n_cases, len(of.annotators), of.n_classes
         return cls(of.annotation_case, of.annotation_annotator, of.entry_class, *sizes)
 
     def of_cases(self, which: Bool[np.ndarray, " case"]) -> "LabelledCases":
-        """Return the labels of some cases, renumbered; annotators and classes stay as they are."""
+        """Return the labels of some cases, renumbered; annotators and classes do not change."""
         inside = which[self.case]
         number = np.cumsum(which) - 1
         columns = number[self.case[inside]], self.annotator[inside], self.label[inside]
@@ -250,7 +251,7 @@ class LabelledCases:
         return csr_array((np.ones(len(pair)), (self.case, pair)), shape=shape)
 
     def count(self, truth: Int[np.ndarray, " case"]) -> Int[np.ndarray, "annotator class named"]:
-        """Count by annotator how often they name each class in cases of each true class."""
+        """Count how often each annotator names each class, for each true class."""
         k = self.n_classes
         cell = (self.annotator.astype(np.int64) * k + truth[self.case]) * k + self.label
         return np.bincount(cell, minlength=self.n_annotators * k * k).reshape(self.n_annotators, k, k)
@@ -258,16 +259,16 @@ class LabelledCases:
     def log_joint(
         self, prevalence: Float[np.ndarray, " class"], confusion: Float[np.ndarray, "annotator class named"]
     ) -> Float[np.ndarray, "case class"]:
-        r"""Log probability of each true class together with the labels of the case.
+        r"""Compute the joint log probability of each true class and the labels of the case.
 
         .. math:: \log \pi_k + \sum_r \log \theta_{r k y_r}
 
         Parameters
         ----------
         prevalence
-            :math:`\pi_k`.
+            :math:`\pi_k`, the probability of each class.
         confusion
-            :math:`\theta_{rkj}`, how probable it is that annotator r names class j where the true class is k.
+            :math:`\theta_{rkj}`, the probability that annotator r names class j if the true class is k.
         """
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(confusion), _SMALLEST_LOG)

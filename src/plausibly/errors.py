@@ -42,7 +42,7 @@ class PlausiblyWarning(UserWarning):
 
 
 def reason(error: BaseException) -> str:
-    """Extract the reason of a file error from the message of the system, or of HDF5, which quotes it between addresses.
+    """Extract the reason for a file error from the message of the system or of HDF5, which buries it between addresses.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def first_line(error: BaseException) -> str:
 
 
 def suggest(name: object, known: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
-    """Suggest the known name nearest to an unknown one; if none is near, say `otherwise`.
+    """Suggest the known name closest to an unknown one; if none is close, return `otherwise`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def suggest(name: object, known: Iterable[str], otherwise: str, cutoff: float = 
 
 
 def code_of(function: Callable[..., Any]) -> CodeType | None:
-    """Code of a user's function, or of what is wrapped or bound in it; None of other callable objects.
+    """Return the code of a user's function, unwrapping partial and bound functions; None for other callable objects.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def code_of(function: Callable[..., Any]) -> CodeType | None:
 
 
 def raised(function: Callable[..., Any], error: BaseException) -> str:
-    """Say what a user's function raised, and where in its file.
+    """Describe the error that a user's function raised, and where in its file.
 
     Examples
     --------

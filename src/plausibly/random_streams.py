@@ -1,7 +1,7 @@
 """Random keys by case name, and the independent streams of random numbers that follow from them.
 
-A case's randomness does not depend on which other cases are present: its key is the seed's with a hash of the case's
-name folded in.
+The random numbers of a case do not depend on which other cases are present: its key is the key of the seed with a hash
+of the case's name folded in.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from plausibly.seed import check_seed
 
 
 def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
-    """One key per case: the seed's key with 64 bits of a hash of the case's name folded in.
+    """Make one key per case: the key of the seed with 64 bits of a hash of the case's name folded in.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def case_keys(seed: int, names: Iterable[str]) -> Key[Array, " case"]:
 
 
 def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array, " n"]:
-    """Fold into each key a number of its own.
+    """Fold a different number into each key.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def fold_in(keys: Key[Array, " n"], numbers: Int[np.ndarray, " n"]) -> Key[Array
 
 
 def take(keys: Key[Array, " n"], at: Int[np.ndarray, " chosen"]) -> Key[Array, " chosen"]:
-    """Take some of the keys: by NumPy, since indexing a JAX array is compiled for every number of rows.
+    """Take some of the keys with NumPy, because indexing a JAX array is compiled for every number of rows.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def take(keys: Key[Array, " n"], at: Int[np.ndarray, " chosen"]) -> Key[Array, "
 
 
 def as_key(words: UInt32[Array, "*row 2"]) -> Key[Array, "*row"]:
-    """Make keys of plain data again, of the kind that :func:`case_keys` makes."""
+    """Turn plain data back into keys like those of :func:`case_keys`."""
     return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
@@ -89,7 +89,7 @@ def _threefry(key, other_key, first, second):
 
 
 class Stream(IntEnum):
-    """What random numbers are for; folded into the key of a case.
+    """Purpose of random numbers, which is folded into the key of a case.
 
     The numbers are far from 0, because folding a small number into a key gives the same key as splitting it does, and
     a sampler may have split the same key.
@@ -136,10 +136,10 @@ def select(words: Words, cases: Int[np.ndarray, " chosen"] | slice) -> Words:
 def random_bits(
     words: UInt32[Array, "*#shape 2"], draw: UInt32[Array, "*#shape"], number: Int[Array, "*#shape"] | int
 ) -> tuple[UInt32[Array, "*shape"], UInt32[Array, "*shape"]]:
-    """Two words of random bits that belong to a case's key, a draw and a number, for compiled programs.
+    """Compute two words of random bits from a case's key, a draw and a number, in compiled programs.
 
-    These are the bits of JAX's own generator, written out as arithmetic that XLA fuses with what uses them: where every
-    number has a key of its own, JAX's form of it takes ten times as long on a CPU.
+    These are the bits of JAX's own generator, written as arithmetic that XLA fuses with the code that uses them: if
+    every number has its own key, JAX's own function takes ten times as long on a CPU.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def random_bits(
 
 
 def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Generator:
-    """Make NumPy's random numbers of a key: far cheaper than JAX's where a case needs thousands of gamma variables.
+    """Make a NumPy generator from a key, which is far cheaper than JAX for thousands of gamma variables.
 
     Examples
     --------

@@ -11,7 +11,7 @@ def check_seed(seed: object) -> int:
     Raises
     ------
     ArgumentError
-        If it is not; JAX would take a larger or negative one for its remainder modulo 2**32.
+        If it is not a whole number of 32 bits; JAX would reduce it modulo 2**32.
     """
     whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not (whole and 0 <= seed < 2**32):

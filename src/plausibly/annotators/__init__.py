@@ -1,4 +1,4 @@
-"""Annotators: how far they agree with each other and with classifiers, and how reliable each of them is.
+"""Annotators: how well they agree with each other and with classifiers, and how reliable each of them is.
 
 Agreement and overlap are computed from the rankings alone, without a model. :func:`agreement_correlation` relates
 agreement to a model's certainty, and :func:`annotator_reliabilities` tabulates inferred reliabilities. Under a model
@@ -6,7 +6,7 @@ that assumes one true class in every case, :func:`annotator_accuracies` says how
 :func:`annotator_confusions` what they name instead. Measures are those of Stutz et al. (2025), arXiv 2307.02191,
 appendices C (overlap) and E (agreement). An argument out of range raises :class:`plausibly.ArgumentError`.
 
-Who is a bad annotator, of labels of any kind, is told by :meth:`plausibly.agreement.Agreement.annotators`.
+For labels of any kind, :meth:`plausibly.agreement.Agreement.annotators` finds bad annotators.
 """
 
 from plausibly.annotators._inferred import COMMON as COMMON

@@ -10,7 +10,7 @@ from plausibly.posterior import check_posterior
 
 
 def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
-    """Tabulate how reliable each annotator is, and how far that is shrunk towards the others.
+    """Tabulate how reliable each annotator is, and how strongly the estimate is shrunk towards the others.
 
     The shrinkage follows Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel
     (hierarchical) models, Technometrics 48.
@@ -25,10 +25,10 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
     Returns
     -------
     pandas.DataFrame
-        A row per annotator, the most reliable first: ``annotator``, ``annotations`` (their number), the median
+        One row per annotator, the most reliable first: ``annotator``, the number of ``annotations``, the median
         ``reliability``, ``lower``, ``upper``, ``shrinkage`` and ``converged``. Shrinkage is the posterior variance of
         the annotator's standardised deviation from the mean log reliability, whose prior variance is 1: at 1 the
-        reliability rests on the other annotators alone, at 0 on the annotator's own annotations alone.
+        estimate depends only on the other annotators, at 0 only on the annotator's own annotations.
     """
     check_posterior(posterior)
     group = posterior["posterior"]
@@ -61,7 +61,7 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
 
 
 def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
-    """Tabulate how often each annotator names the true class, under a model that assumes one.
+    """Tabulate how often each annotator names the true class, under a model of one true class.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     Returns
     -------
     pandas.DataFrame
-        A row per annotator, the most accurate first: ``annotator``, ``labels`` (their number), the median ``accuracy``
-        (the share of right labels, with classes as common as in the data), ``lower``, ``upper``, and ``converged``.
+        One row per annotator, the most accurate first: ``annotator``, the number of ``labels``, the median ``accuracy``
+        (the share of correct labels if classes are as common as in the data), ``lower``, ``upper``, and ``converged``.
 
     Raises
     ------
@@ -119,7 +119,7 @@ COMMON = "(all)"  #: in place of an annotator: the confusion that annotators hav
 
 
 def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
-    """Tabulate which class each annotator names where another is true, under a model that assumes one.
+    """Tabulate which class each annotator names for each true class, under a model of one true class.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     Returns
     -------
     pandas.DataFrame
-        A row per annotator, ``true_class`` and ``named_class``: the median ``probability`` of naming the one where the
-        other is true, ``lower``, ``upper``. First come the rows of ``"(all)"``, the common confusion towards which
-        annotators are pooled, if the model has one.
+        One row per annotator, ``true_class`` and ``named_class``: the median ``probability`` of naming the latter if
+        the former is true, ``lower``, ``upper``. If the model has a common confusion matrix towards which annotators
+        are pooled, its rows come first, with the annotator ``"(all)"``.
 
     Raises
     ------

@@ -25,20 +25,21 @@ def annotator_agreement(
     break_ties: Literal["order", "random"] = "order",
     seed: int = 0,
 ) -> Float[np.ndarray, " case"]:
-    """Share of a case's annotators who name the class that the others put first.
+    """Compute the share of annotators of each case who name the class that the others rank first.
 
-    The others' first class is the one with the greatest inverse rank normalisation (IRN) over all rankings of the case
-    but the annotator's own.
+    The class that the others rank first has the greatest inverse rank normalisation (IRN) over all rankings of the case
+    except the annotator's own.
 
     Parameters
     ----------
     annotations
         N cases.
     ties
-        Weight of tied classes in the IRN: shared between them (``"split"``) or in full to each (``"full"``).
+        Weight of tied classes in the IRN: the weight of their rank is split among them (``"split"``), or each gets the
+        full weight (``"full"``).
     break_ties
-        Choice between classes to which the others give equal weight: the first in class order (``"order"``) or a random
-        one (``"random"``).
+        How to break ties between classes to which the others give equal weight: by class order (``"order"``) or at
+        random (``"random"``).
     seed
         Random seed.
 
@@ -79,7 +80,7 @@ def annotator_agreement(
 
 
 def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray, " case"]:
-    """Mean average overlap between the annotators of each case.
+    """Compute the mean average overlap between the annotators of each case.
 
     Parameters
     ----------
@@ -114,17 +115,18 @@ def annotator_overlap(annotations: Annotations, k: int = 3) -> Float[np.ndarray,
 
 
 def classifier_overlap(annotations: Annotations, predictions: Mapping[str, Any], k: int = 3) -> xr.DataArray:
-    """Mean average overlap of each classifier with the annotators of each case.
+    """Compute the mean average overlap of each classifier with the annotators of each case.
 
-    The same measure as :func:`annotator_overlap`, so classifiers can be compared with annotators. Values are between 0
-    and 1, by classifier and case. Predictions that do not fit raise :class:`plausibly.PredictionError`.
+    This is the same measure as :func:`annotator_overlap`, so classifiers can be compared with annotators. Values are
+    between 0 and 1, by classifier and case. Predictions that do not match the cases or classes raise
+    :class:`plausibly.PredictionError`.
 
     Parameters
     ----------
     annotations
         N cases.
     predictions
-        Predictions by name of classifier, as for :func:`plausibly.evaluate`. Equal numbers are in class order.
+        Predictions by name of classifier, as for :func:`plausibly.evaluate`. Ties are broken by class order.
     k
         Number of places to compare, at most the number of classes.
 
@@ -156,12 +158,12 @@ def agreement_correlation(
     *,
     method: Literal["pearson", "spearman"] = "pearson",
 ) -> float:
-    """Correlation over cases between annotator agreement and the certainty that a model derives from the annotations.
+    """Compute the correlation, over cases, between annotator agreement and the certainty under a model.
 
     Parameters
     ----------
     results
-        From :func:`plausibly.evaluate`.
+        Results of :func:`plausibly.evaluate`.
     certainty
         Name of a variable by case.
     method

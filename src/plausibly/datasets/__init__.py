@@ -1,18 +1,18 @@
-"""Data to try the package on: one published case, and simulators of annotations and of classifiers.
+"""Data for examples and tests: one published case, and simulators of annotations and classifiers.
 
-``published_case`` is the case that the literature prints with its figures, so that a reader can check the package
-against paper. ``simulate_differentials`` makes differential diagnoses whose marginals (annotators per case, blocks per
-annotation, block sizes, distinct classes per case) are modelled on a real set, together with the true plausibilities
-that no real set comes with; ``simulate_classifiers`` makes classifiers of graded quality for any such truth.
-``simulate_toy`` is the smallest problem with everything in it: three classes on a line, and single labels.
-``simulate_label_noise`` and ``simulate_strictness`` make plain labels by annotators who err, for measures that compare
-a model with its annotators. ``simulate_labels`` makes labels of any type (boxes, spans, text, trees, …) with a dial for
-noise, and ``corrupt_labels`` turns that dial on labels of your own.
+``published_case`` is a case with published results, against which the package can be checked.
+``simulate_differentials`` simulates differential diagnoses, together with their true plausibilities; annotators per
+case, blocks per annotation, block sizes and distinct classes per case are modelled on a real data set.
+``simulate_classifiers`` simulates classifiers of different quality for any such truth. ``simulate_toy`` is a minimal
+problem: three classes on a line, and single labels. ``simulate_label_noise`` and ``simulate_strictness`` simulate
+labels by annotators who err, for measures that compare a model with its annotators. ``simulate_labels`` simulates
+labels of any type (boxes, spans, text, trees, …) with a given amount of noise, and ``corrupt_labels`` adds such noise
+to labels of your own.
 
-Everything is a function of its seed. A case's differential diagnoses do not depend on how many cases follow it: a set
-of 200 cases is the beginning of the set of 1,000 cases with the same seed. So it is with plain labels, but for the
-models of ``simulate_label_noise``, which have the accuracy asked for exactly; not with labels of any type, whose noise
-is drawn from the other cases.
+All results are determined by their seed. A case's differential diagnoses do not depend on how many cases follow it: a
+set of 200 cases is the beginning of the set of 1,000 cases with the same seed. The same holds for single labels, except
+for the models of ``simulate_label_noise``, whose accuracy is exact. It does not hold for ``simulate_labels``, whose
+noise is drawn from the other cases.
 """
 
 from plausibly.datasets._annotators import simulate_annotators as simulate_annotators

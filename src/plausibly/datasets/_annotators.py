@@ -21,11 +21,11 @@ def simulate_annotators(
     full: bool = False,
     seed: int = 0,
 ) -> Differentials:
-    r"""Simulate annotators of different reliability, as ``mode="temper"`` takes them to be.
+    r"""Simulate annotators of different reliability, as assumed by ``mode="temper"``.
 
-    Plausibilities of a case are a draw from :math:`\mathrm{Dirichlet}(\alpha 1_K)`, and annotators rank by weights
-    :math:`\lambda^{\gamma_r}`. The first of a case writes the whole ranking down, the others the top of theirs, of
-    random length and with neighbours tied at random.
+    Plausibilities of a case are drawn from :math:`\mathrm{Dirichlet}(\alpha 1_K)`, and annotators rank classes with
+    weights :math:`\lambda^{\gamma_r}`. The first annotator of a case gives a full ranking; the others give the top of
+    their ranking, with random length and random ties between neighbours.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def simulate_annotators(
     reliabilities
         :math:`\gamma_r` of each annotator, at least 0; 0 ranks at random.
     n_classes
-        At least 2.
+        Number of classes, at least 2.
     per_case
-        How many annotators, drawn at random from all, a case has.
+        Number of annotators per case, drawn at random from all annotators.
     concentration
         :math:`\alpha`.
     full
-        Whether all annotators write their whole ranking down, without ties.
+        Whether all annotators give full rankings without ties.
     seed
         Random seed.
 

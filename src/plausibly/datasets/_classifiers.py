@@ -21,24 +21,24 @@ def simulate_classifiers(
 
     A classifier of quality ``q`` scores with a tempered, noisy version of the truth: ``q · log λ + (1 − q) · s · ε``
     with independent standard normal ``ε``, where ``s`` is the standard deviation of ``log λ`` over the classes of the
-    case, so that signal and noise are of one size at ``q = 1/2`` in every case. The expected top-1 accuracy rises
+    case, so that signal and noise have the same size at ``q = 1/2`` in every case. The expected top-1 accuracy rises
     with ``q``.
 
     Parameters
     ----------
     truth
-        True plausibilities, (case, class), finite and not negative, such as ``simulate_differentials`` returns.
+        True plausibilities (case, class), finite and not negative, for example from ``simulate_differentials``.
     qualities
-        Each in [0, 1]: 1 scores with ``log λ`` itself, 0 with noise alone. A mapping names the classifiers; those of
-        a sequence are named ``"A"``, ``"B"``, … in its order.
+        Quality of each classifier, in [0, 1]: at 1 its scores are ``log λ``, at 0 they are noise. The keys of a mapping
+        are the names of the classifiers; for a sequence, they are named ``"A"``, ``"B"``, ….
     seed
-        Random seed of the noise. Classifiers are independent of each other; neither further cases nor further
-        classifiers change the scores of those before them.
+        Random seed of the noise. Classifiers are independent of each other. Adding cases or classifiers does not change
+        the scores of earlier ones.
 
     Returns
     -------
     dict of str to array
-        Scores, (case, class), float32, finite; greater is more plausible. They are logarithms: not normalised.
+        Scores, (case, class), float32, finite; greater is more plausible. They are logarithms and not normalised.
 
     Raises
     ------

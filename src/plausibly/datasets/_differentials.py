@@ -44,24 +44,23 @@ def simulate_differentials(
 ) -> Differentials:
     """Simulate differential diagnoses: partial rankings of a few out of many classes.
 
-    A case's plausibilities are a draw from a Dirichlet process over long-tailed classes, mixed with a small share of
-    the class frequencies themselves. Each annotator ranks the classes by a Plackett–Luce model with weights
-    ``plausibility ** reliability`` and writes the top of that ranking down, cut into tied blocks. How many annotators
-    a case has (1 to 10), how many blocks an annotation has (1 to 4) and how many classes a block has (1 to 6, mostly
-    1) is drawn at random with the frequencies of a real set, whatever the plausibilities.
+    The plausibilities of a case are drawn from a Dirichlet process over classes with a long tail, and mixed with a
+    small share of the class frequencies. Each annotator ranks the classes by a Plackett–Luce model with weights
+    ``plausibility ** reliability`` and gives the top of this ranking, divided into tied blocks. The numbers of
+    annotators per case (1 to 10), blocks per annotation (1 to 4) and classes per block (1 to 6, mostly 1) are drawn
+    with the frequencies of a real data set, independently of the plausibilities.
 
     Parameters
     ----------
     n_cases
         Number of cases, at least 1.
     n_classes
-        Number of classes, at least 2. An annotation names at most ``n_classes - 1``: with few classes, longer ones
-        are cut.
+        Number of classes, at least 2. An annotation names at most ``n_classes - 1`` classes; longer ones are cut.
     reliability
-        Above 0. At 1 annotators draw from the plausibilities themselves; above, they agree more; near 0, they rank
-        at random. (It is the reliability of ``mode="temper"``.)
+        Reliability of the annotators, above 0, as with ``mode="temper"``. At 1 annotators draw from the plausibilities
+        themselves; above 1 they agree more; near 0 they rank at random.
     seed
-        Random seed. Cases do not depend on how many follow: fewer cases with the same seed are the first of these.
+        Random seed. With the same seed, a smaller number of cases gives the first of these cases.
 
     Returns
     -------
@@ -73,13 +72,14 @@ def simulate_differentials(
     Raises
     ------
     ArgumentError
-        If there are no cases, fewer than two classes, the reliability is not above 0 and finite, or the seed is no
+        If there are no cases, fewer than two classes, the reliability is not above 0 and finite, or the seed is not a
         whole number of 32 bits.
 
     References
     ----------
-    Stutz, Cemgil, Roy et al. (2025), section 2.3.3 (the Plackett–Luce model with partial rankings); the marginals are
-    those of the data set published with it. The race that draws the rankings: Ma et al. (2021).
+    Stutz, Cemgil, Roy et al. (2025), section 2.3.3 (the Plackett–Luce model with partial rankings); the numbers of
+    annotators, blocks and classes follow the data set published with it. Ma et al. (2021), for drawing rankings by a
+    race.
 
     Examples
     --------

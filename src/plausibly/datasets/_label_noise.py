@@ -16,9 +16,9 @@ class LabelNoise:
     Parameters
     ----------
     labels
-        Long table: ``case``, ``annotator``, ``label``.
+        Long table with the columns ``case``, ``annotator`` and ``label``.
     predictions
-        For every model a table: ``case``, ``label``.
+        Table with the columns ``case`` and ``label`` for every model.
     truth
         True label of each case.
     """
@@ -36,22 +36,22 @@ def simulate_label_noise(
     n_classes: int = 10,
     seed: int = 0,
 ) -> LabelNoise:
-    """Simulate annotators who now and then give a random label, and models of given accuracy.
+    """Simulate annotators who sometimes give a random label, and models with given accuracies.
 
     Parameters
     ----------
     n_cases, n_annotators
-        How many; everyone labels every case.
+        Numbers of cases and annotators; every annotator labels every case.
     swap
-        Probability that an annotator gives a label drawn uniformly from all, the true one among them; one for all, or
-        one for each.
+        Probability that an annotator gives a label drawn uniformly from all labels, including the true one: one number
+        for all annotators, or one for each.
     models
-        Accuracies: a model gives the true label to that share of the cases, drawn at random, and one of the others to
-        the rest. Its name is its accuracy.
+        Accuracy of each model: it gives the true label to this share of the cases, chosen at random, and another label
+        to the others. Its name is its accuracy.
     n_classes
-        At least 2; true labels are uniform.
+        Number of classes, at least 2; true labels are uniform.
     seed
-        Random seed. Annotators and models do not depend on how many there are.
+        Random seed. Adding annotators or models does not change the others.
 
     Raises
     ------
@@ -102,19 +102,20 @@ def simulate_label_noise(
 def simulate_strictness(
     n_cases: int = 10_000, n_annotators: int = 5, strictness: float = 0.0, noise: float = 0.5, seed: int = 0
 ) -> LabelNoise:
-    """Simulate labels 0 and 1 by annotators one of whom asks for more before she says 1.
+    """Simulate labels 0 and 1 by annotators, the first of whom is stricter than the others.
 
-    Each case has a severity, standard normal, which everyone sees with normal errors of their own; an annotator says 1
-    above 0, the first of them above ``strictness``, and the model, named "model", above 0.
+    Each case has a severity, standard normal, which annotators and the model, named "model", observe with independent
+    normal errors. They give the label 1 if the observed severity is above 0; the first annotator, if it is above
+    ``strictness``.
 
     Parameters
     ----------
     n_cases, n_annotators
-        How many; everyone labels every case.
+        Numbers of cases and annotators; every annotator labels every case.
     strictness
-        In standard deviations of severity; 0 makes all annotators alike.
+        Threshold of the first annotator, in standard deviations of severity; at 0 all annotators are alike.
     noise
-        Standard deviation of the errors, of annotators and model.
+        Standard deviation of the errors of annotators and model.
     seed
         Random seed.
 

@@ -15,21 +15,21 @@ _TAGS, _PHRASES = ("LOC", "ORG", "PER"), ("NP", "PP", "VP")
 
 
 def corrupt_labels(labels: Sequence[Any], kind: str, noise: float, seed: int = 0) -> list[Any]:
-    """Put noise into labels: 0 leaves them as they are, 1 makes them have nothing to do with what they were.
+    """Add noise to labels: 0 leaves them as they are, 1 makes them independent of what they were.
 
-    Each label is mixed with another one, drawn from all of them at random: numbers and corners are interpolated;
-    entries of vectors, tokens of texts, leaves and categories exchanged with the probability `noise` (larger subtrees
-    with a power of it); objects dropped, and foreign ones added, with its square; rankings drawn again from a weighted
-    mean of the ranks.
+    Each label is mixed with another one, drawn at random from all labels: numbers and corners are interpolated; entries
+    of vectors, tokens of texts, leaves and categories are exchanged with probability `noise` (larger subtrees with a
+    power of it); objects are dropped, and objects from the other label added, with probability `noise` squared;
+    rankings are drawn again from a weighted mean of the ranks.
 
     Parameters
     ----------
     labels
-        Labels of one type, one to an annotation.
+        Labels of the same type, one per annotation.
     kind
-        Their type: a key of :data:`plausibly.distances.BY_TYPE`.
+        Type of the labels: a key of :data:`plausibly.distances.BY_TYPE`.
     noise
-        Between 0 and 1.
+        Amount of noise, between 0 and 1.
     seed
         Random seed.
 
@@ -61,7 +61,7 @@ def simulate_labels(
     kind
         Type of the labels: a key of :data:`plausibly.distances.BY_TYPE`.
     noise
-        0 for annotators who all give the truth, 1 for labels that have nothing to do with the case
+        Amount of noise: at 0 all annotators give the truth, at 1 labels have nothing to do with the case
         (:func:`corrupt_labels`).
     n_cases, n_annotators
         How many.
@@ -71,7 +71,7 @@ def simulate_labels(
     Returns
     -------
     pandas.DataFrame
-        Columns ``case``, ``annotator`` and ``label``, every annotator on every case.
+        Table with the columns ``case``, ``annotator`` and ``label``; every annotator labels every case.
 
     Raises
     ------

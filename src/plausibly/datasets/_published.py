@@ -29,12 +29,12 @@ class PublishedCase:
     Attributes
     ----------
     annotations
-        One case, six annotators ``"A0"`` to ``"A5"``, 419 classes: the eight that somebody named under their own
-        names, and placeholders ``"other condition 001"``, … for unnamed ones.
+        One case, six annotators ``"A0"`` to ``"A5"``, 419 classes: the eight named ones, and placeholders ``"other
+        condition 001"``, … for the others.
     predictions
         Scores (1, 419), float32, of ``"Model A"`` and ``"Model B"``: 1 for the members of the published top-3 set, 0
-        for the rest. The order within a set is not published, so the three scores are equal and only metrics of
-        depth 3 mean anything.
+        for the others. The order within a set is not published, so the three scores are equal and only metrics of depth
+        3 are meaningful.
     """
 
     annotations: Annotations
@@ -42,10 +42,10 @@ class PublishedCase:
 
 
 def published_case() -> PublishedCase:
-    """Return the skin case on which the aggregation models were published, with two classifiers' top-3 sets.
+    """Return the skin case from the publication of the aggregation models, with the top-3 sets of two classifiers.
 
-    Six dermatologists name eight conditions between them, four of which some annotator puts first. At medium
-    reliability the uncertainty-adjusted top-3 accuracy is printed as 0.70 (A) and 1.00 (B) under Plackett–Luce
+    Six dermatologists name eight conditions in all; four of these are ranked first by at least one of them. The
+    published uncertainty-adjusted top-3 accuracy at medium reliability is 0.70 (A) and 1.00 (B) under Plackett–Luce
     (reliability 3), and 0.52 (A) and 0.99 (B) under PrIRN (reliability 30, ``ties="full"``).
 
     Returns

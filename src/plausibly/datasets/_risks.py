@@ -18,7 +18,7 @@ def simulate_risks(n_classes: int, seed: int = 0) -> Int[np.ndarray, " class"]:
     n_classes
         Number of classes, at least 1.
     seed
-        Random seed; the levels of fewer classes are the first of these.
+        Random seed. With the same seed, a smaller number of classes gives the first of these levels.
 
     Returns
     -------

@@ -16,14 +16,14 @@ _FLOOR = 0.02  # nothing is ever impossible
 
 @dataclass(frozen=True)
 class ToyProblem:
-    """Cases on a line, with their labels and what these were drawn from.
+    """Cases on a line, with their labels and the plausibilities that these were drawn from.
 
     Attributes
     ----------
     annotations
         Single labels by anonymous annotators.
     positions
-        (case,) where each case lies, from 0 to 1.
+        (case,) position of each case, from 0 to 1.
     plausibilities
         (case, class), each row sums to one: the three curves at the cases' positions.
     """
@@ -37,7 +37,7 @@ def toy_plausibilities(positions: Float[np.ndarray, "*shape"]) -> Float[np.ndarr
     r"""Return the three curves :math:`p(y \mid x)` of the toy problem.
 
     Each class is a bump, and the bumps are normalised at every position: "low" leads on the left, "middle" in the
-    middle and "high" on the right. In between two of them are about as plausible as each other.
+    middle and "high" on the right. In between, two classes are about equally plausible.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def toy_plausibilities(positions: Float[np.ndarray, "*shape"]) -> Float[np.ndarr
 def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProblem:
     """Simulate single labels of cases that lie on a line.
 
-    A case's position is uniform between 0 and 1, its plausibilities are the values of three curves there, see
-    :func:`toy_plausibilities`, and each annotator draws a label from them: no annotator errs, and still they disagree,
-    the more the closer the case lies to where two curves cross.
+    The position of a case is uniform between 0 and 1, its plausibilities are the values of three curves at this
+    position (:func:`toy_plausibilities`), and each annotator draws a label from them. No annotator errs, and yet they
+    disagree, most in cases near the crossing of two curves.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     n_annotators
         Number of annotators per case, at least 1.
     seed
-        Random seed. Fewer cases with the same seed, and as many annotators, are the first of these.
+        Random seed. With the same seed and number of annotators, a smaller number of cases gives the first of these
+        cases.
 
     Returns
     -------

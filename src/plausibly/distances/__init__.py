@@ -1,8 +1,8 @@
-"""Distances between labels: one module to a type of label.
+"""Distances between labels, one module for each type of label.
 
-A distance is a function of two labels, zero or greater, the same in either order. Those here are called like functions
-(``distances.box_iou(a, b)``) and also take all pairs of many labels at once; :func:`find_distance` finds them by name.
-Their names, by the type of the labels:
+A distance is a function of two labels, zero or greater, the same in either order. The distances here are called like
+functions (``distances.box_iou(a, b)``), and can also compare all pairs of many labels at once; :func:`find_distance`
+finds them by name. Their names, by type of label:
 
 =================  ==============================================================================================
 categories         ``nominal``, ``ordinal``
@@ -18,14 +18,15 @@ trees              ``tree_edit``, ``tree_edit_norm``, ``tree_edit_diff`` (``pip 
 partial rankings   ``partial_rankings``
 =================  ==============================================================================================
 
-The classes behind them take other conventions as arguments, such as ``Boxes("iou", pixel=1)`` or ``Circular(24)``, and
-``BestMatches`` lifts any distance between single objects to labels of several. Boxes are corners, spans end before
-their `end`, text is split at blanks; each class says what it does with an empty label.
+Their classes have arguments for other conventions, such as ``Boxes("iou", pixel=1)`` or ``Circular(24)``, and
+``BestMatches`` extends any distance between single objects to labels with several objects. Boxes are given by two
+corners, the `end` of a span is exclusive, and text is split at blanks; each class documents how it treats an empty
+label.
 
-Two conventions to know. Distances of a group may be on different scales, so compare agreement, not distances. And the
-preset ``"braylan2022"`` of :func:`find_distance` gives the same names the conventions behind the table of Braylan,
-Alonso and Lease (2022): boxes measured in pixels, best matches pooled and not farther than 1, empty labels at distance
-1 from one another, ranked lists padded with fifty members that neither names.
+Distances for the same type of label may have different scales, so compare agreement, not distances. With the preset
+``"braylan2022"`` of :func:`find_distance`, names stand for the distances in the table of Braylan, Alonso and Lease
+(2022): boxes are measured in pixels, best matches are pooled and at most 1, empty labels are at distance 1 from each
+other, and ranked lists are padded with fifty members that neither list names.
 
 An unknown name, choice or number raises :class:`plausibly.ArgumentError`, as does a missing library; a label of another
 type raises :class:`plausibly.DistanceError`. Braylan, Alonso and Lease (2022), "Measuring annotator agreement generally

@@ -17,7 +17,7 @@ Counts: TypeAlias = Int[np.ndarray, " label"] | None
 
 
 class LabelRefused(DistanceError):
-    """A label that a distance cannot take; `position` is its index among those given."""
+    """A label that a distance does not accept; `position` is its index among the given labels."""
 
     def __init__(self, reason: str, position: int):
         super().__init__(reason)
@@ -36,7 +36,7 @@ class PairRefused(DistanceError):
 
 
 class Distance(ABC):
-    """A symmetric distance between labels of one type, zero or greater.
+    """Symmetric distance between labels of the same type, zero or greater.
 
     Called with two labels it returns their distance. For many pairs, :meth:`encode` turns the labels into arrays once
     and :meth:`between` compares any of them by index.
@@ -60,18 +60,17 @@ class Distance(ABC):
 
     @abstractmethod
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Any:
-        """Turn labels into what :meth:`between` compares.
+        """Turn labels into the arrays that :meth:`between` compares.
 
-        Labels are usually distinct, and `counts` are the numbers of times that each occurs (once if None), for
-        distances that depend on the whole data (ordinal). Raises a DistanceError if a label is of another type.
+        Labels are usually distinct. `counts` says how many times each occurs (once if None), for distances that depend
+        on the whole data (ordinal). Raises a DistanceError if a label has another type.
         """
 
     @abstractmethod
     def between(self, encoded: Any, left: Indices, right: Indices) -> Distances:
         """Compare labels by index.
 
-        `left` and `right` are indices into the labels of :meth:`encode`, of shapes that broadcast to that of the
-        result.
+        `left` and `right` are indices into the labels passed to :meth:`encode`; the result has their broadcast shape.
         """
 
     def __call__(self, a: Any, b: Any) -> float:
@@ -117,7 +116,7 @@ class PairwiseDistance(Distance):
 
 
 class FunctionDistance(PairwiseDistance):
-    """A distance that is any function of two labels, called pair by pair.
+    """Distance made from any function of two labels, which is called pair by pair.
 
     The function returns a number, zero or greater, the same in either order.
 

@@ -51,15 +51,16 @@ class BoxDistance(Distance):
     r"""Distance between two single boxes.
 
     ``"iou"``: one minus intersection over union, in [0, 1]. ``"giou"``: one minus generalised intersection over union
-    (less the share of the smallest enclosing box that the union leaves free), in [0, 2]. ``"l2"``: root mean squared
-    difference of the first corners plus that of the second. Rezatofighi et al. (2019) for the generalised form.
+    (intersection over union, minus the share of the smallest enclosing box that the union does not cover), in [0, 2].
+    ``"l2"``: root mean squared difference of the first corners plus that of the second corners. Rezatofighi et al.
+    (2019) for the generalised form.
 
     Parameters
     ----------
     measure
         Measure of overlap or distance.
     pixel
-        Number added to widths and heights: 1 where coordinates number pixels and the last one belongs to the box.
+        Number added to widths and heights: 1 if coordinates are pixel numbers and the last pixel belongs to the box.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class BoxDistance(Distance):
         self.name = f"single_box_{measure}"
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, "5 label"]:
-        """Stack left, top, right, bottom and area."""
+        """Stack left, top, right, bottom and area of the boxes."""
         corners = each_label(_single, labels)
         low, high = np.split(np.array(corners, np.float64).reshape(-1, 4).T.copy(), 2)
         high += self.pixel
@@ -111,7 +112,7 @@ class BoxDistance(Distance):
 
 
 class Boxes(BestMatches):
-    """Distance between labels of several boxes: best matches of single boxes (:class:`BestMatches`).
+    """Distance between labels with several boxes, from best matches of single boxes (:class:`BestMatches`).
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class Boxes(BestMatches):
         super().__init__(single, combine, empty=empty, greatest=greatest, cap=cap, name=f"box_{measure}")
 
     def objects(self, label: Any) -> Float[np.ndarray, "box 4"]:
-        """Take a label apart into boxes."""
+        """Split a label into boxes."""
         return boxes_of(label)
 
 

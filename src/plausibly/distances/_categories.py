@@ -37,15 +37,15 @@ class Nominal(Distance):
 
 
 class Ordinal(Distance):
-    """Squared number of labels that lie between two categories, half of their own included.
+    """Squared number of labels between two categories, including half of the labels in each of the two.
 
-    It depends on how often each category occurs, so it has a meaning only for all the labels of a data set;
-    :func:`plausibly.agreement.agreement` passes their counts. Of two labels by themselves each occurs once.
+    It depends on how often each category occurs, so it is meaningful only for all labels of a data set;
+    :func:`plausibly.agreement.agreement` passes their counts. If only two labels are compared, each occurs once.
 
     Parameters
     ----------
     order
-        Categories from the least to the greatest; if None labels are compared as numbers.
+        Categories from the lowest to the highest; by default labels are compared as numbers.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Ordinal(Distance):
         self.order = None if order is None else list(order)
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Float[np.ndarray, " label"]:
-        """Give every label the middle of its ranks."""
+        """Map every label to the mean of its ranks."""
         if self.order is None:
             places = numbers_of(labels, "an ordinal label is a number, or one of the categories in order=[…]")
         else:

@@ -117,16 +117,16 @@ class _Encoded:
 class PoseDistance(Distance):
     r"""One minus the object keypoint similarity of two single objects, in [0, 1].
 
-    With either object as the truth, the similarity is the mean over its labelled points of
-    :math:`\exp(-d^2 / (2 s^2 (2 \sigma_i)^2))`, where `d` is the distance of the points and `s²` its area; points that
-    the other object lacks count 0. The two directions are averaged, so that neither object is the truth. COCO (2016),
+    With one object as the truth, the similarity is the mean over its labelled points of :math:`\exp(-d^2 / (2 s^2 (2
+    \sigma_i)^2))`, where `d` is the distance between the points and `s²` the area of the object; points missing in the
+    other object count 0. The two directions are averaged, so that neither object is treated as the truth. COCO (2016),
     keypoint evaluation.
 
     Parameters
     ----------
     sigmas
-        How precisely each point can be placed, relative to the object's size; greater than zero. If None those of COCO
-        for 17 points, and their mean for any other number.
+        Precision with which each point can be placed, relative to the size of the object; greater than zero. By default
+        the values of COCO for 17 points, and their mean for any other number of points.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class PoseDistance(Distance):
             )
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> _Encoded:
-        """Stack points, their presence and areas."""
+        """Stack points, whether they are present, and areas."""
         poses = each_label(_single, labels)
         n = len(poses[0].points) if poses else 1
         for position, pose in enumerate(poses):
@@ -185,7 +185,7 @@ class PoseDistance(Distance):
 
 
 class Keypoints(BestMatches):
-    """Distance between labels of several objects with keypoints: best matches (:class:`BestMatches`).
+    """Distance between labels with several objects that have keypoints, from best matches (:class:`BestMatches`).
 
     Parameters
     ----------
@@ -219,6 +219,6 @@ class Keypoints(BestMatches):
         super().__init__(single, combine, empty=empty, cap=cap, name=f"keypoint_{measure}")
 
     def objects(self, label: Any) -> Sequence[Any]:
-        """Take a label apart into objects, or their boxes."""
+        """Split a label into objects, or their boxes."""
         poses = poses_of(label)
         return poses if isinstance(self.single, PoseDistance) else [pose.box for pose in poses]

@@ -89,15 +89,15 @@ PRESETS: Mapping[str, Mapping[str, Distance]] = {
 
 
 def find_distance(distance: str | Distance | Callable[[Any, Any], float], preset: str | None = None) -> Distance:
-    """Return a distance: one of the package by its name, or any function of two labels.
+    """Return a distance by its name, or make one from any function of two labels.
 
     Parameters
     ----------
     distance
-        A name (:data:`DISTANCES`), a distance, or a function.
+        Name (see :data:`DISTANCES`), distance, or function.
     preset
-        Conventions that a name stands for: ``"braylan2022"``, see :mod:`plausibly.distances`. A distance or function is
-        taken as it is.
+        Settings that a name stands for: ``"braylan2022"``, see :mod:`plausibly.distances`. It does not affect distances
+        or functions.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from plausibly.errors import ArgumentError
 
 
 class Interval(Distance):
-    """Squared difference of two numbers.
+    """Squared difference between two numbers.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class Interval(Distance):
 
 
 class Ratio(Interval):
-    """Squared ratio of difference to sum of two numbers, zero or greater; 0 for two zeros.
+    """Squared ratio of the difference to the sum of two numbers, which must not be negative; 0 for two zeros.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Ratio(Interval):
 
 
 class Circular(Interval):
-    """Squared sine of half the angle between two numbers on a circle: 0 at one point, 1 at opposite ones.
+    """Squared sine of half the angle between two numbers on a circle: 0 for the same point, 1 for opposite points.
 
     Parameters
     ----------

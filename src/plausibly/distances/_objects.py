@@ -42,27 +42,26 @@ class Lists:
 
 
 class BestMatches(Distance):
-    r"""Lift a distance between single objects to labels of several objects.
+    r"""Extend a distance between single objects to labels with several objects.
 
-    Every object of one label is matched with the nearest object of the other: with :math:`\Delta(A, B) =
-    \mathrm{mean}_{a \in A} \min_{b \in B} D(a, b)` the distance is :math:`(\Delta(A, B) + \Delta(B, A)) / 2`. Braylan,
+    Every object of one label is matched with the nearest object of the other. With :math:`\Delta(A, B) =
+    \mathrm{mean}_{a \in A} \min_{b \in B} D(a, b)`, the distance is :math:`(\Delta(A, B) + \Delta(B, A)) / 2`. Braylan,
     Alonso and Lease (2022), section 4.
 
     Parameters
     ----------
     single
-        Distance between two objects: of this package, or any function.
+        Distance between two objects: a distance of this package, or any function.
     combine
-        ``"directional"``: the mean of the two directions' means, as above; ``"pooled"``: one mean over the best
-        matches of both directions, so that the label with more objects weighs more.
+        ``"directional"``: the mean of the two directions' means, as above; ``"pooled"``: one mean over the best matches
+        of both directions, so that the label with more objects counts more.
     empty
         Distance between two labels without objects.
     greatest
-        Distance between a label without objects and one with some; if None the greatest that `single` can give, and
-        for one without bound infinity, for which :func:`plausibly.agreement.agreement` puts the greatest distance in
-        the data.
+        Distance between a label without objects and one with objects. By default the greatest value of `single`; if it
+        has none, infinity, which :func:`plausibly.agreement.agreement` replaces by the greatest distance in the data.
     cap
-        Best matches count as no farther than this (of a similarity ``1 − D``: floored at ``1 − cap``).
+        Upper limit for the distances of best matches (for a similarity ``1 − D``, a lower limit of ``1 − cap``).
     name
         Name of the distance.
 
@@ -94,11 +93,11 @@ class BestMatches(Distance):
         self.name = name or f"best matches of {self.single.name}"
 
     def objects(self, label: Any) -> Sequence[Any]:
-        """Take a label apart; here it is a sequence already."""
+        """Split a label into objects; here it already is a sequence."""
         return as_list(label, "a label of several objects is a list of them", "[object, …]")
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Lists:
-        """Take labels apart and encode all their objects together."""
+        """Split labels into objects, and encode all objects together."""
         parts = each_label(self.objects, labels)
         try:
             return Lists.of(parts, self.single.encode)
@@ -133,9 +132,9 @@ class BestMatches(Distance):
 
 
 class ObjectCount(Distance):
-    """Difference of the numbers of objects in two labels.
+    """Difference between the numbers of objects in two labels.
 
-    `objects` takes a label apart.
+    `objects` splits a label into objects.
 
     Examples
     --------

@@ -44,17 +44,17 @@ def blocks_of(label: Any) -> list[list[Any]]:
 class PartialRankings(Distance):
     r"""One minus the mean average overlap of two partial rankings, in [0, 1].
 
-    A block of `s` tied classes fills its `s` places with 1/s of each; the unranked classes fill the rest. With the
-    shares of class `k` in the first `l` places, :math:`C_{lk}`, the average overlap to depth `L` is :math:`\sum_l
-    \frac{1}{l L} \sum_k C_{lk} C'_{lk}`, and its mean form is divided by the geometric mean of the overlaps of either
-    ranking with itself. Stutz et al. (2025), appendix C, arXiv 2307.02191.
+    A block of `s` tied classes fills its `s` places with 1/s of each class; the unranked classes fill the remaining
+    places. If :math:`C_{lk}` is the share of class `k` in the first `l` places, the average overlap to depth `L` is
+    :math:`\sum_l \frac{1}{l L} \sum_k C_{lk} C'_{lk}`, and the mean average overlap is this number divided by the
+    geometric mean of the overlaps of each ranking with itself. Stutz et al. (2025), appendix C, arXiv 2307.02191.
 
     Parameters
     ----------
     depth
-        Number `L` of places that count; if None as many as the labels name at most.
+        Number `L` of places that count; by default the largest number of classes that a label names.
     classes
-        Names of all classes; if None those that occur.
+        Names of all classes; by default those that occur.
 
     Examples
     --------

@@ -38,23 +38,22 @@ def ranked_list(label: Any) -> list[Any]:
 
 
 class RankedLists(Distance):
-    r"""One minus the rank correlation of two lists, over everything that either names; in [0, 2].
+    r"""One minus the rank correlation of two lists, over all members of either list; in [0, 2].
 
-    The union of the two lists has `m` members. Within it, a member's rank is its place (from 0) in the list, or `m`
-    where the list does not name it; absent members are tied. Kendall's τ_b and Spearman's ρ (of mid-ranks) are those of
-    the two vectors of ranks. Lists that are the same are at distance 0, and an empty list is at distance 2 from any
-    other; if the correlation is undefined otherwise, because one vector is constant, it counts as 0. Kendall (1945) for
-    τ_b.
+    The union of the two lists has `m` members. In each list, a member's rank is its place (from 0), or `m` if the list
+    does not name it; missing members are tied. Kendall's τ_b or Spearman's ρ (with mid-ranks) is computed from the two
+    vectors of ranks. Equal lists are at distance 0, and an empty list is at distance 2 from any other; if the
+    correlation is undefined for another reason, because one vector is constant, it counts as 0. Kendall (1945) for τ_b.
 
     Parameters
     ----------
     coefficient
         ``"kendall"`` or ``"spearman"``.
     top
-        Number of members from the top to compare; all if None.
+        Number of members to compare, from the top; by default all.
     padding
-        Number of members added that neither list names, tied at `m` in both: long lists of which only the tops are
-        given agree on all that they leave out.
+        Number of further members that neither list names, tied at `m` in both. This suits lists that are the tops of
+        longer lists, which agree on everything that they leave out.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class RankedLists(Distance):
         self.name = coefficient if top is None else f"{coefficient}_at_{top}"
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> Lists:
-        """Number everything that is named."""
+        """Number all members that are named."""
         numbers: dict[Any, int] = {}
         lists = [members[: self.top] for members in each_label(ranked_list, labels)]
         return Lists.of(

@@ -60,19 +60,19 @@ def spans_of(label: Any) -> list[Span]:
 
 
 class SpanF1(Distance):
-    """One minus F1 of two labels of spans, in [0, 1].
+    """One minus F1 between two labels with spans, in [0, 1].
 
-    Precision and recall are means over the spans of either label.
+    Precision is a mean over the spans of one label, recall a mean over those of the other.
 
     Parameters
     ----------
     range
-        ``"lenient"``: the share of a span that spans of the other label cover; ``"strict"``: whether the other label
-        has a span from the same start to the same end.
+        Score of a span. ``"lenient"``: the share of it that spans of the other label cover; ``"strict"``: 1 if the
+        other label has a span with the same start and end, else 0.
     tag
-        ``"lenient"``: whatever their tags; ``"strict"``: only spans with the same tag count.
+        ``"lenient"``: tags are ignored; ``"strict"``: only spans with the same tag count.
     empty
-        Distance between two labels without spans. Between one without and one with some it is 1.
+        Distance between two labels without spans. Between a label without and a label with spans it is 1.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class SpanF1(Distance):
         self.name = f"span_f1_{range}_range_{tag}_tag"
 
     def encode(self, labels: Sequence[Any], counts: Counts = None) -> tuple[Lists, Lists]:
-        """Stack spans, and the stretches that they cover: columns start, end and tag."""
+        """Stack spans, and the ranges that they cover, with the columns start, end and tag."""
         spans = each_label(spans_of, labels)
         tags: dict[Any, int] = {}
         coded = [

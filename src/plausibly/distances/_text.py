@@ -153,9 +153,9 @@ def _n_grams(n_tokens: Indices) -> Int[np.ndarray, "pair order"]:
 
 
 class Bleu(_Translation):
-    """One minus BLEU, the mean of either text as the reference of the other; in [0, 1].
+    """One minus BLEU, averaged over which of the two texts is the reference; in [0, 1].
 
-    Sentences without a common n-gram of some length are smoothed by the fourth method of Chen and Cherry, by which a
+    If sentences have no common n-gram of some length, BLEU is smoothed by the fourth method of Chen and Cherry, so a
     short text is not quite at distance 0 from itself. Papineni et al. (2002); Chen and Cherry (2014).
 
     Examples
@@ -182,7 +182,7 @@ def _bleu(shared: Int[np.ndarray, "pair order"], n: Indices, of_reference: Indic
 
 
 class Gleu(_Translation):
-    """One minus GLEU, the lesser of precision and recall of all n-grams up to four; in [0, 1].
+    """One minus GLEU, the smaller of precision and recall of all n-grams up to length four; in [0, 1].
 
     Wu et al. (2016), "Google's neural machine translation system".
 

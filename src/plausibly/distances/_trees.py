@@ -16,7 +16,7 @@ Scale = Literal["plain", "norm", "diff"]
 
 @dataclass(frozen=True)
 class Tree:
-    """A node with its name and its children."""
+    """Node of a tree, with its name and its children."""
 
     name: str
     children: list["Tree"] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Tree:
 
 
 def tree_of(label: Any) -> Tree:
-    """Read a tree; raise ValueError for any other.
+    """Read a label as a tree; raise ValueError if it is not a tree.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class TreeEdit(PairwiseDistance):
     Parameters
     ----------
     scale
-        ``"plain"``: the number; ``"norm"``: divided by the number of words of both trees; ``"diff"``: less the
-        difference of the numbers of words, which no editing can avoid.
+        ``"plain"``: the number; ``"norm"``: divided by the number of words in both trees; ``"diff"``: minus the
+        difference between the numbers of words, a lower bound on the number of edits.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class ShareUnequal(Distance):
 
 
 class RootMeanSquare(Distance):
-    """Root mean squared difference of two vectors of numbers.
+    """Root mean squared difference between two vectors of numbers.
 
     Examples
     --------

@@ -1,13 +1,12 @@
 r"""NumPyro distributions of the package: partial rankings, and plausibilities in unconstrained coordinates.
 
-A **partial ranking** of :math:`K` classes is an ordered sequence of disjoint blocks of tied classes that together hold
-all of them; the last block collects what the annotator did not name. As a value it is an integer vector of length
-:math:`K`: the *position* of each class's block, 0 for the best. With classes A, B, C, D, E, the annotation
-{B} {A, D}, the rest unranked, is ``[1, 0, 2, 1, 2]``. Only the order of the positions counts.
+A **partial ranking** of :math:`K` classes is an ordered sequence of disjoint blocks of tied classes that together
+contain all classes; the last block holds the classes that the annotator did not name. As a value it is an integer
+vector of length :math:`K`: the *position* of each class's block, 0 for the best. With classes A, B, C, D, E, the
+annotation {B} {A, D}, the rest unranked, is ``[1, 0, 2, 1, 2]``. Only the order of the positions counts.
 
-:class:`PartialPlackettLuce` is the distribution. Its ``log_prob`` takes such vectors, or a :class:`PartialRankings`,
-the same annotations taken apart beforehand into the draws that they consist of, each different one once; that is what
-the samplers evaluate some ten million times.
+:class:`PartialPlackettLuce` is the distribution. Its ``log_prob`` accepts such vectors, or a :class:`PartialRankings`,
+in which annotations are already split into their distinct draws; samplers evaluate the latter some ten million times.
 """
 
 from plausibly.distributions._gaps import Order as Order

@@ -33,7 +33,7 @@ from plausibly.distributions._log_ratio_dirichlet import helmert, log_simplex
 
 
 class Order(NamedTuple):
-    """Classes in an order of preference; every *place* but the last, which is at zero, has a gap."""
+    """Classes in an order of preference; every *place* has a gap, except for the last, which is at zero."""
 
     place: Bool[Array, "place class"]  #: one-hot
     group: Bool[Array, "group gap"]  #: members of a group; rows may be empty
@@ -97,14 +97,14 @@ def stretch(
 
 
 class StretchedGaps(constraints.Constraint):
-    """All log-ratio coordinates, for a sampler to move in by stretched gaps.
+    """Constraint that allows all log-ratio coordinates and lets a sampler move in stretched gaps.
 
     Parameters
     ----------
     order
         Order of the classes.
     sharpness
-        The reliability that the gaps are stretched for; below 1, as for 1.
+        Reliability for which the gaps are stretched; values below 1 count as 1.
     """
 
     event_dim = 1
@@ -117,15 +117,15 @@ class StretchedGaps(constraints.Constraint):
         return ~jnp.isnan(x).any(-1)
 
     def feasible_like(self, prototype: Float[Array, "*shape coordinate"]) -> Float[Array, "*shape coordinate"]:
-        """An allowed value of the shape of another."""
+        """Return an allowed value with the shape of another value."""
         return jnp.zeros_like(prototype)
 
     def eq(self, other: object, static: bool = False) -> bool:
-        """Whether the same values are allowed, as they always are."""
+        """Say whether two constraints allow the same values, which is always true."""
         return isinstance(other, StretchedGaps)
 
     def tree_flatten(self):
-        """Leaves and static data."""
+        """Return leaves and static data."""
         return (self.order, self.sharpness), (("order", "sharpness"), {})
 
 
@@ -172,7 +172,7 @@ class GapTransform(Transform):
         return slopes.sum(-1) - jnp.log(float(self.order.place.shape[-1])) / 2
 
     def tree_flatten(self):
-        """Leaves and static data."""
+        """Return leaves and static data."""
         return (self.order, self.sharpness), (("order", "sharpness"), {})
 
 

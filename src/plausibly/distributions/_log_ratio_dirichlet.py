@@ -30,7 +30,7 @@ def helmert(n: int, dtype: DTypeLike) -> Float[Array, "{n-1} {n}"]:
 
 
 def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Array, "*batch coordinate+1"]:
-    """Logarithms of the probability vector that has these isometric log-ratio coordinates.
+    """Compute the logarithms of the probability vector with these isometric log-ratio coordinates.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def log_simplex(log_ratios: Float[ArrayLike, "*batch coordinate"]) -> Float[Arra
 
 
 def log_ratios(weights: Float[ArrayLike, "*batch k"]) -> Float[Array, "*batch k-1"]:
-    """Isometric log-ratio coordinates of positive weights, on any scale.
+    """Compute isometric log-ratio coordinates of positive weights, on any scale.
 
     Examples
     --------
@@ -55,19 +55,19 @@ def log_ratios(weights: Float[ArrayLike, "*batch k"]) -> Float[Array, "*batch k-
 
 
 class LogRatioDirichlet(Distribution):
-    r"""The Dirichlet distribution of :math:`\lambda`, as a distribution of its isometric log-ratio coordinates.
+    r"""Dirichlet distribution of :math:`\lambda`, as a distribution of its isometric log-ratio coordinates.
 
     The coordinates :math:`z = V \log \lambda`, with :math:`V` an orthonormal basis of the vectors that sum to zero, are
-    unconstrained; :func:`log_simplex` leads back. Their log density is :math:`\sum_k \alpha_k \log \lambda_k` up to a
-    constant: concave, with a bounded gradient, so that leapfrog steps do not diverge, and finite for plausibilities far
-    below the smallest floating-point number.
+    unconstrained; :func:`log_simplex` is the inverse. Their log density is :math:`\sum_k \alpha_k \log \lambda_k` up to
+    a constant: concave, with a bounded gradient, so that leapfrog steps do not diverge, and finite for plausibilities
+    far below the smallest floating-point number.
 
     Parameters
     ----------
     concentration
         :math:`\alpha`, positive.
     coordinates
-        What a sampler moves in, instead of the log ratios themselves; the distribution is the same.
+        Coordinates in which a sampler moves instead of the log ratios themselves; the distribution is the same.
 
     References
     ----------
@@ -112,7 +112,7 @@ class LogRatioDirichlet(Distribution):
 
     @validate_sample
     def log_prob(self, value: Float[ArrayLike, "*shape coordinate"]) -> Float[Array, "*shape"]:
-        """Log density of coordinates."""
+        """Compute the log density of coordinates."""
         alpha = self.concentration
         constant = gammaln(alpha.sum(-1)) - gammaln(alpha).sum(-1) + jnp.log(float(alpha.shape[-1])) / 2
         return (alpha * log_simplex(value)).sum(-1) + constant

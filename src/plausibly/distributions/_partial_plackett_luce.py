@@ -13,7 +13,7 @@ from plausibly.primitives import block_log_prob
 
 
 class Ties(NamedTuple):
-    """The different tied blocks of one size, each with what was left besides."""
+    """Distinct tied blocks of the same size, each with the other classes that were left."""
 
     members: Bool[Array, "tie member class"]  #: one-hot, or no class, where there is room for a larger block
     rest: Bool[Array, "tie class"]
@@ -21,7 +21,7 @@ class Ties(NamedTuple):
 
 
 class PartialRankings(NamedTuple):
-    """Partial rankings taken apart into draws, every different draw once.
+    """Partial rankings split into draws, where every distinct draw appears once.
 
     The log probability of an annotation is a sum over its draws, and annotations of one case share most of theirs: the
     first draw is always made from all classes.
@@ -35,7 +35,7 @@ class PartialRankings(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value, which is what NumPyro asks of an observation."""
+        """Shape of the value, which NumPyro needs to know of an observation."""
         return self.positions.shape
 
     def __jax_array__(self) -> Int[Array, "*case annotation class"]:
@@ -76,31 +76,32 @@ def _check_sizes(block_sizes: Int[ArrayLike, "*#batch block"], n_classes: int) -
 
 
 class PartialPlackettLuce(Distribution):
-    r"""Plackett-Luce over partial rankings: classes are drawn without replacement, with probability by weight.
+    r"""Plackett-Luce distribution of partial rankings: classes are drawn by weight without replacement.
 
     Parameters
     ----------
     log_weights
-        Log weights of the classes, on any scale: a constant added to all of them changes nothing.
+        Log weights of the classes, on any scale: adding a constant to all of them changes nothing.
     block_sizes
-        How many classes each block holds, best first, the last (unranked) block left out. Sampling needs them, since
-        the model says which classes come first, not how many an annotator names; without them, samples are full
-        rankings. ``log_prob`` reads the sizes off its value. Zeros are allowed; more than all classes are an error.
+        Number of classes in each block, best first, without the last (unranked) block. They are needed for sampling,
+        because the model determines which classes come first but not how many an annotator names; without them, samples
+        are full rankings. ``log_prob`` takes the sizes from its value. Zeros are allowed; the sum must not exceed the
+        number of classes.
     max_block_size
-        The largest tied block that ``log_prob`` of integer vectors provides for under ``jit``, the last one apart; NaN
-        is returned where a value exceeds it. By default there is no limit: a value that is known when ``log_prob`` is
-        called is provided for exactly, and what is not for blocks of all classes.
+        Largest tied block, apart from the last, that ``log_prob`` of integer vectors supports under ``jit``; for larger
+        blocks it returns NaN. By default there is no limit: if the value is known when ``log_prob`` is called, its
+        largest block is used, otherwise the number of classes.
 
     Raises
     ------
     ValueError
-        If there are no classes on the last axis of the weights or of a ranking, the limit is below one, or the sizes of
-        blocks are not whole numbers or too large.
+        If the last axis of the weights or of a ranking is empty, the limit is below one, or block sizes are not whole
+        numbers or too large.
 
     Notes
     -----
-    ``log_prob`` is the probability of the ranking given its block sizes, the last block contributing one
-    (Stutz et al. 2025, section 2.3.3). Given sizes, the probabilities of all rankings with these sizes sum to one.
+    ``log_prob`` is the probability of the ranking given its block sizes, where the last block contributes a factor of
+    one (Stutz et al. 2025, section 2.3.3). The probabilities of all rankings with the same block sizes sum to one.
 
     Examples
     --------
@@ -140,13 +141,13 @@ class PartialPlackettLuce(Distribution):
         super().__init__(batch_shape=batch, event_shape=(self.n_classes,), validate_args=validate_args)
 
     def tree_flatten(self):
-        """Leaves and static data, for ``jit`` and ``vmap``."""
+        """Return leaves and static data, for ``jit`` and ``vmap``."""
         static = (self.max_block_size, self._batch_shape, self._event_shape, self._validate_args, self._expanded)
         return (self.log_weights, self.block_sizes), static
 
     @classmethod
     def tree_unflatten(cls, aux_data, params):
-        """Rebuild from :meth:`tree_flatten`, without looking at the leaves, which may be anything."""
+        """Rebuild the object from :meth:`tree_flatten` without looking at the leaves, which may be anything."""
         self = cls.__new__(cls)
         self.log_weights, self.block_sizes = params
         self.max_block_size, self._batch_shape, self._event_shape, self._validate_args, self._expanded = aux_data
@@ -154,7 +155,7 @@ class PartialPlackettLuce(Distribution):
         return self
 
     def expand(self, batch_shape: tuple[int, ...]) -> "PartialPlackettLuce":
-        """The same distribution over more independent annotations, the weights still held once."""
+        """Expand the distribution to more independent annotations without copying the weights."""
         leaves, (size, _, event, validate, _) = self.tree_flatten()
         return self.tree_unflatten((size, tuple(batch_shape), event, validate, tuple(batch_shape)), leaves)
 
@@ -170,10 +171,10 @@ class PartialPlackettLuce(Distribution):
         return (places[..., None] >= jnp.cumsum(self.block_sizes, -1)[..., None, :]).sum(-1)
 
     def log_prob(self, value: Integer[ArrayLike, "*shape class"] | PartialRankings) -> Float[Array, "..."]:
-        """Log probability of partial rankings, as integer vectors or taken apart beforehand; batches broadcast.
+        """Compute the log probability of partial rankings (integer vectors, or split into draws); batches broadcast.
 
-        Of rankings taken apart, all annotations have the same weights, (class,), or each its own, (…, annotation,
-        class); then no two of them may share a draw, unless there is a single row of them.
+        For rankings split into draws, all annotations have the same weights, (class,), or each has its own, (…,
+        annotation, class); then no two annotations may share a draw, unless there is only one row.
         """
         if isinstance(value, PartialRankings):
             return self._log_prob_of_draws(value) if self.log_weights.ndim == 1 else self._log_prob_by_annotation(value)

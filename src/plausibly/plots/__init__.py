@@ -1,9 +1,9 @@
 """Figures of posteriors and results, one per module.
 
 Every function draws into the axes given (``ax=``) or into a new figure, and returns the axes; those that draw several
-panels return their figure. A case, class, metric, model or diagnostic that the data do not have raises
-:class:`plausibly.ArgumentError` or :class:`plausibly.AnnotationError`, whose message lists what there is. Colours are
-safe for colour-blind readers, and lines and rows are labelled directly.
+panels return their figure. An unknown case, class, metric, model or diagnostic raises :class:`plausibly.ArgumentError`
+or :class:`plausibly.AnnotationError`, whose message lists the known names. Colours are safe for colour-blind readers,
+and lines and rows are labelled directly.
 
 >>> import xarray as xr
 >>> results = xr.Dataset({"annotation_certainty_1": ("case", [1.0, 0.4, 0.7])})

@@ -14,16 +14,17 @@ _FEW = 12  # values of a distance up to which each has a bar
 
 
 def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) -> Axes:
-    """Draw the distances of labels on one case over those of labels on different cases.
+    """Draw the distances between labels of the same case over those between labels of different cases.
 
-    Bars are shares of the pairs. The less the two overlap, the better the distance tells agreement from chance.
+    Bars are shares of pairs. The less the two histograms overlap, the better the distance separates agreement from
+    chance.
 
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.agreement`.
     bins
-        Number of bins of equal width. A distance that takes at most twelve values has a bar for each instead.
+        Number of bins of equal width. A distance with at most twelve values has one bar for each value instead.
     """
     ax = new_axes(ax)
     both = {"same case": result.observed, "different cases": result.expected}
@@ -57,7 +58,7 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
 
 
 def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Figure:
-    """Draw :func:`agreement_histogram` for several distances side by side, a panel each.
+    """Draw :func:`agreement_histogram` for several distances, one panel each.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
 
 
 def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
-    """Draw measures of agreement by several distances as a heat map.
+    """Draw measures of agreement under several distances as a heat map.
 
-    Each distance has a row with its KS superiority, against which ties count, KS statistic, sigma and alpha.
+    Each distance has a row with its KS superiority (ties count against it), KS statistic, sigma and alpha.
 
     Parameters
     ----------
@@ -99,19 +100,19 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
 
 
 def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
-    """Draw the mean distance between every two annotators as a heat map, and say whom it shows.
+    """Draw the mean distance between every two annotators as a heat map.
 
-    Of many annotators, a third of those drawn are the first of :meth:`plausibly.agreement.Agreement.annotators`, who
-    are flagged or agree least, and the rest are those with the most labels. They are in the order of that table, and
-    those flagged have a star. Empty cells are pairs of annotators who share no case. Colours run from the least to the
-    greatest distance shown.
+    If there are too many annotators, a third of those shown are the first in
+    :meth:`plausibly.agreement.Agreement.annotators`, who are flagged or agree least, and the others are those with the
+    most labels. All are in the order of that table, and flagged annotators have a star. Empty cells are pairs of
+    annotators who share no case. Colours run from the smallest to the greatest distance shown.
 
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.agreement`.
     most
-        Greatest number of annotators to draw.
+        Largest number of annotators to draw.
     """
     table = result.annotators()
     flagged = ~table["flag"].isin(["", TOO_FEW])

@@ -13,17 +13,18 @@ _FAINT = 300  # dots from which on they are drawn faint
 
 
 def ambiguity(results: xr.Dataset, *, names: int = _FEW, ax: Axes | None = None) -> Axes:
-    """Draw a dot per case: its ambiguity to the right, its uncertainty upwards, the extreme cases by name.
+    """Draw the ambiguity and the uncertainty of every case as a dot, and name the extreme cases.
 
-    Ambiguity is the expected entropy of the plausibilities, which no further annotation removes; uncertainty is the
-    mutual information of the next label and the plausibilities, which further annotations reduce.
+    Ambiguity (horizontal) is the expected entropy of the plausibilities, which no further annotation removes;
+    uncertainty (vertical) is the mutual information of the next label and the plausibilities, which further annotations
+    reduce.
 
     Parameters
     ----------
     results
         Results of :func:`plausibly.evaluate`.
     names
-        Number of cases to name that are most ambiguous, and that are most uncertain.
+        Number of most ambiguous cases, and of most uncertain cases, to name.
     """
     for name in _NEEDED:
         if name not in results:

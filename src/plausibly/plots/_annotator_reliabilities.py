@@ -11,10 +11,10 @@ from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, num
 def annotator_reliabilities(
     posterior: Posterior, ci_prob: float = 0.94, *, most: int = 40, ax: Axes | None = None
 ) -> Axes:
-    """Draw the reliabilities of annotators with their intervals, the most reliable on top.
+    """Draw the reliabilities of annotators with their intervals, the most reliable annotator at the top.
 
-    The number of annotations is at the right. The more a reliability is shrunk towards the
-    others, the fainter it is. A band shows the interval of the data set's reliability.
+    The number of annotations is on the right. The more a reliability is shrunk towards the others, the fainter it is. A
+    band shows the interval of the reliability of the data set.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def annotator_reliabilities(
     ci_prob
         Probability of the intervals.
     most
-        Greatest number of rows; if there are more annotators, those in the middle are left out.
+        Largest number of rows; if there are more annotators, those in the middle are left out.
     """
     table = tabulate(posterior, ci_prob)
     left_out = max(len(table) - most, 0)

@@ -28,8 +28,8 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     metric
         Name of a metric by draw, such as ``"top3_accuracy"``.
     bins
-        Approximate number of bins of the narrowest row; bins are equally wide in all rows. Metrics are counts over
-        cases, so the width of a bin is a whole number of their steps: otherwise there would be spurious gaps.
+        Approximate number of bins in the narrowest row; bins are equally wide in all rows. Metrics have discrete
+        values, so the width of a bin is a multiple of the step between them: otherwise there would be spurious gaps.
     """
     values, points = metric_by_draw(results, metric).values, results[f"{metric}_point"].values
     edges, total = _edges(values, bins), None
@@ -71,7 +71,7 @@ def _edges(values: Float[np.ndarray, "classifier draw"], bins: int) -> Float[np.
 
 
 def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotation", ax: Axes | None = None) -> Axes:
-    """Draw the probability that the classifier of a row is better than that of a column; ties count half.
+    """Draw the probability that the classifier in a row is better than the one in a column; ties count half.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
     metric
         Name of a metric by draw, such as ``"top3_accuracy"``.
     noise
-        What to allow for, see :func:`plausibly.comparison.probability_better`.
+        Uncertainty to include, see :func:`plausibly.comparison.probability_better`.
     """
     matrix = probabilities_better(results, metric, noise=noise)
     n = matrix.sizes["classifier"]

@@ -13,7 +13,7 @@ from plausibly.plots._words import metric_name
 def metric_by_group(
     results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw a metric of every classifier by group of cases, with intervals; hollow where there are few cases.
+    """Draw a metric of every classifier by group of cases, with intervals; groups with few cases are hollow.
 
     Dotted lines are the classifiers' values on all cases.
 

@@ -38,9 +38,9 @@ def metric_by_reliability(
 ) -> Axes:
     """Draw a metric of every classifier against the reliability of one model.
 
-    Lines are means over draws; light bands are 94 % total intervals, on cases like these, and dark ones those of the
-    annotations, on these cases. At the right, where reliability would be infinite, is the value at
-    the point estimate.
+    Lines are means over draws; light bands are 94 % total intervals, for new cases like these, and dark bands 94 %
+    annotation intervals, for these cases. The rightmost value, at infinite reliability, is the value at the point
+    estimate.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def metric_by_reliability(
 def metrics_by_reliability(
     metrics: pd.DataFrame, names: Sequence[str] | None = None, model: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw many metrics of every classifier against the reliability of one model, a row for each metric.
+    """Draw many metrics of every classifier against the reliability of one model, one row per metric.
 
-    As :func:`metric_by_reliability`, with a scale of its own in every row, whose ends are written below the name of the
+    Each row is like :func:`metric_by_reliability` and has its own scale, whose ends are written below the name of the
     metric.
 
     Parameters
@@ -107,7 +107,7 @@ def metrics_by_reliability(
     metrics
         Table ``metrics`` of :func:`plausibly.sweep`, or the ``metrics.csv`` of ``plausibly evaluate``.
     names
-        Names of metrics, the topmost first; by default all.
+        Names of metrics, from top to bottom; by default all.
     model
         Name of a model; not needed if there is only one.
     """
@@ -162,8 +162,8 @@ def metrics_by_reliability(
 def ranking_by_reliability(swept: Sweep, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the place of every classifier against the reliability of one model, and where places change.
 
-    Lines connect the places by the mean over draws, the best on top, and end at the place at the point estimate. The
-    area of a marker is the probability of that place. Steps at which the ranking changes are shaded.
+    Lines connect the places by mean over draws, with the best at the top, and end at the place at the point estimate.
+    The area of a marker is the probability of that place. Steps at which the ranking changes are shaded.
 
     Parameters
     ----------

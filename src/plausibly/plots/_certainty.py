@@ -12,12 +12,12 @@ from plausibly.plots._words import metric_name
 
 
 def certainty_curve(results: xr.Dataset | Mapping[str, xr.Dataset], size: int = 1, *, ax: Axes | None = None) -> Axes:
-    """Draw the annotation certainty of all cases, sorted, in steps; with the mean over cases.
+    """Draw the sorted annotation certainties of all cases as steps, and their mean.
 
     Parameters
     ----------
     results
-        Results of :func:`plausibly.evaluate`, or several of them by label, such as the reliability, in order.
+        Results of :func:`plausibly.evaluate`, or a mapping from labels, such as reliabilities, to several results.
     size
         Number of classes in the set: 1, 2 or 3.
     """
@@ -53,7 +53,7 @@ def certainty_histogram(
     name
         Name of a variable by case between 0 and 1, such as ``"score_certainty"``.
     bins
-        Number of bins, up to 1 and from 0, or from 1/2 if no value is below.
+        Number of bins from 0 (or from 1/2, if no value is below) to 1.
     """
     if name not in results or results[name].dims != ("case",):
         known = [key for key, variable in results.data_vars.items() if variable.dims == ("case",)]

@@ -21,7 +21,7 @@ _BINS = 20
 
 
 def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw a trace plot: a quantity along the draws of every chain.
+    """Draw a trace plot, which shows a quantity along the draws of every chain.
 
     Chains that converged look alike: noise around one level. A chain that sticks, drifts or lies elsewhere did not
     converge.
@@ -31,7 +31,7 @@ def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax:
     posterior
         Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     case
-        Name of a case; for models of labels, such as Rasch's, of a quantity, such as ``"ability of ann"``.
+        Name of a case or, for models of labels such as the Rasch model, of a quantity such as ``"ability of ann"``.
     class_name
         Class whose plausibility to show; by default the class of the case whose chains are worst.
     """
@@ -48,8 +48,9 @@ def trace(posterior: Posterior, case: str, class_name: str | None = None, *, ax:
 def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a rank plot: histograms of the ranks of each chain's draws among the draws of all chains.
 
-    Histograms of chains that converged are flat. One that leans to a side lies elsewhere; one with a hump or a dip in
-    the middle is narrower or wider than the others. Dotted lines show the height that equal chains have.
+    If the chains converged, histograms are flat. A histogram that leans to one side shows a shifted chain; one with a
+    hump or a dip in the middle shows a chain narrower or wider than the others. Dotted lines show the height for equal
+    chains.
 
     Parameters
     ----------
@@ -85,16 +86,16 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
 
 
 def worst_chains(posterior: Posterior, cases: Sequence[str] | None = None, *, most: int = 4) -> Figure:
-    """Draw :func:`trace` and :func:`rank` of the cases whose chains are worst, a row each.
+    """Draw :func:`trace` and :func:`rank` for the cases with the worst chains, one row each.
 
     Parameters
     ----------
     posterior
-        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`; its draws may stay in their file.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`; its draws may still be on disk.
     cases
         Names of cases or quantities; by default the worst ones, the worst first.
     most
-        Greatest number of cases, if they are not named.
+        Largest number of cases, if ``cases`` is not given.
     """
     wanted = worst(diagnose(posterior), most) if cases is None else [str(case) for case in cases]
     if not wanted:

@@ -17,10 +17,10 @@ _DOTS = 60  # more cases are a curve without dots
 
 
 def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None = None) -> Axes:
-    """Draw a diagnostic of all cases, the worst first.
+    """Draw a diagnostic for all cases, the worst first.
 
-    Cases that did not converge are marked and the worst named; a dotted line shows the required value. Cases without a
-    value are left out.
+    Cases that did not converge are marked, and the worst are named; a dotted line shows the required value. Cases
+    without a value are left out.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
 
 
 def convergence_overview(found: xr.Dataset, *, columns: int = 3) -> Figure:
-    """Draw :func:`convergence` for every available diagnostic, a panel each.
+    """Draw :func:`convergence` for every available diagnostic, one panel each.
 
     Parameters
     ----------

@@ -22,19 +22,21 @@ def discrepancy_ratios(
     annotators: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Δ of every model, and every annotator on the same axis, with bootstrap intervals.
+    """Draw Δ of every model, and every annotator on the same scale, with bootstrap intervals.
 
-    Right of 1 are those farther from the annotators than these are from each other. All have one denominator, the
-    disagreement of two annotators: annotators are drawn by ``relative`` of :meth:`Discrepancy.annotators`.
+    Values above 1 belong to models that are farther from the annotators than these are from each other. All values have
+    the same denominator, the disagreement between two annotators; annotators are drawn at ``relative`` from
+    :meth:`Discrepancy.annotators`.
 
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.discrepancy_ratio`.
     ci_prob, replicates, seed
-        Confidence, bootstrap replicates and random seed of the intervals; a single group has none.
+        Confidence level, number of bootstrap replicates and random seed of the intervals; a single group has no
+        interval.
     annotators
-        Whether to draw the annotators, too; those who cannot be judged are left out.
+        Whether to also draw the annotators; those who cannot be judged are left out.
     """
     several = result.several_groups
     frames = [result.to_frame(ci_prob, replicates, seed, progress=False).assign(kind="model")]
@@ -74,7 +76,7 @@ def discrepancy_curves(
     Parameters
     ----------
     curves
-        Table with a column for each line, indexed by the setting.
+        Table with one column per line, indexed by the setting.
     xlabel, ylabel
         Labels of the axes; `xlabel` is the name of the index by default.
     log
@@ -105,7 +107,7 @@ def discrepancy_curves(
 
 
 def discrepancy_by_threshold(curve: ThresholdCurve, *, ax: Axes | None = None) -> Axes:
-    """Draw Δ of a score against the threshold above which cases are called positive; its best threshold is marked.
+    """Draw Δ of a score against the threshold above which cases are positive, and mark the best threshold.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def judgement(result: Judgement, model: str | None = None) -> Figure:
     result
         Result of :func:`plausibly.agreement.judge`.
     model
-        Name of the model; it may be left out if there is one.
+        Name of the model; not needed if there is only one.
     """
     model = only(result.models, model)
     people = len(result.test.comparison.labels.annotators)
@@ -46,14 +46,14 @@ def judgement_side(result: Judgement, model: str, side: int, *, ax: Axes | None 
 
 
 def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw accuracy (without a model of annotators, Δ) by group of cases; hollow where there are few cases.
+    """Draw accuracy (without a model of annotators, Δ) by group of cases; groups with few cases are hollow.
 
     Parameters
     ----------
     result
         Result of :func:`plausibly.agreement.judge` with ``by``.
     model
-        Name of the model; it may be left out if there is one.
+        Name of the model; not needed if there is only one.
 
     Raises
     ------

@@ -15,9 +15,9 @@ _COLUMNS = {"elpd", "elpd_diff", "dse", "weight", "impossible", "verdict"}
 def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how far models fall short of the best in predicting left-out annotations.
 
-    Each model has a row, the best on top: its difference in elpd (expected log predictive density) to the best, ± 2
-    standard errors, hollow if the data do not show a difference; at the right, elpd and stacking weight. A model that
-    gives an annotation probability zero has a note instead of the difference.
+    Each model has a row, the best at the top, with its difference in elpd (expected log predictive density) from the
+    best, ± 2 standard errors, hollow if the data do not show a difference; elpd and stacking weight are on the right. A
+    model that gives an annotation probability zero has a note instead of the difference.
 
     Parameters
     ----------

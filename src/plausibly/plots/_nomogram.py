@@ -13,19 +13,19 @@ _TICKS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 def nomogram(
     measured: float | None = None, reliability: float | None = None, annotators: int = 1, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw three scales such that a straight line across them joins values that belong together.
+    """Draw three scales on which values that belong together lie on a straight line.
 
-    The left scale is the measured accuracy of a model, the right one the accuracy of the labels and the weighted
-    reliability ϱ that gives it, the middle one the actual accuracy, on logarithmic scales since it is a product. Lay a
-    ruler over two to read the third.
+    The left scale is the measured accuracy of a model, the right one the accuracy of the labels with the corresponding
+    weighted reliability ϱ, and the middle one the actual accuracy. Scales are logarithmic, because actual accuracy is a
+    product. Lay a ruler over two values to read the third.
 
     Parameters
     ----------
     measured, reliability
-        Values to draw a line through. The scales of both accuracies begin at 0.5: where one is less, words below them
-        give the actual accuracy instead.
+        Values to draw a line through. Both accuracy scales begin at 0.5; below that, the actual accuracy is written
+        under the scales instead.
     annotators
-        Number of annotators who decide a label by majority.
+        Number of annotators whose majority vote gives each label.
 
     References
     ----------

@@ -16,7 +16,7 @@ def plausibilities(
 ) -> Axes:
     """Draw the posterior of one case's plausibilities.
 
-    Each class has a row with a dot per draw, a bar at the mean of all draws and a diamond at the point estimate.
+    Each class has a row with one dot per draw, a bar at the mean of all draws and a diamond at the point estimate.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def plausibilities(
     case
         Name or position of the case.
     draws
-        Number of draws to show, at equal steps.
+        Number of draws to show, equally spaced.
     classes
-        Greatest number of rows: the classes with the greatest mean plausibility. All unnamed classes are one row.
+        Largest number of rows, for the classes with the greatest mean plausibility. All unnamed classes share one row.
     """
     annotations, slots = annotations_of(posterior), slots_of(posterior)
     position = annotations.position(case)

@@ -15,7 +15,7 @@ _CHECKED = ("reproduced", "not reproduced")
 
 
 def predictive_checks(checks: PredictiveCheck | Mapping[str, PredictiveCheck], *, ax: Axes | None = None) -> Axes:
-    """Draw where the observed statistics lie among those of replicates, for one model or several.
+    """Draw where the observed statistics lie among those of replicates, for one or several models.
 
     Each statistic that a model can reproduce has a row: the observed value in standard deviations of the replicates
     from their mean, the replicates' 94 % interval as a band, and both values as text. An arrow at the edge means more

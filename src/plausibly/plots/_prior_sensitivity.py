@@ -16,8 +16,8 @@ from plausibly.plots._words import metric_name
 def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a metric under every choice, changed one at a time.
 
-    Each choice has a row, the baseline on top, with a mark per classifier and the 94 % interval over draws. Dotted
-    lines continue the baselines.
+    Each choice has a row, the baseline at the top, with a mark per classifier and the 94 % interval over draws. Dotted
+    lines extend the baselines.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
 
 
 def prior_sensitivities(result: Sensitivity, metrics: Sequence[str] | None = None) -> Figure:
-    """Draw several metrics of all models as one figure, a column per metric and a row per model.
+    """Draw several metrics of all models in one figure, with a column per metric and a row per model.
 
     Parameters
     ----------

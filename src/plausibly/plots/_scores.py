@@ -16,18 +16,18 @@ _TAIL = 0.004
 def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the posterior predictive density of a case's scores, split at the threshold.
 
-    The thick line is the mean density over draws, with the probabilities of a score up to the threshold and above; thin
-    lines are single draws. Each score is a dot, equal ones stacked. Draws of means and variances are needed, as
-    ``engine="exact"`` gives them.
+    The thick line is the mean density over draws, labelled with the probabilities of scores up to the threshold and
+    above it; thin lines are single draws. Each score is a dot; equal scores are stacked. The posterior must have draws
+    of means and variances, as with ``engine="exact"``.
 
     Parameters
     ----------
     posterior
-        Posterior of scores, by the model ``"normal-scores"``.
+        Posterior of scores under the model ``"normal-scores"``.
     case
         Name or position of the case.
     draws
-        Number of draws to show as thin lines, at equal steps.
+        Number of draws to show as thin lines, equally spaced.
     """
     scores = scores_of(posterior)
     if "mean" not in posterior["posterior"]:

@@ -24,11 +24,11 @@ def simplex(
     seed: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the posterior of some cases with three classes, as clouds in a triangle.
+    """Draw the posterior of cases with three classes, as clouds in a triangle.
 
-    The place of a cloud shows inherent uncertainty: near a corner one class is plausible, in the middle all are. Its
-    width shows annotation uncertainty: more annotators make it smaller. Lines separate the regions in which each class
-    is the most plausible.
+    The position of a cloud shows inherent uncertainty: near a corner one class is plausible, in the middle all are. Its
+    width shows annotation uncertainty, which decreases with more annotators. Lines separate the regions in which each
+    class is the most plausible.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def simplex(
     truth
         True plausibilities (case, 3), if known; drawn as hollow markers.
     draws
-        Number of draws to show, at equal steps.
+        Number of draws to show, equally spaced.
     seed
         Random seed for splitting the remainder, see :func:`plausibly.dense`.
     """

@@ -11,9 +11,9 @@ from plausibly.plots._style import COLOURS, GREY, grid, name_rows, new_axes, pla
 
 
 def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) -> Axes:
-    """Draw concordance and weighted reliability over cases, from least to most, each sorted by itself.
+    """Draw concordance and weighted reliability over cases, each sorted in increasing order.
 
-    Between the two curves lies agreement that is probably wrong.
+    The area between the two curves is agreement that is probably wrong.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def reliability_by_case(result: WeightedReliability, *, ax: Axes | None = None) 
 def annotator_abilities(result: WeightedReliability, ci_prob: float = CI_PROB, *, ax: Axes | None = None) -> Axes:
     """Draw the abilities of annotators under the Rasch model, with their posterior intervals.
 
-    The ablest is on top. The upper axis is the probability of being right about a case of average difficulty.
+    The most able annotator is at the top. The upper axis is the probability of being right about a case of average
+    difficulty.
 
     Parameters
     ----------

@@ -156,17 +156,18 @@ def block_log_prob(
     log_rest: Float[ArrayLike, "*#batch"],
     mask: Bool[ArrayLike, "*#batch block"] | None = None,
 ) -> Float[Array, "*batch"]:
-    r"""Log probability that a tied block is drawn before everything else that is left, in whatever order.
+    r"""Compute the log probability that a tied block is drawn, in any order, before all other classes that are left.
 
     Parameters
     ----------
     log_weights
-        Log weights of the block's classes, the block on the last axis; any scale, as long as ``log_rest`` has the
-        same. :math:`-\infty` is a class of weight zero.
+        Log weights of the classes in the block, along the last axis, on any scale that ``log_rest`` shares. A class
+        with weight zero has :math:`-\infty`.
     log_rest
-        Log of the total weight of what else was left; :math:`-\infty` where nothing was, then the probability is 1.
+        Log of the total weight of the other classes that were left; :math:`-\infty` if there were none, which gives
+        probability 1.
     mask
-        Which entries of the last axis belong to the block; all of them by default. Masked entries do not count.
+        Whether each entry of the last axis belongs to the block; by default all do.
 
     Returns
     -------
@@ -180,14 +181,14 @@ def block_log_prob(
 
     Notes
     -----
-    The tied block of a Plackett-Luce model (Hunter 2004; Stutz et al. 2025, App. B): by the subset recursion up to six
-    classes (in double precision, seven), beyond that by quadrature of the exponential race (Ma et al. 2021), at a cost
-    linear in the size. See :mod:`plausibly.primitives`.
+    For the tied block of a Plackett-Luce model, see Hunter (2004) and Stutz et al. (2025, App. B). Blocks of up to six
+    classes (in double precision, seven) use the subset recursion; larger blocks use quadrature of the exponential race
+    (Ma et al. 2021), whose cost is linear in the size. See :mod:`plausibly.primitives`.
 
-    Peaked weights, up to factors of :math:`e^{\pm 50}` and more, cost no accuracy. The greatest relative errors of the
-    probability among blocks of probability above :math:`e^{-30}`, as ``python -m benchmarks accuracy`` finds
-    them for hard weights of five kinds; below, the error of the logarithm is one or two steps of its representation.
-    Errors of the gradient are absolute.
+    Very unequal weights, up to factors of :math:`e^{\pm 50}` and more, do not reduce accuracy. The table shows the
+    greatest relative errors of the probability among blocks with a probability above :math:`e^{-30}`, measured by
+    ``python -m benchmarks accuracy`` for hard weights of five kinds; for less probable blocks, the logarithm is exact
+    to one or two units in the last place. Errors of the gradient are absolute.
 
     ======  ===========  ========  ===========  ========
     size    single       gradient  double       gradient

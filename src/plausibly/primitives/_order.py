@@ -18,7 +18,7 @@ _ROWS = 20  # more subsets than that are looked up one by one; of fewer, the rig
 
 
 def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *batch"], ...]:
-    r"""Probabilities of who comes next, for every set of members still to come.
+    r"""Tabulate the probability of which member comes next, for every set of members still to come.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *ba
     Returns
     -------
     tuple
-        One array for every size of the set, from the whole block down to pairs. Subsets are in lexicographic order,
-        "place" counts a subset's members.
+        One array for every size of the set, from the whole block down to pairs. Subsets are in lexicographic order;
+        "place" numbers the members of a subset.
 
     Examples
     --------
@@ -46,19 +46,19 @@ def order_table(r: Float[Array, "member *batch"]) -> tuple[Float[Array, "_ _ *ba
 def draw_order(
     table: tuple[Float[Array, "_ _ *batch"], ...], uniform: Float[Array, "choice *batch"]
 ) -> Bool[Array, "step member *batch"]:
-    """Draw an order.
+    """Draw the order in which the classes of a block come.
 
     Parameters
     ----------
     table
-        From :func:`order_table`.
+        Table from :func:`order_table`.
     uniform
-        Uniform variables between 0 and 1, one less than the block has members.
+        Uniform random numbers between 0 and 1, one fewer than the block has members.
 
     Returns
     -------
     Array
-        Which member comes at each step.
+        Whether each member comes at each step.
     """
     size = len(table) + 1
     left = [jnp.ones(uniform.shape[1:], bool)] * size

@@ -1,6 +1,6 @@
 """A sweep as one self-contained HTML file: tables, figures with captions, settings, versions.
 
-The function :func:`report` has the name of its folder: ``plausibly.report`` is the function.
+The function :func:`report` and its folder share a name: ``plausibly.report`` is the function.
 """
 
 from plausibly.report._judge import judge_report as judge_report

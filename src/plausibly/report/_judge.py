@@ -80,7 +80,7 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
     result
         Result of :func:`plausibly.agreement.judge`.
     path
-        Path of the file, which is replaced if it exists.
+        Path of the file; an existing file is replaced.
     sources
         Sources of the data, such as ``{"labels": "labels.csv"}``.
 

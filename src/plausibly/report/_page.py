@@ -70,7 +70,7 @@ def render(
     audit: pd.DataFrame | None = None,
     progress: bool = False,
 ) -> str:
-    """Write a sweep as the text of one self-contained HTML file, the same for the same sweep; see :func:`report`."""
+    """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`."""
     audited = _audit(audit)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("plausibly", "report"),

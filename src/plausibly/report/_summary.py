@@ -124,7 +124,7 @@ def _listed(names: Sequence[object], word: str = "case") -> str:
 
 
 def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
-    """Say under which runs the prior outweighs the annotations."""
+    """Say in which runs the prior outweighs the annotations."""
     for run in runs:
         share = run.results["prior_share"].values
         n = int((share > 0.5).sum())

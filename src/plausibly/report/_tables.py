@@ -40,7 +40,7 @@ def headline_metrics(run: Run) -> list[str]:
 
 
 def headline(swept: Sweep) -> pd.DataFrame:
-    """Tabulate the main result: classifiers of every run, the best by its first metric first.
+    """Tabulate the main result: the classifiers of every run, sorted by its first metric, best first.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ def headline(swept: Sweep) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
-        ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``, those
-        of annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value against the majority vote, NaN if
-        unknown). ``beats_next`` and ``total_beats_next`` are the probabilities that the classifier is better than the
-        next one by the first metric, on these cases and on cases like these (NaN for the last). Without classifiers,
-        one row per run.
+        ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``,
+        interval and standard deviation from annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value
+        against the majority vote, NaN if unknown). ``beats_next`` and ``total_beats_next`` are the probabilities that
+        the classifier is better than the next one by the first metric, on these cases and on new cases like these (NaN
+        for the last classifier). Without classifiers, one row per run.
 
     Examples
     --------
