@@ -357,7 +357,7 @@ def test_of_a_single_case_nothing_is_said():
     compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
     assert compared.table["verdict"].tolist() == ["best", "unknown"]
-    assert f"; nothing can be said of {compared.table.index[1]}. Differences are known" in compared.verdict()
+    assert f"; nothing can be said about {compared.table.index[1]}. Differences are known" in compared.verdict()
     impossible = pb.compare(Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False)
     assert impossible.verdict().startswith("No model can be preferred")
 

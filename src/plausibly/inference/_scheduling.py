@@ -291,9 +291,8 @@ class _Pool:
                 wanted.setdefault(number, []).append(device)
         if wanted:
             options = compiler_options(repeated=repeated)
-            compiled = progress.task(
-                f"Compiling for {doing[0].lower()}{doing[1:]}", sum(map(len, wanted.values())), "programs"
-            )
+            n, what = sum(map(len, wanted.values())), f"{doing[0].lower()}{doing[1:]}"
+            compiled = progress.task(f"Compiling for {what}", n, "program" if n == 1 else "programs")
             with kept_on_disk():
                 compiling = {}
                 for number, places in wanted.items():

@@ -80,7 +80,7 @@ would tell them apart.
         if worse := named(WORSE):
             parts.append(f"better than {worse}")
         if unknown := list(others.index[others["verdict"] == UNKNOWN]):
-            parts.append(f"nothing can be said of {', '.join(unknown)}")
+            parts.append(f"nothing can be said about {', '.join(unknown)}")
         said = "; ".join(parts) + "."
         if same:
             said += " Where models do not differ, report results under each; more annotations would tell them apart."
