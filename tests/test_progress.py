@@ -46,6 +46,14 @@ def test_quick_steps_and_those_that_are_not_shown_get_no_line(show, seconds, clo
     assert not any(capsys.readouterr())
 
 
+def test_one_of_a_thing_is_named_in_the_singular(clock, capsys):
+    with Progress() as bars:
+        advance = bars.task("Compiling", 1, "programs")
+        clock[0] += 2
+        advance(1)
+    assert capsys.readouterr().err == "Compiling: 1 program in 2 s\n"
+
+
 def test_a_log_gets_a_line_for_each_finished_step(clock, capsys):
     with Progress() as bars:
         advance = bars.task("Drawing", 3, "figures")

@@ -54,6 +54,8 @@ class Progress:
         """Open a bar; the function returned moves it on. Work of no parts gets no bar."""
         if not total:
             return lambda n: None
+        if total == 1:
+            unit = unit.removesuffix("s")
         if self._lines:
             return _in_lines(description, total, unit)
         task = self._bars.add_task(description, total=total, unit=unit)
