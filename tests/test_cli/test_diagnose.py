@@ -21,7 +21,7 @@ def test_short_chains_are_reported_by_every_command(tmp_path):
     rankings = {name: {"x": [["a"], ["b"]], "y": [["b"], ["c"]], "z": [["c"], ["a"]]} for name in CASES}
     (tmp_path / "annotations.json").write_text(json.dumps({"classes": list("abcd"), "cases": rankings}))
     words = [tmp_path / "annotations.json", "--model", "plackett-luce@3", "--mode", "temper"]
-    words += ["--warmup", 5, "--seed", 4, "--strict"]
+    words += ["--warmup", 5, "--draws", 100, "--seed", 4, "--strict"]
     given = []
     for name in "AB":
         np.save(tmp_path / f"{name}.npy", np.random.default_rng(ord(name)).random((8, 4)))
