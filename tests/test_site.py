@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 MAIN = ("index", "start", "questions/evaluation", "reference/python/plausibly.sweeps", "reference/commands/plan")
 THEIRS = {"scrollable-region-focusable"}  #: rule that the theme's own script keeps a moment after the page is loaded
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one worker builds it
 
 
 @pytest.fixture(scope="module")
