@@ -291,8 +291,9 @@ class _Pool:
                 wanted.setdefault(number, []).append(device)
         if wanted:
             options = compiler_options(repeated=repeated)
-            n, what = sum(map(len, wanted.values())), f"{doing[0].lower()}{doing[1:]}"
-            compiled = progress.task(f"Compiling for {what}", n, "program" if n == 1 else "programs")
+            compiled = progress.task(
+                f"Compiling for {doing[0].lower()}{doing[1:]}", sum(map(len, wanted.values())), "programs"
+            )
             with kept_on_disk():
                 compiling = {}
                 for number, places in wanted.items():
