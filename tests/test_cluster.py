@@ -248,11 +248,11 @@ def test_what_cannot_be_sent(client):
     [
         (
             "killed",
-            r"one part ended the 4 workers that tried it, most likely for want of memory: .*--fresh",
+            r"one part ended the 4 workers that tried it, probably because they ran out of memory: .*--fresh",
         ),
         (
             distributed.CancelledError("lost"),
-            r"the Dask scheduler went away, or dropped the work: the same call again goes on",
+            r"the Dask scheduler went away, or dropped the work: repeat the call to continue",
         ),
         (
             MemoryError("Unable to allocate 3.00 TiB"),
@@ -262,7 +262,7 @@ def test_what_cannot_be_sent(client):
             jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nBuffers:"),
             r"a worker has too little memory for a shard \(RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes\.\)",
         ),
-        (ConnectionError("closed"), r"the Dask scheduler went away, or dropped the work: the same call again goes on"),
+        (ConnectionError("closed"), r"the Dask scheduler went away, or dropped the work: repeat the call to continue"),
     ],
 )
 def test_what_dask_raises_is_said_in_a_sentence(error, sentence):
@@ -312,7 +312,7 @@ def test_a_worker_that_runs_out_of_memory_is_replaced(small, by_value, tmp_path)
 
     found = in_order(map_on(small, square, range(4), str(tmp_path / "one"), 1))
     assert list(found) == [0, 1, 4, 9]
-    with pytest.raises(ClusterError, match=r"one part ended the 2 workers that tried it, .* want of memory: .*--fresh"):
+    with pytest.raises(ClusterError, match=r"one part ended the 2 workers that tried it, .* out of memory: .*--fresh"):
         list(map_on(small, square, range(4), str(tmp_path / "two"), 9))
 
 
@@ -348,11 +348,11 @@ def test_commands_look_for_the_scheduler(monkeypatch, annotations, tmp_path, com
 def test_what_is_no_scheduler(annotations, tmp_path):
     with pytest.raises(ArgumentError, match=r"scheduler must be a dask\.distributed\.Client, .* but 3 was given"):
         pb.aggregate(annotations, scheduler=3, **SETTINGS)
-    with pytest.raises(ArgumentError, match=r"one model of all cases, which does not accept scheduler="):
+    with pytest.raises(ArgumentError, match=r"one model to all cases, which does not accept scheduler="):
         pb.aggregate(annotations, reliability="infer", scheduler="tcp://127.0.0.1:9")
     table = pd.DataFrame({"case": ["a", "a", "b"], "annotator": ["x", "y", "x"], "score": [1.0, 2.0, 3.0]})
     scores = pb.Annotations.from_scores(table)
-    with pytest.raises(ArgumentError, match=r"one model of all cases, which has no shards, but scheduler was"):
+    with pytest.raises(ArgumentError, match=r"one model to all cases, which has no shards, but scheduler was"):
         pb.aggregate(scores, "normal-scores", threshold=0, scheduler="tcp://127.0.0.1:9")
     words = ["aggregate", str(tmp_path / "a.json"), "--infer-reliability", "dataset", "--dask", "tcp://127.0.0.1:9"]
     pb.write_annotations(annotations, tmp_path / "a.json")

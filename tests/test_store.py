@@ -174,7 +174,7 @@ def test_a_program_of_one_s_own_is_known_by_its_code_or_version(annotations, tmp
     pb.aggregate(some, program(2.0), out=tmp_path / "p.zarr", version="1", **settings)
     with pytest.raises(ArgumentError, match="program was 1 and is 2"):
         pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", version="2", **settings)
-    with pytest.raises(ArgumentError, match="version is for a program of your own, but prirn was named"):
+    with pytest.raises(ArgumentError, match="version is for your own program, but prirn was named"):
         pb.aggregate(some, version="1", out=tmp_path / "p.zarr", **SETTINGS)
 
 
@@ -214,7 +214,7 @@ def test_no_place_to_write(monkeypatch, annotations, whole, tmp_path):
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "_create", full)
-        with pytest.raises(FileError, match=r"cannot be written \(No space left on device\).*goes on"):
+        with pytest.raises(FileError, match=r"cannot be written \(No space left on device\).*repeat the call"):
             pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
     pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
     assert_equal(pb.load(tmp_path / "p.zarr"), pb.load(whole))

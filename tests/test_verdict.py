@@ -46,9 +46,9 @@ def test_the_reason_of_a_case(columns, words):
 @pytest.mark.parametrize(
     ("columns", "step"),
     [
-        ({"n_diverging": [3] * 5, "converged": [False] * 5}, "take a longer warm-up"),
-        ({"e_bfmi": [0.1] * 5, "converged": [False] * 5}, "take a longer warm-up"),
-        ({"ess_bulk": [12.0] * 5, "converged": [False] * 5}, "take more draws"),
+        ({"n_diverging": [3] * 5, "converged": [False] * 5}, "use a longer warm-up"),
+        ({"e_bfmi": [0.1] * 5, "converged": [False] * 5}, "use a longer warm-up"),
+        ({"ess_bulk": [12.0] * 5, "converged": [False] * 5}, "use more draws"),
     ],
 )
 def test_the_verdict_ends_with_what_to_do(columns, step):

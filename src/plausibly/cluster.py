@@ -133,7 +133,7 @@ def _workers(client: Any) -> set[str]:
         except TimeoutError:
             address = client.scheduler.address
             warnings.warn(
-                f"no worker has been there for {_PATIENCE} seconds: start some with dask worker {address}",
+                f"no worker has been connected for {_PATIENCE} seconds: start some with dask worker {address}",
                 PlausiblyWarning,
                 stacklevel=4,
             )
@@ -194,21 +194,21 @@ def _in_sentences() -> Iterator[None]:
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
-    again = "the same call again goes on with what is finished"
+    again = "repeat the call to continue with the missing parts"
     try:
         yield
     except PlausiblyError:
         raise
     except KilledWorker as error:
         raise ClusterError(
-            f"one part ended the {error.allowed_failures + 1} workers that tried it, most likely for want of memory: "
-            f"give workers more, or take fewer cases in a shard with fresh=True (--fresh); else {again}."
+            f"one part ended the {error.allowed_failures + 1} workers that tried it, probably because they ran out "
+            f"of memory: give workers more, or use fewer cases per shard with fresh=True (--fresh); else {again}."
         ) from error
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
             raise ClusterError(
-                f"a worker has too little memory for a shard ({first_line(error)}): give workers more, or take fewer "
-                "cases in a shard with fresh=True (--fresh)."
+                f"a worker has too little memory for a shard ({first_line(error)}): give workers more, or use fewer "
+                "cases per shard with fresh=True (--fresh)."
             ) from error
         raise
     except ModuleNotFoundError as error:

@@ -18,7 +18,7 @@ class AnnotationError(PlausiblyError):
 
 
 class PredictionError(PlausiblyError):
-    """Predictions that do not fit the cases or the classes."""
+    """Predictions that do not match the cases or the classes."""
 
 
 class FileError(PlausiblyError):

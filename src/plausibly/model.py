@@ -68,7 +68,7 @@ class TrueClass:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    r"""An aggregation model.
+    r"""Declaration of an aggregation model.
 
     Fields that are functions are called with the same keyword arguments as the program: ``reliability``, if the model
     has one, and its options. ``point_estimate`` is called with the options alone.
@@ -219,11 +219,11 @@ class Model:
         return found | (dict.fromkeys(("threshold", "prior")) if self.of_scores else {})
 
     def static(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Options among the arguments that the program takes."""
+        """Options that the program takes."""
         return {name: arguments[name] for name in self.options if name not in LAYOUT}
 
     def numeric(self, arguments: Mapping[str, Any]) -> dict[str, float]:
-        """Numbers among the arguments that the program takes."""
+        """Numeric arguments that the program takes."""
         return {} if self.reliability is None else {"reliability": arguments["reliability"]}
 
     def choice_power(self, arguments: Mapping[str, Any]) -> float | None:

@@ -50,9 +50,9 @@ def crowd():
 
 def test_answers_agree_with_the_known_answer(crowd):
     _, _, found = crowd
-    assert [side.answer for side in found.sides["bad"]] == ["no"] * 4
+    assert [question.answer for question in found.questions["bad"]] == ["no"] * 4
     assert "should not stand in" in found.headline("bad")
-    assert [side.answer for side in found.sides["expert"]] == ["yes"] * 4
+    assert [question.answer for question in found.questions["expert"]] == ["yes"] * 4
     assert "may stand in" in found.headline("expert")
     assert not found.reasons["expert"]
 
@@ -115,7 +115,7 @@ def test_a_shared_error_is_named():
     said = np.where(miss, 1 - truth[:, None], truth[:, None])
     model = np.where(random.random(400) < np.where(truth == 1, 0.85, 0.02), 1 - truth, truth)
     found = judge(table(said), {"m": answers(model)}, **FAST)
-    assert [side.answer for side in found.sides["m"][1:]] == ["yes", "no", "no"]
+    assert [question.answer for question in found.questions["m"][1:]] == ["yes", "no", "no"]
     assert "'b' called 'a'" in found.reasons["m"]["shared error"]
     assert "answers about m differ" in found.headline("m")
     assert found.table.loc["m", "vote_accuracy"] > found.table.loc["m", "accuracy"] + 0.1
@@ -163,8 +163,8 @@ def test_labels_that_are_no_classes_leave_two_questions_out():
     value = random.normal(size=60)
     rows = [(str(case), str(who), value[case] + random.normal() / 2) for case in range(60) for who in range(4)]
     found = judge(rows, {"m": {str(case): value[case] for case in range(60)}}, distance="squared", progress=False)
-    assert [side.answer for side in found.sides["m"]] == ["yes", "yes", "unknown", "unknown"]
-    assert "different labels, which are no classes" in found.verdict()
+    assert [question.answer for question in found.questions["m"]] == ["yes", "yes", "unknown", "unknown"]
+    assert "different labels, too many to be classes" in found.verdict()
     by = judge(rows, {"m": {str(case): value[case] for case in range(60)}}, distance="squared", progress=False,
                by={"half": {str(case): case // 30 for case in range(60)}}, replicates=50).by  # fmt: skip
     assert by["n_cases"].tolist() == [30, 30]

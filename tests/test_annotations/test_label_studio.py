@@ -149,7 +149,7 @@ BAD = {
     "no answer of the only control": ([task(7, annotation(10, choices()))], "no case has an answer; give at least one"),
     "annotator twice": (
         [task(7, annotation(10, choices("a")), annotation(10, choices("b")))],
-        "case '7', annotator '10': a second answer; keep one of each annotator",
+        "case '7', annotator '10': a second answer; keep one per annotator",
     ),
     "choice twice": ([task(7, annotation(10, choices("a"), choices("b")))], "task '7': one annotation answers"),
     "task twice": ([task(7), task(7)], "task '7' occurs twice; keep one"),

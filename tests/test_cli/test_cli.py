@@ -275,7 +275,7 @@ def test_memory_that_runs_out_is_a_line(data, tmp_path):
     result = plausibly("evaluate", data / "annotations.json", *words)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith("Error: out of memory (")
-    assert result.stderr.endswith("): take fewer draws or chains, or fewer cases at a time.\n")
+    assert result.stderr.endswith("): use fewer draws or chains, or fewer cases at a time.\n")
 
 
 def test_aggregate_writes_the_posterior_of_the_library(data, tmp_path):

@@ -91,7 +91,7 @@ def test_a_model_that_fits_reproduces_and_one_that_does_not_fails():
     check = pb.predictive_check(fitting, progress=False)
     table = check.table.set_index("statistic")
     assert set(table["status"]) == {"reproduced", "not modelled", "given"}
-    assert check.verdict() == "dirichlet-categorical@1 reproduces all 6 statistics that it speaks of."
+    assert check.verdict() == "dirichlet-categorical@1 reproduces all 6 statistics that it models."
     # Labels hold no order.
     assert table.loc["order_agreement", "status"] == "not modelled"
     flat = pb.aggregate(annotations, "dirichlet-categorical", concentration=50, progress=False)

@@ -357,7 +357,7 @@ def test_of_a_single_case_nothing_is_said():
     compared = pb.compare(annotations, {"prirn": (1, 100)}, progress=False)
     assert np.isnan(compared.table["se"]).all()
     assert compared.table["verdict"].tolist() == ["best", "unknown"]
-    assert f"; nothing can be said about {compared.table.index[1]}. Differences are known" in compared.verdict()
+    assert f"; nothing can be said about {compared.table.index[1]}. Differences need" in compared.verdict()
     impossible = pb.compare(Annotations.from_labels([["a", "b"]]), {"irn": None, "majority-vote": None}, progress=False)
     assert impossible.verdict().startswith("No model can be preferred")
 
@@ -390,7 +390,7 @@ def normal_scores(case):
         ({"prirn": (30,), "none": None}, {}, "there is no model 'none'"),
         ({"prirn": (3, 30)}, {"observation": "ranking"}, "prirn@3 has no probability of whole rankings"),
         ({normal_scores: None, "plackett-luce": (1,)}, {"observation": "ranking"}, "no probability of whole rankings"),
-        ({"plackett-luce": {"reliability": "infer"}, "irn": None}, {}, "makes one model of all cases"),
+        ({"plackett-luce": {"reliability": "infer"}, "irn": None}, {}, "fits one model to all cases"),
         ({"prirn": (3, 30)}, {"observation": "second"}, "observation must be one of first, ranking"),
         ({"prirn": (3, 30)}, {"method": "waic"}, "method must be one of auto, refit"),
         ({"prirn": (3, 30)}, {"folds": 1}, "folds must be a whole number of at least 2, but 1 was given"),

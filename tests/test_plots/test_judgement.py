@@ -1,4 +1,4 @@
-"""Figures of a judgement: a panel for each side, groups of cases, and what is refused."""
+"""Figures of a judgement: a panel for each question, groups of cases, and what is refused."""
 
 import numpy as np
 import pytest
@@ -17,10 +17,12 @@ def judged():
     return judge(rows, models, model=None, by=by, replicates=50, progress=False)
 
 
-def test_four_sides_with_their_answers(judged):
+def test_four_questions_with_their_answers(judged):
     figure = judgement(judged, "B")
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == [f"{n}. {side.name.capitalize()}: {side.answer}" for n, side in enumerate(judged.sides["B"], 1)]
+    assert titles == [
+        f"{n}. {question.name.capitalize()}: {question.answer}" for n, question in enumerate(judged.questions["B"], 1)
+    ]
     shown = figure.axes[1].get_yticklabels()
     assert {text.get_text() for text in shown} == {"ann", "bob", "cy"}
 

@@ -233,7 +233,7 @@ def test_gibbs_under_a_uniform_population_is_gibbs_under_a_uniform_prior():
 
 ALONE = pb.Annotations.from_labels([["a", "b"]], classes=["a", "b"])
 REFUSED = [
-    ({"class_prior": "population"}, ALONE, AnnotationError, "one case alone"),
+    ({"class_prior": "population"}, ALONE, AnnotationError, "only one case"),
     ({"class_prior": "population", "concentration": 1.0}, None, ArgumentError, "infers the concentration"),
     ({"shared": "sampled"}, None, ArgumentError, "has none: add class_prior"),
     ({"class_prior": "population", "engine": "nuts"}, None, ArgumentError, "exact posterior or the Gibbs sampler"),

@@ -255,5 +255,5 @@ def test_refusals():
             class_prior=Population.of(list("abcdefghijk"), np.full(11, 1 / 11), concentration=2.0),
             progress=False,
         )
-    with pytest.raises(AnnotationError, match="one case alone"):
+    with pytest.raises(AnnotationError, match="only one case"):
         pb.aggregate(case_of_two()[0], "staged-plackett-luce", progress=False)

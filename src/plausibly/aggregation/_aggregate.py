@@ -113,8 +113,8 @@ def aggregate(
         Plackett-Luce with ``mode="power"`` and an integer reliability, ``"point"`` and ``"ml"`` for models without
         draws. ``"auto"`` uses exact draws wherever the posterior has a closed form, and NUTS elsewhere. For
         Plackett-Luce with ``mode="power"``, the posterior has a closed form in cases whose annotators all chose from
-        the same remaining classes, for example because each named one class; ``"auto"`` samples the other cases by
-        Gibbs at integer reliabilities up to 10, where Gibbs mixes fast, and otherwise by NUTS.
+        the same remaining classes, for example because each named one class; ``"auto"`` samples the other cases with
+        the Gibbs sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress
@@ -192,15 +192,15 @@ def aggregate(
         given = {key: value for key, value in given.items() if value is not None and key != "mode"}
         for key in given.keys() - _INFERRED:
             raise ArgumentError(
-                f"reliability='infer' makes one model of all cases, which does not accept {key}={given[key]!r}: leave "
-                "it out, and save the posterior afterwards if need be."
+                f"reliability='infer' fits one model to all cases, which does not accept {key}={given[key]!r}: leave "
+                "it out, and save the posterior afterwards if needed."
             )
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
     model = usual_model(annotations) if model is None else model
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
-        raise ArgumentError(f"version is for a program of your own, but {settled.model.name} was named: leave it out.")
+        raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")
     asked, settled = settled, _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
     shapes = Shapes.of(annotations, settled, slots)
@@ -221,8 +221,8 @@ def aggregate(
 
     if settled.model.of_scores and scheduler is not None:
         raise ArgumentError(
-            f"{settled.model.name} makes one model of all cases, which has no shards, but scheduler was given: "
-            "leave it out."
+            f"{settled.model.name} fits one model to all cases, which has no shards, but scheduler was given: leave "
+            "it out."
         )
     check_shard(shard)
     if out is not None:
@@ -240,8 +240,8 @@ def aggregate(
         )
     if settled.model.of_scores:
         raise ArgumentError(
-            f"a posterior of {settled.model.name} is written as a whole, to netCDF, but out={str(out)!r} was given: "
-            "let the name end in .nc."
+            f"a posterior of {settled.model.name} is written whole, to a netCDF file, but out={str(out)!r} was "
+            "given: let the name end in .nc."
         )
     shards(Path(out), fingerprint, fresh)
     return complete(load(out, lazy=True))

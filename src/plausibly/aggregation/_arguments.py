@@ -123,8 +123,8 @@ def settle(
         arguments["class_prior"] = f"population {population.digest()}"
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
-            f"{known.name} needs a threshold, which divides scores into two classes, but none was given: write for "
-            "example threshold=0 (--threshold 0)."
+            f"{known.name} needs a threshold that separates two classes, but none was given: write for example "
+            "threshold=0 (--threshold 0)."
         )
     power, count = known.choice_power(arguments), known.count(arguments)
     if engine == "auto" and used == "nuts" and known.gibbs and power is None and count <= GIBBS_UP_TO:
@@ -132,8 +132,8 @@ def settle(
     elif engine == "gibbs":
         if power is not None:
             raise ArgumentError(
-                "the Gibbs sampler needs annotators who choose by the plausibilities themselves, but here they choose "
-                f"by the power {power:g} of them (mode={arguments.get('mode')!r}): choose engine='nuts'."
+                "the Gibbs sampler needs annotators who choose in proportion to the plausibilities, but here they "
+                f"choose by the power {power:g} of them (mode={arguments.get('mode')!r}): choose engine='nuts'."
             )
         check_repeats(count)
     check_seed(seed)
@@ -183,7 +183,7 @@ def _check_borrowing(
         )
     if annotations.n_cases < 2 and arguments["class_prior"] == "population":
         raise AnnotationError(
-            "class_prior='population' learns from other cases, but there is one case alone: leave it out, or give the "
+            "class_prior='population' learns from other cases, but there is only one case: leave it out, or give the "
             "population of other cases, see plausibly.population.estimate."
         )
     if arguments["shared"] == "sampled" and "population " in arguments["class_prior"]:
@@ -279,7 +279,7 @@ def check_kind(model: Model, annotations: Any) -> None:
     if isinstance(annotations, Scores) and not model.of_scores:
         raise AnnotationError(
             f"{model.name} takes partial rankings, but scores were given: use a model of scores ({_names('scores')}) "
-            "with a threshold, or make labels of them by Scores.split(threshold)."
+            "with a threshold, or turn them into labels with Scores.split(threshold)."
         )
     if model.of_scores and not isinstance(annotations, Scores):
         raise AnnotationError(

@@ -142,9 +142,9 @@ def infer_reliability(
     by_annotator = per == "annotator"
     if by_annotator and annotations.anonymous and not same_positions:
         raise AnnotationError(
-            "per='annotator' needs to know who gave each annotation, but the annotators of these are anonymous: "
-            "'1' of one case need not be '1' of another. Name them in the file, or pass same_positions=True if those "
-            "of one name are one person."
+            "per='annotator' needs to know who gave each annotation, but the annotators of these are anonymous: '1' "
+            "of one case need not be '1' of another. Name them in the file, or pass same_positions=True if annotators "
+            "with the same name are the same person."
         )
     slots = Slots.of(annotations, remainder=unranked != "ignore")
     shape = np.where(slots.is_remainder & (unranked == "exact"), slots.n_classes, 1) * float(concentration)

@@ -119,7 +119,7 @@ def sample_shared(
         for number, chain in enumerate(sample_by_nuts(model.program, sampler, labels, chains=chains, **settings)):
             keep(number, chain)
     elif missing:
-        advance = progress.task("Sampling what cases share", chains * (draws + warmup), "draws and warm-up sweeps")
+        advance = progress.task("Sampling shared parameters", chains * (draws + warmup), "draws and warm-up sweeps")
         advance(len(found) * (draws + warmup))
         if scheduler is None:
             for number in missing:

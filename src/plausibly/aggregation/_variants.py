@@ -200,7 +200,7 @@ def plan_runs(
             arguments = given if reliability is None else given | {"reliability": reliability}
             if str(arguments.get("reliability")) == "infer":
                 raise ArgumentError(
-                    "an inferred reliability makes one model of all cases, which is not run beside others, but "
+                    "an inferred reliability fits one model to all cases, which is not run alongside others, but "
                     f"reliability='infer' was given for {variant.label}: give numbers instead."
                 )
             settled = settle(observed, variant.model, seed=seed, **arguments)

@@ -28,7 +28,7 @@ from .discrepancy._threshold import threshold_curve as threshold_curve
 from .judge._alternative_annotator import alternative_annotator_test as alternative_annotator_test
 from .judge._judge import judge as judge
 from .judge._judgement import Judgement as Judgement
-from .judge._judgement import Side as Side
+from .judge._judgement import Question as Question
 from .judge._test_result import AlternativeAnnotatorTest as AlternativeAnnotatorTest
 from .reliability._nomogram import actual_accuracy as actual_accuracy
 from .reliability._nomogram import ground_truth_accuracy as ground_truth_accuracy

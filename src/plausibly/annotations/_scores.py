@@ -83,7 +83,7 @@ class Scores(ByCase):
             raise AnnotationError(
                 f"case {str(self.cases[self.annotation_case[at]])!r}, annotator "
                 f"{str(self.annotators[self.annotation_annotator[at]])!r}: the score is {self.score[at]:g}; write a "
-                f"finite number of a size of at most {GREATEST:g}, or remove the row"
+                f"finite number from -{GREATEST:g} to {GREATEST:g}, or remove the row"
             )
 
     def of_case(self, case: str | int) -> dict[str, float]:
@@ -163,8 +163,8 @@ def check_threshold(threshold: object) -> float:
     number = isinstance(threshold, Real | np.number) and not isinstance(threshold, bool | np.bool_)
     if not (number and np.abs(float(threshold)) <= GREATEST):  # type: ignore[arg-type]
         raise ArgumentError(
-            f"threshold must be a finite number of a size of at most {GREATEST:g}, but {_show(threshold)} was given: "
-            "write for example threshold=0."
+            f"threshold must be a finite number from -{GREATEST:g} to {GREATEST:g}, but {_show(threshold)} was "
+            "given: write for example threshold=0."
         )
     return float(threshold)  # type: ignore[arg-type]
 

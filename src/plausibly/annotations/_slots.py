@@ -76,8 +76,8 @@ class Slots:
         """
         if not isinstance(annotations, Annotations):
             raise AnnotationError(
-                f"partial rankings are needed, but a {type(annotations).__name__} was given; of scores make labels of "
-                "two classes first, by Scores.split(threshold)"
+                f"partial rankings are needed, but a {type(annotations).__name__} was given; turn scores into labels "
+                "of two classes first, with Scores.split(threshold)"
             )
         n_cases, n_classes = annotations.n_cases, annotations.n_classes
         width = n_classes + 1  # the remainder sorts as class K, after all others

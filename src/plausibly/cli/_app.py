@@ -83,7 +83,7 @@ class _Group(TyperGroup):
             complain(str(error))
             raise typer.Exit(BAD_INPUT) from None
         except MemoryError as error:
-            complain(f"out of memory ({error}): take fewer draws or chains, or fewer cases at a time.")
+            complain(f"out of memory ({error}): use fewer draws or chains, or fewer cases at a time.")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             complain("interrupted; files written so far are kept.", "Stopped")

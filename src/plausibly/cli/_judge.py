@@ -127,7 +127,10 @@ def judge(
 
 def _print(result: Judgement) -> None:
     for name in result.models:
-        rows = [(str(number), side.name, side.answer, side.words) for number, side in enumerate(result.sides[name], 1)]
+        rows = [
+            (str(number), question.name, question.answer, question.words)
+            for number, question in enumerate(result.questions[name], 1)
+        ]
         print_table(name, ("", "question", "answer", "evidence"), rows, left=("question", "answer", "evidence"))
     if result.by is None:
         return

@@ -56,8 +56,8 @@ def conformal(
         Posterior of the N calibration cases over K classes, from :func:`plausibly.aggregate` or
         :func:`plausibly.load`, or the name of its file. Or, for targets that need no model, ``Annotations``.
     predictions
-        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`. The classifiers must not have
-        been trained on these cases.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`. The classifiers must not have been
+        trained on these cases.
     alpha
         Largest share that sets may miss on average: between 0 and 1 or, with ``loss="risk"``, between 0 and the
         greatest risk level.
@@ -68,9 +68,9 @@ def conformal(
         plausible classes and treats every case alike.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
-        plausibilities. ``"annotator"``: the first choice of the next annotator; annotators of a case have equal weight,
-        and tied first choices share it; no aggregation model is needed. ``"vote"``: the class with the most first
-        choices, shared in a tie; the guarantee is then about the vote only.
+        plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same
+        weight, which tied first choices share; no aggregation model is needed. ``"vote"``: the class with the most
+        first choices, shared in a tie; the guarantee is then about the vote only.
     groups
         Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
         the predicted class; ``"certainty"``, the greatest predicted probability, cut at 0.5, 0.8 and 0.95; a column
@@ -130,7 +130,7 @@ def conformal(
     + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new case loses at most :math:`\alpha` on
     average: a class drawn from its plausibilities is in the set with a probability of at least :math:`1 - \alpha`. With
     a randomised threshold, this probability is also at most :math:`1 - \alpha + 1 / (n + 1)`. If labels are drawn
-    instead of using weights, the loss is the share of the labels missed, and the guarantee is the same.
+    (``samples``), the loss is the share of drawn labels that are missed, and the guarantee is the same.
 
     The plausibilities of a calibration case must not depend on the annotations of other calibration cases, so a
     posterior whose population prior was estimated from them (``class_prior="population"``) is refused. A population

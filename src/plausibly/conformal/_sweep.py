@@ -83,8 +83,8 @@ def conformal_sweep(
     else:
         if not isinstance(source, Annotations):
             raise AnnotationError(
-                f"annotations, or posteriors by label, are needed, but {_show(source)} was given; of scores make "
-                "labels first, by Scores.split(threshold)"
+                f"annotations, or posteriors by label, are needed, but {_show(source)} was given; turn scores into "
+                "labels first, with Scores.split(threshold)"
             )
         if not models:
             raise ArgumentError('a sweep needs models, but none was given: write for example {"prirn": (10, 30, 100)}.')
@@ -136,7 +136,7 @@ class ConformalSweep:
         first = found[0]
         if any(one.scores[name] != first.scores[name] for one in found for name in first.scores):
             raise ArgumentError(
-                "the parameters of RAPS were tuned for each run, so thresholds do not compare: give penalty and "
+                "the parameters of RAPS were tuned for each run, so thresholds cannot be compared: give penalty and "
                 "free_ranks instead of tuning."
             )
         thresholds = np.stack([one.threshold.values for one in found])

@@ -64,7 +64,7 @@ def simulate_labels(
         Amount of noise: at 0 all annotators give the truth, at 1 labels have nothing to do with the case
         (:func:`corrupt_labels`).
     n_cases, n_annotators
-        How many.
+        Numbers of cases and annotators.
     seed
         Random seed.
 

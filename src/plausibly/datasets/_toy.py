@@ -71,7 +71,7 @@ def simulate_toy(n_cases: int, n_annotators: int = 5, seed: int = 0) -> ToyProbl
     Parameters
     ----------
     n_cases
-        At least 1.
+        Number of cases, at least 1.
     n_annotators
         Number of annotators per case, at least 1.
     seed

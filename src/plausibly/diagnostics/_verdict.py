@@ -38,7 +38,7 @@ def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
     >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
     >>> verdict({"plackett-luce@3": found})
     "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'. Results that depend on them should not be \
-trusted: take more draws (draws=1000)."
+trusted: use more draws (draws=1000)."
     """
     sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
     if not sampled:
@@ -92,8 +92,8 @@ def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     failed = [text for found in convergence for text in failures(found) if text]
     trajectories = sum("divergences" in text or "E-BFMI" in text for text in failed)
     if 2 * trajectories >= len(failed):
-        return f"take a longer warm-up (warmup={_LONG}), or a lower reliability if that does not help"
-    return f"take more draws (draws={_LONG})"
+        return f"use a longer warm-up (warmup={_LONG}), or a lower reliability if that does not help"
+    return f"use more draws (draws={_LONG})"
 
 
 def kind(found: xr.Dataset) -> str:

@@ -174,6 +174,6 @@ def check_library(library: str, extra: str) -> None:
         import_module(library)
     except ImportError as error:
         raise ArgumentError(
-            f"this distance takes the library {library!r}, which is not installed: "
+            f"this distance needs the library {library!r}, which is not installed: "
             f"run pip install 'plausibly[{extra}]'."
         ) from error

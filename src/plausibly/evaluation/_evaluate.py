@@ -110,7 +110,7 @@ def evaluate(
         Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are neither
         sampling nor total intervals.
     by
-        Groups of cases for which every metric is also computed, in the same pass: a table with a row per case (a data
+        Groups of cases for which every metric is also computed, in the same pass: a table with one row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
         mapping from names to these. :func:`plausibly.evaluation.by_group` tabulates them, and
         :func:`plausibly.evaluation.group_difference` has the posterior of the difference between two groups.
@@ -144,14 +144,14 @@ def evaluate(
         nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder;
         ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the class with
         this plausibility ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
-        greatest at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws in which the most
-        plausible class has the same risk level (the most frequent one); ``risk_level_certainty`` (case), the share of
-        draws in which the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level), the mean
-        over draws; ``expected_risk_mean``, ``_min`` and ``_max`` over draws (case). For a posterior of scores:
-        ``score_certainty`` (case), the probability that a score is at most the threshold, or that it is above,
-        whichever is greater; averaged over the posterior. ``prior_share`` (case): the share of the prior in the
-        posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the annotations. With
-        ``weights``: ``case_weight`` (case), the mean over draws.
+        greatest plausibility at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws in
+        which the most plausible class has the same risk level (the most frequent one); ``risk_level_certainty`` (case),
+        the share of draws in which the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level),
+        the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and maximum of the
+        expected risk level over draws. For a posterior of scores: ``score_certainty`` (case), the probability that a
+        score is at most the threshold, or that it is above, whichever is greater; averaged over the posterior.
+        ``prior_share`` (case): the share of the prior in the posterior concentration, NaN where it is unknown; above
+        1/2 the prior outweighs the annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are

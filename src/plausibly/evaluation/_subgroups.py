@@ -34,7 +34,7 @@ def risk_weights(
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     risks
         Risk level of each class, in any form that :func:`plausibly.read_risks` understands.
     level
@@ -100,7 +100,7 @@ def class_weights(
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     classes
         Names of classes.
     break_ties, seed

@@ -58,8 +58,8 @@ def advice(row: pd.Series) -> str:
     if np.isnan(elsewhere) or elsewhere >= SURE:
         return ""
     if here >= SURE or row["sampling_sd"] > row["sd"]:
-        return "This is uncertain mostly because there are few cases: more cases would tell more than more labels."
-    return "This is uncertain mostly because of the annotations: more labels would tell more than more cases."
+        return "This is uncertain mostly because there are few cases: more cases would help more than more labels."
+    return "This is uncertain mostly because of the annotations: more labels would help more than more cases."
 
 
 def odds(share: float) -> str:

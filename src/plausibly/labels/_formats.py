@@ -72,7 +72,7 @@ def read_labels(
     AnnotationError
         If a table lacks a column, or a cell cannot be read; the message names file and row.
     ArgumentError
-        If this kind of file is needed once per annotator.
+        If this format needs one file per annotator.
 
     Examples
     --------

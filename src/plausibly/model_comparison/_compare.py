@@ -46,17 +46,17 @@ def compare(
         N cases over K classes.
     models
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100), "irn": None}``, as for
-        :func:`plausibly.sweep`; several reliabilities of one model are compared with each other, too. Alternatively,
-        arguments of :func:`plausibly.aggregate` by label, such as
-        ``{"sparse": {"model": "plackett-luce", "concentration": 0.1}}``.
+        :func:`plausibly.sweep`; several reliabilities of one model are compared like separate models. Alternatively,
+        arguments of :func:`plausibly.aggregate` by label, such as ``{"sparse": {"model": "plackett-luce",
+        "concentration": 0.1}}``.
     observation
         Part of an annotation to predict. ``"first"``: the first block. ``"ranking"``: the whole partial ranking, given
         the sizes of its blocks; for Plackett-Luce (also staged) and Dirichlet-categorical only.
     folds
         Number K ≥ 2 of folds to split the annotations of every case into; each fold is predicted from the others. With
         None, one annotation is left out at a time. For models that learn from other cases
-        (``class_prior="population"``), cases are also split into five folds, so that the shared parameters that predict
-        an annotation have seen neither it nor its case.
+        (``class_prior="population"``), cases are also split into five folds, so that an annotation is predicted with
+        shared parameters that were estimated without its case.
     method
         Method for models whose posterior is sampled, such as Plackett-Luce. ``"auto"`` reweights draws by
         Pareto-smoothed importance sampling, and samples again where k-hat is above 0.7 or where the left-out annotation
@@ -85,7 +85,7 @@ def compare(
     Raises
     ------
     ArgumentError
-        If fewer than two models are given, a model is given twice or gives the observation no probability, or an
+        If fewer than two models are given, a model is given twice or has no probability for ``observation``, or an
         argument is out of range or not accepted by any model.
     AnnotationError
         If a model does not accept this kind of annotations.
@@ -100,14 +100,14 @@ def compare(
     Without the left-out annotation, a class that only this annotation names belongs to the remainder, whose probability
     is shared equally by its m classes. Models without a remainder (``unranked="ignore"``, PrIRN at concentration 0,
     point estimates) give such a class probability zero, so their log probability is minus infinity. If a case has a
-    single annotation, the posterior without it is the prior, under which all classes are equal. The log probability is
-    then that of a guess, :math:`\log(|b_1| / K)`, for every model, so such cases do not affect the differences between
-    models.
+    single annotation, the posterior without it is the prior, under which all classes are equally probable. The log
+    probability is then that of a guess, :math:`\log(|b_1| / K)`, for every model, so such cases do not affect the
+    differences between models.
 
     Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
-    from other cases only: cases are split into five folds, and each case is predicted with parameters that have not
-    seen it. They predict an annotator's label from her own confusion matrix, and the first label of a case from the
-    prevalence of the classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
+    from other cases only: cases are split into five folds, and each case is predicted with parameters that were
+    estimated without it. They predict an annotator's label from her own confusion matrix, and the first label of a case
+    from the prevalence of the classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
 
     Log probabilities are computed from converged chains where possible. If the chains of a case did not converge given
     all its annotations, the case is sampled again once for each annotation, leaving that one out. If at most a tenth of
@@ -174,7 +174,7 @@ class ComparisonPlan:
                 raise ArgumentError(f"{name} must be one of {', '.join(known)}, but {value!r} was given.")
         if isinstance(annotations, Scores):
             raise AnnotationError(
-                "models are compared by partial rankings, but scores were given: make labels of them by "
+                "models are compared by partial rankings, but scores were given: turn them into labels with "
                 "Scores.split(threshold)."
             )
         runs = plan_runs(annotations, models, given, seed=seed)

@@ -95,9 +95,9 @@ class PredictiveCheck:
         checked = table.loc[table["status"].isin([GOOD, BAD])]
         failed = checked.loc[checked["status"] == BAD]
         if not len(checked):
-            return f"{self.model} has nothing that these annotations could check."
+            return f"{self.model} has no statistic that these annotations can check."
         if not len(failed):
-            return f"{self.model} reproduces all {len(checked)} statistics that it speaks of."
+            return f"{self.model} reproduces all {len(checked)} statistics that it models."
         said = "; ".join(
             f"{row['description']}: {row['observed']:.3g} observed, {row['lower']:.3g}–{row['upper']:.3g} replicated"
             for _, row in failed.iterrows()
@@ -117,7 +117,7 @@ def predictive_check(
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     replicates
         Number of replicates, at least 20. Each uses one draw, and the draws used are equally spaced; if there are fewer
         draws than replicates, draws are used more than once.

@@ -84,7 +84,7 @@ def prior_sensitivity(
     annotations
         N cases over K classes.
     predictions
-        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`; ``{}`` for certainties alone.
     models
         Models, as for :func:`plausibly.sweep`. By default Plackett-Luce at 3 and PrIRN at 30. The baseline of each
         model has the default of every argument.
@@ -95,7 +95,7 @@ def prior_sensitivity(
     ties
         Weights of tied classes to try, for PrIRN and IRN.
     k, draws, chains, warmup, seed, progress
-        As for :func:`plausibly.sweep`. All runs have one seed.
+        As for :func:`plausibly.sweep`. All runs use the same seed.
 
     Returns
     -------

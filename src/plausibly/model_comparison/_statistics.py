@@ -106,8 +106,8 @@ GIVEN = ("tie_size", "named_per_annotator")
 DESCRIPTIONS = {
     "first_agreement": "overlap of two annotators' first blocks",
     "first_classes": "classes in first blocks, per case",
-    "largest_share": "share of annotators behind the commonest first class",
-    "named_agreement": "overlap of all that two annotators name",
+    "largest_share": "share of annotators who name the most common first class",
+    "named_agreement": "overlap of all classes that two annotators name",
     "named_classes": "classes named, per case",
     "lone_classes": "classes named by one annotator only, per case",
     "order_agreement": "two annotators rank two classes in the same order",

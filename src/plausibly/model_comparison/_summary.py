@@ -52,9 +52,9 @@ class Comparison:
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        dirichlet-categorical@1 predicts annotations that are left out best (elpd -8.1); no difference from \
+        dirichlet-categorical@1 predicts left-out annotations best (elpd -8.1); no difference from \
 dirichlet-categorical@0.1 (by 2.1 ± 2.0). Where models do not differ, report results under each; more annotations \
-would tell them apart.
+may show which is better.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
@@ -74,7 +74,7 @@ would tell them apart.
                 for name, row in chosen.iterrows()
             )
 
-        parts = [f"{best} predicts annotations that are left out best (elpd {elpd:.1f})"]
+        parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
         if same := named(SAME):
             parts.append(f"no difference from {same}")
         if worse := named(WORSE):
@@ -83,9 +83,9 @@ would tell them apart.
             parts.append(f"nothing can be said about {', '.join(unknown)}")
         said = "; ".join(parts) + "."
         if same:
-            said += " Where models do not differ, report results under each; more annotations would tell them apart."
+            said += " Where models do not differ, report results under each; more annotations may show which is better."
         elif unknown:
-            said += " Differences are known from two cases on: give more cases."
+            said += " Differences need at least two cases: give more cases."
         if borrowing := self.pointwise.attrs.get("left_out_cases"):
             said += f" Shared parameters of {borrowing} were estimated without the cases that they predict (5 folds)."
         if table["weight"].iloc[0] == 0:
@@ -97,7 +97,7 @@ would tell them apart.
             )
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])
-            said += f" Chains of {names} did not converge: take more draws before you rely on its place."
+            said += f" Chains of {names} did not converge: use more draws before you rely on its place."
         refitted = table["k_high"].sum()
         if refitted:
             said += (

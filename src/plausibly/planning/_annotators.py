@@ -122,7 +122,7 @@ def parse_annotators(posterior: Posterior, annotations: Annotations, annotators:
         if not (np.isfinite(one) and one > 0):
             raise ArgumentError(f"the reliability of an annotator must be positive, but {name!r} has {one:g}.")
     if len(set(names)) < len(names):
-        raise ArgumentError("annotators must have different names, but one is there twice: keep one row of each.")
+        raise ArgumentError("annotators must have different names, but one appears twice: keep one row for each.")
     levels, setting = _grouped(reliability)
     tempered = power != 1 or posterior.attrs.get("mode") == "temper"
     settings = tuple((float(level), 1.0) if tempered else (power, float(level)) for level in levels)

@@ -69,7 +69,7 @@ def plan(
         Metric of :func:`plausibly.evaluate`, such as ``"top3_coverage"``, or the name of one of ``metrics``.
     goal
         What the labels should achieve. ``"width"``: a narrower interval for the metric, on average over classifiers.
-        ``"better"``: a decision which of two classifiers is better. ``"information"``: more information about the
+        ``"better"``: a decision on which of two classifiers is better. ``"information"``: more information about the
         plausibilities themselves.
     compare
         Names of the two classifiers to decide between, for the goal ``"better"`` and for the forecast of a decision. By
@@ -150,15 +150,15 @@ def plan(
     of the labels have arrived.
 
     In simulations under a prior that fits (``validation/planning.py``), intervals turned out 2 % wider than forecast,
-    and decisions that were forecast with a mean probability of 0.83 came about with a frequency of 0.82. Values look
-    only one label ahead: in replays of simulated cases with twelve classes, choosing one label at a time by value for
-    the goal ``"width"`` narrowed intervals less in the end than choosing by entropy.
+    and decisions that were forecast with a mean probability of 0.83 occurred with a frequency of 0.82. Values look only
+    one label ahead: in replays of simulated cases with twelve classes, choosing one label at a time by value for the
+    goal ``"width"`` narrowed intervals less in the end than choosing by entropy.
 
     Reweighting cannot be trusted if few draws carry all the weight after an answer. ``effective_draws`` in the table is
-    their number, on average over answers; below 50, more draws or a new fit are needed, and the advice says so. Up to
-    16 classes are distinguished; with more, all classes that no annotator of the case has named count as one answer.
-    If the prior changes when a class is first named (``unranked="lumped"``), a new fit after such an answer would
-    differ.
+    the effective number of draws, averaged over answers; below 50, more draws or a new fit are needed, and the advice
+    says so. Up to 16 classes are distinguished; with more, all classes that no annotator of the case has named count as
+    one answer. If the prior changes when a class is first named (``unranked="lumped"``), a new fit after such an answer
+    would differ.
 
     References
     ----------

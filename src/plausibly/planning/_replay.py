@@ -44,7 +44,7 @@ class Replay:
         or, for the goal ``"better"``, of the difference), and the posterior probability of the ``right`` decision (NaN
         without a pair).
     goal, metric, ci_prob
-        As given.
+        Arguments of :func:`plausibly.replay`.
     """
 
     by_repetition: pd.DataFrame
@@ -142,7 +142,7 @@ def replay(
         Annotations of N cases. Cases with at most ``start`` annotations have nothing to reveal, but count in the
         metric.
     predictions
-        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`.
     strategy
         One or several of ``"plan"`` (the value of :func:`plausibly.plan`), ``"random"``, ``"entropy"`` (entropy of the
         mean plausibilities, greatest first), ``"fewest labels"`` and functions. A function takes a posterior and the

@@ -27,21 +27,21 @@ def judgement(result: Judgement, model: str | None = None) -> Figure:
     model = only(result.models, model)
     people = len(result.test.comparison.labels.annotators)
     figure, axes = new_figure(11.0, max(5.0, 2.4 + 0.34 * people), 2, 2)
-    for side, ax in enumerate(axes.flat):
-        judgement_side(result, model, side, ax=ax)
+    for question, ax in enumerate(axes.flat):
+        judgement_question(result, model, question, ax=ax)
     return figure
 
 
-def judgement_side(result: Judgement, model: str, side: int, *, ax: Axes | None = None) -> Axes:
+def judgement_question(result: Judgement, model: str, question: int, *, ax: Axes | None = None) -> Axes:
     """Draw the numbers behind one answer about a model, counted from 0; nothing but its title where it was left out."""
     people = len(result.test.comparison.labels.annotators)
     ax = new_axes(ax, 5.5, 1.4 + 0.2 * people)
-    if side < 2 or model in result.fits:
-        (_closeness, _replacement, _ability, _accuracy)[side](result, model, ax)
+    if question < 2 or model in result.fits:
+        (_closeness, _replacement, _ability, _accuracy)[question](result, model, ax)
     else:
         ax.set_axis_off()
-    answer = result.sides[model][side]
-    ax.set_title(f"{side + 1}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
+    answer = result.questions[model][question]
+    ax.set_title(f"{question + 1}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
     return ax
 
 

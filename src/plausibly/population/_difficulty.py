@@ -50,8 +50,8 @@ def difficulties(annotations: Annotations, population: Population) -> pd.DataFra
     """
     if not population.spread:
         raise ArgumentError(
-            "difficulties need a population in which cases differ in it, but this one has none: estimate it with "
-            "difficulty=True."
+            "difficulties need a population in which cases differ in difficulty, but in this one they do not: "
+            "estimate it with difficulty=True."
         )
     factors, _ = nodes(population)
     priors = case_priors(population, annotations)

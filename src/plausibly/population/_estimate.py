@@ -101,7 +101,7 @@ def estimate(
     order = _order(annotations)
     labels = _labels(annotations, order)
     with Progress(progress) as bars:
-        advance = bars.task("Learning what cases have in common", chains * (warmup + draws), "sweeps")
+        advance = bars.task("Learning the population", chains * (warmup + draws), "sweeps")
 
         def run(chain: int) -> list[State]:
             random = np.random.default_rng([int(seed), chain])

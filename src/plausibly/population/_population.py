@@ -61,8 +61,8 @@ class Population:
         k = len(self.classes)
         if np.shape(self.prevalence) != (k,) or np.shape(self.profiles) != (k, k):
             raise ArgumentError(
-                f"a population of {k} classes needs as many prevalences, and as many profiles of as many classes, but "
-                f"they have the shapes {np.shape(self.prevalence)} and {np.shape(self.profiles)}."
+                f"a population of {k} classes needs as many prevalences, and as many profiles of as many classes, "
+                f"but the shapes are {np.shape(self.prevalence)} and {np.shape(self.profiles)}."
             )
         for name, values in (("prevalence", self.prevalence), ("profiles", self.profiles)):
             if not (np.min(values) >= 0 and np.allclose(np.sum(values, axis=-1), 1, atol=1e-4)):

@@ -311,6 +311,6 @@ class _writing:
             raise damaged(self._path, reason(error)) from error
         if isinstance(error, OSError):
             raise FileError(
-                f"{self._path} cannot be written ({reason(error)}): make room or choose another place; the same call "
-                "again goes on with what is complete."
+                f"{self._path} cannot be written ({reason(error)}): make room or choose another place; repeat the "
+                "call to continue with the missing shards."
             ) from error

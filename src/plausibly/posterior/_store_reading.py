@@ -47,8 +47,8 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
         complete = progress["complete"].values
     if not complete.all():
         raise FileError(
-            f"{path} is not complete ({complete.sum()} of {complete.size} shards): make the same call of aggregate() "
-            "again, which goes on with it."
+            f"{path} is not complete ({complete.sum()} of {complete.size} shards): repeat the call of aggregate() to "
+            "continue."
         )
     check_chunks(path)
     n_cases = groups["observed_data"].sizes["case"]

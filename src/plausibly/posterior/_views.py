@@ -51,7 +51,7 @@ def top_classes(
     Parameters
     ----------
     posterior
-        From :func:`build_posterior` or :func:`load`.
+        Posterior from :func:`build_posterior` or :func:`load`.
     k
         Length of the lists, at most the number of classes.
     seed
@@ -107,7 +107,7 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     Parameters
     ----------
     posterior
-        From :func:`plausibly.aggregate` or :func:`plausibly.load`.
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
     case
         Name of the case.
 
@@ -162,7 +162,7 @@ def dense(
     Parameters
     ----------
     posterior
-        From :func:`build_posterior` or :func:`load`.
+        Posterior from :func:`build_posterior` or :func:`load`.
     cases
         Names of the cases, in the order you want; by default all cases.
     seed

@@ -17,7 +17,7 @@ from plausibly.agreement.judge._judgement import QUESTIONS
 from plausibly.errors import FileError
 from plausibly.evaluation._by_group import FEW
 from plausibly.plots import judgement_by_group
-from plausibly.plots._judgement import judgement_side
+from plausibly.plots._judgement import judgement_question
 from plausibly.report._svg import SVG, to_uri
 
 ASSUMED = (
@@ -98,20 +98,20 @@ def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[st
 
 def _model(result: Judgement, name: str) -> dict[str, Any]:
     """All that the page says of one model."""
-    known = [number for number, side in enumerate(result.sides[name]) if side.answer != "unknown"]
+    known = [number for number, question in enumerate(result.questions[name]) if question.answer != "unknown"]
     with matplotlib.rc_context(SVG):
-        drawn = [(f"Evidence about {name}", [_picture(judgement_side(result, name, number)) for number in known])]
+        drawn = [(f"Evidence about {name}", [_picture(judgement_question(result, name, number)) for number in known])]
         if result.by is not None and (result.by["of"] == "cases").any():
             by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
             caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
             drawn.append((caption, [_picture(judgement_by_group(result, name))]))
-    answers = {side.answer for side in result.sides[name]} - {"unknown"}
+    answers = {question.answer for question in result.questions[name]} - {"unknown"}
     mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
     return {
         "name": name,
         "verdict": result.headline(name),
         "mood": mood,
-        "sides": result.sides[name],
+        "questions": result.questions[name],
         "reasons": list(result.reasons[name].values()),
         "notes": result.notes(name),
         "figures": drawn,

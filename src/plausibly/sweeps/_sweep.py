@@ -60,7 +60,7 @@ def sweep(
     annotations
         N cases over K classes, or scores of N cases, which a threshold turns into two classes.
     predictions
-        Predictions of each classifier by its name, as for :func:`plausibly.evaluate`.
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`.
     models
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100)}``; None for the usual
         reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro

@@ -114,7 +114,8 @@ def agreement(
     labels, units = Labels.of(labels), weighting == "units"
     if len(np.unique(labels.case)) < 2:
         raise AnnotationError(
-            "agreement compares labels on one case with labels on others, but only one case has labels; give two"
+            "agreement compares labels of the same case with labels of other cases, but only one case has labels; "
+            "give two"
         )
     found = distinct(labels)
     observed = within(labels, found, same_annotator)

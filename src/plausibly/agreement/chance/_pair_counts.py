@@ -67,7 +67,7 @@ def across_all(labels: Labels, distinct: Distinct, everything: Within, *, own_ca
     n_keys = base * (base + 1) // 2
     if n_keys > MOST:
         raise ArgumentError(
-            f"all pairs of {base:,} distinct labels are {n_keys:,}, more than the {MOST:,} that are held at once: "
+            f"all pairs of {base:,} distinct labels are {n_keys:,}, more than the {MOST:,} that fit into memory: "
             'pass cross="sample", or a number of pairs.'
         )
     low, high = (side.astype(np.int32) for side in np.triu_indices(base))
@@ -135,8 +135,8 @@ def _pairs(unit: Int[np.ndarray, " label"], code: Int[np.ndarray, " label"], bas
     partners = end - np.arange(len(entry))  # itself and those after it
     if partners.sum() > MOST:
         raise ArgumentError(
-            f"the labels of single cases make {int(partners.sum()):,} pairs of distinct labels, more than the {MOST:,} "
-            "that are held at once: take a sample of the labels of each case."
+            f"the labels of single cases make {int(partners.sum()):,} pairs of distinct labels, more than the "
+            f"{MOST:,} that fit into memory: take a sample of the labels of each case."
         )
     left = np.repeat(np.arange(len(entry)), partners)
     right = np.arange(len(left)) - np.repeat(np.cumsum(partners) - partners, partners) + left

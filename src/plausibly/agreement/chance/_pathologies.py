@@ -35,20 +35,23 @@ def pathologies(
     some = (observed > 0) | (expected > 0)
     levels, chance, seen = levels[some], expected[some] / expected.sum(), observed[some] / observed.sum()
     if chance[levels > 0].sum() == 0:
-        return ("labels on different cases never differ by this distance, so agreement cannot be told from chance",)
+        return (
+            "labels of different cases never differ under this distance, so agreement cannot be distinguished "
+            "from chance",
+        )
     found = []
     at_zero = float(chance[levels == 0].sum())
     if at_zero >= _AT_ZERO:
         found.append(
-            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small for chance".replace(
+            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small to be chance".replace(
                 "%", " %"
             )
         )
     at_top = float(seen[-1])
     if at_top >= _AT_TOP and len(levels) > 2:
         found.append(
-            f"{at_top:.0%} of the observed distances are the greatest that occur: the distance does not tell "
-            "somewhat different labels from wholly different ones".replace("%", " %")
+            f"{at_top:.0%} of the observed distances are the greatest that occur: the distance does not distinguish "
+            "labels that differ somewhat from labels that differ completely".replace("%", " %")
         )
     n = n_modes(levels, chance)
     if n > 1:

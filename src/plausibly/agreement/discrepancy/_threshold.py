@@ -133,8 +133,8 @@ def threshold_curve(
     names, code = labels.coded
     if len(names) != 2:
         raise AnnotationError(
-            f"a threshold divides two labels, but there are {len(names)} ({', '.join(map(_show, names[:3].tolist()))}"
-            f"{', …' if len(names) > 3 else ''}); give labels of two kinds"
+            f"a threshold divides two labels, but there are {len(names)} "
+            f"({', '.join(map(_show, names[:3].tolist()))}{', …' if len(names) > 3 else ''}); give two kinds of labels"
         )
     if positive is None:
         positive = names[1].item() if labels.is_numeric else names[1]

@@ -112,7 +112,7 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
     names: dict[Any, int] = {}
     code = np.array([names.setdefault(value, len(names)) for value in values])
     if len(names) > MOST_CLASSES and wanted == "auto":
-        return f"there are {len(names):,} different labels, which are no classes"
+        return f"there are {len(names):,} different labels, too many to be classes"
     if len(names) < 2:
         return "there is only one label"
     classes = [str(name) for name in names]
@@ -281,7 +281,7 @@ def _ranked(labels: Labels, models: Mapping[str, Predictions]) -> Answers | str:
                 for case, value in zip(one.case, one.values.tolist(), strict=True)
             }
     except ValueError:
-        return "labels are no rankings of classes"
+        return "labels are not rankings of classes"
     every = [
         *(said for case in rankings.values() for said in case.values()),
         *(r for m in of_model.values() for r in m.values()),

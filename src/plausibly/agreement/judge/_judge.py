@@ -99,8 +99,8 @@ def judge(
     Returns
     -------
     Judgement
-        Judgement with ``table`` (a row per model with all numbers behind the answers), ``sides`` (the four questions
-        with their answers in words), ``reasons`` (why these differ), ``verdict()``, ``by`` and the underlying results.
+        Result with ``table`` (one row per model, with all numbers behind the answers), ``questions`` (with their
+        answers in words), ``reasons`` (why these differ), ``verdict()``, ``by`` and the underlying results.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def judge(
     >>> says = {"ann": "aabb" * 15, "bob": "aabb" * 14 + "bbbb", "cy": "aabb" * 14 + "aaaa"}
     >>> rows = [(str(case), who, label) for who, labels in says.items() for case, label in enumerate(labels)]
     >>> judged = judge(rows, {"A": [(str(i), label) for i, label in enumerate("aabb" * 15)]}, model=None)
-    >>> [(side.name, side.answer) for side in judged.sides["A"]]
+    >>> [(question.name, question.answer) for question in judged.questions["A"]]
     [('closeness', 'yes'), ('replacement', 'yes'), ('as one of them', 'unknown'), ('truth', 'unknown')]
     """
     check_epsilon(epsilon)

@@ -14,7 +14,7 @@ from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
-_NOT_CONVERGED = "Chains of the model of annotators did not converge: take more draws before relying on answers 3 and 4"
+_NOT_CONVERGED = "Chains of the model of annotators did not converge: use more draws before using answers 3 and 4"
 NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
@@ -25,7 +25,7 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True)
-class Side:
+class Question:
     """One of the four questions, and its answer.
 
     Parameters
@@ -45,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Whether models may stand in for an annotator, by four questions.
+    """Answers to four questions about whether models may stand in for an annotator.
 
     Parameters
     ----------
@@ -82,7 +82,8 @@ class Judgement:
 
     def __repr__(self) -> str:
         parts = [
-            f"{name}: {', '.join(f'{side.name} {side.answer}' for side in sides)}" for name, sides in self.sides.items()
+            f"{name}: {', '.join(f'{question.name} {question.answer}' for question in questions)}"
+            for name, questions in self.questions.items()
         ]
         return f"Judgement({'; '.join(parts)})"
 
@@ -93,7 +94,7 @@ class Judgement:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row per model.
+        """One row per model.
 
         ``ratio`` (Δ) with ``ratio_lower``, ``ratio_upper``, and ``p_close``, the probability of Δ below 1 + margin;
         ``winning_rate``; ``advantage`` with its ends; ``passed``, whether the model passes the test. A model of
@@ -116,7 +117,7 @@ class Judgement:
         return frame.join(pd.DataFrame.from_dict(rows, orient="index")) if rows else frame
 
     @cached_property
-    def sides(self) -> dict[str, list[Side]]:
+    def questions(self) -> dict[str, list[Question]]:
         """The four questions with their answers, by model."""
         return {
             name: [self._closeness(name), self._replacement(name), self._among(name), self._truth(name)]
@@ -133,8 +134,8 @@ class Judgement:
         """
         if model not in self.models:
             raise ArgumentError(f"there is no model {model!r}: choose from {', '.join(map(repr, self.models))}.")
-        known = [side for side in self.sides[model] if side.answer != "unknown"]
-        yes, no, open_ = ([side for side in known if side.answer == word] for word in ("yes", "no", "open"))
+        known = [question for question in self.questions[model] if question.answer != "unknown"]
+        yes, no, open_ = ([question for question in known if question.answer == word] for word in ("yes", "no", "open"))
         if "copy" in self.reasons[model] and yes:
             return f"{model} should not count as another annotator: it repeats the answers of one of them."
         every = "both answers are" if len(known) == 2 else f"all {_count(len(known))} answers are"
@@ -190,19 +191,21 @@ class Judgement:
         row["vote_accuracy"], row["vote_lost"], row["vote_won"] = found.vote
         return row | {"converged": found.converged}
 
-    def _closeness(self, model: str) -> Side:
+    def _closeness(self, model: str) -> Question:
         row = self.table.loc[model]
         words = f"Δ = {row['ratio']:.2f}"
         if "p_close" not in row:
             answer = "yes" if row["ratio"] <= 1 else "open"
-            return Side("closeness", answer, f"{words}, without an interval, because there is a single group of cases")
+            return Question(
+                "closeness", answer, f"{words}, without an interval, because there is a single group of cases"
+            )
         words += (
             f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1 it is closer to them than they are to "
             f"each other); the probability that Δ is below {1 + self.margin:.2f} is {_probability(row['p_close'])}"
         )
-        return Side("closeness", _answer(row["p_close"]), words)
+        return Question("closeness", _answer(row["p_close"]), words)
 
-    def _replacement(self, model: str) -> Side:
+    def _replacement(self, model: str) -> Question:
         row, own = self.table.loc[model], self.test.table
         own = own[own["model"] == model]
         ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
@@ -211,18 +214,18 @@ class Judgement:
             f"{self.test.epsilon:g}; average advantage {row['advantage']:.2f}{ends}"
         )
         if row["passed"]:
-            return Side("replacement", "yes", words)
+            return Question("replacement", "yes", words)
         needed = self.test.groups_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
-            return Side("replacement", "no", f"{words}; more cases like these would not change it")
-        return Side(
+            return Question("replacement", "no", f"{words}; more cases like these would not change it")
+        return Question(
             "replacement", "open", f"{words}; with about {needed:,.0f} cases it would pass with probability 0.8"
         )
 
-    def _among(self, model: str) -> Side:
+    def _among(self, model: str) -> Question:
         if model not in self.fits:
-            return Side("as one of them", "unknown", f"Left out: {self.left_out}")
+            return Question("as one of them", "unknown", f"Left out: {self.left_out}")
         row, unit = self.table.loc[model], self.fits[model].unit
         scale = " (logarithms)" if unit == "reliability" else ""
         words = (
@@ -231,23 +234,23 @@ class Judgement:
             f"{len(self.fits[model].ability) - 1}; the probability that it is at most {self.accuracy_margin:g} below "
             f"the average{scale} is {_probability(row['p_able'])} ({self.model})"
         )
-        return Side("as one of them", _answer(row["p_able"]), words)
+        return Question("as one of them", _answer(row["p_able"]), words)
 
-    def _truth(self, model: str) -> Side:
+    def _truth(self, model: str) -> Question:
         if model not in self.fits:
-            return Side("truth", "unknown", f"Left out: {self.left_out}")
+            return Question("truth", "unknown", f"Left out: {self.left_out}")
         row = self.table.loc[model]
         words = (
             f"Accuracy {row['accuracy']:.2f} ({row['accuracy_lower']:.2f} to {row['accuracy_upper']:.2f}) against the "
             f"inferred truth, {row['vote_accuracy']:.2f} against the vote"
         )
         if "p_accurate" not in row or pd.isna(row["p_accurate"]):
-            return Side("truth", "open", f"{words}; the annotators have no such accuracy to compare it with")
+            return Question("truth", "open", f"{words}; the annotators have no such accuracy to compare it with")
         words += (
             f"; annotators {row['annotators_accuracy']:.2f} on average; the probability that it is at most "
             f"{self.accuracy_margin:g} below the average is {_probability(row['p_accurate'])}"
         )
-        return Side("truth", _answer(row["p_accurate"]), words)
+        return Question("truth", _answer(row["p_accurate"]), words)
 
 
 def _answer(probability: float) -> Literal["yes", "no", "open"]:
@@ -262,17 +265,17 @@ def _count(n: int) -> str:
     return {3: "three", 4: "four"}.get(n, str(n))
 
 
-def _list(sides: list[Side], answer: str) -> str:
+def _list(questions: list[Question], answer: str) -> str:
     """Name questions by number, with their answer.
 
     Examples
     --------
-    >>> _list([Side("closeness", "yes", ""), Side("truth", "yes", "")], "yes")
+    >>> _list([Question("closeness", "yes", ""), Question("truth", "yes", "")], "yes")
     'yes to questions 1 and 4'
-    >>> _list([Side("replacement", "open", "")], "open")
+    >>> _list([Question("replacement", "open", "")], "open")
     'question 2 is open'
     """
-    numbers = [str(1 + NAMES.index(side.name)) for side in sides]
+    numbers = [str(1 + NAMES.index(question.name)) for question in questions]
     several = len(numbers) > 1
     which = f"questions {', '.join(numbers[:-1])} and {numbers[-1]}" if several else f"question {numbers[0]}"
     if answer == "open":

@@ -133,7 +133,7 @@ class AlternativeAnnotatorTest:
             if self._lenient:
                 words = (
                     "Wilcoxon's test, used there as published, passed up to 39 % of simulated models that were worse "
-                    "than allowed; with few_cases=0 the t-test takes its place, which passed at most 5 %"
+                    "than allowed; with few_cases=0 it is replaced by the t-test, which passed at most 5 %"
                 )
             notes.append(
                 f"{len(few)} of {len(own)} annotators have fewer than {max(FEW, self.few_cases)} cases in common with "

@@ -87,7 +87,7 @@ class Answers:
                 continue
             said = found.setdefault(case, {})
             if who in said:
-                raise AnnotationError(f"{where}: a second answer; keep one of each annotator")
+                raise AnnotationError(f"{where}: a second answer; keep one per annotator")
             said[who] = blocks
         if not found:
             raise AnnotationError("no case has an answer; give at least one")

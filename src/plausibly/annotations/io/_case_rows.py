@@ -150,8 +150,8 @@ def check_weight(weight: Any) -> int:
     """Refuse a number of annotators that soft labels cannot stand for."""
     if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or not 1 <= weight <= 10_000:
         raise ArgumentError(
-            f"soft_weight must be a whole number from 1 to 10,000, but {weight!r} was given: say how many "
-            "annotators stand behind a soft label, such as 10."
+            f"soft_weight must be a whole number from 1 to 10,000, but {weight!r} was given: say how many annotators "
+            "a soft label stands for, such as 10."
         )
     return int(weight)
 
@@ -212,8 +212,8 @@ def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None
 def _add_soft(found: Answers, case: str, soft: Any, weight: int | None, further: Mapping[str, Any]) -> None:
     if weight is None:
         raise ArgumentError(
-            f"case {case!r} has soft labels only: say how many annotators stand behind each, with soft_weight=10 or "
-            "by plausibly convert FILE NEW.csv --soft-weight 10."
+            f"case {case!r} has soft labels only: say how many annotators each stands for, with soft_weight=10 or by "
+            "plausibly convert FILE NEW.csv --soft-weight 10."
         )
     if not isinstance(soft, Mapping) or not soft:
         raise AnnotationError(

@@ -198,7 +198,7 @@ def refuse_names(annotations: "Annotations", what: str) -> None:
     """Refuse annotations with names of annotators, which a format cannot hold."""
     if not annotations.anonymous:
         raise AnnotationError(
-            f"{what} hold no names of annotators, and these have some; write a table or rankings, or forget the names "
+            f"{what} hold no names of annotators, and these have some; write a table or rankings, or drop the names "
             "with anonymous=True (--anonymous)"
         )
 
