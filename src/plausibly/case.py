@@ -238,7 +238,7 @@ class LabelledCases:
 
     @cached_property
     def votes(self) -> Int[np.ndarray, "case class"]:
-        """How many labels of each case name each class."""
+        """Number of labels of each case that name each class."""
         size = self.n_cases * self.n_classes
         votes = np.bincount(self.case * np.int64(self.n_classes) + self.label, minlength=size)
         return votes.reshape(self.n_cases, self.n_classes)

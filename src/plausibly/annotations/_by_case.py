@@ -36,7 +36,7 @@ class ByCase:
 
     @cached_property
     def case_start(self) -> Int[np.ndarray, " case+1"]:
-        """Offsets: the annotations of case i are ``case_start[i]`` up to ``case_start[i + 1]``."""
+        """Offsets: the annotations of case i are ``case_start[i]`` up to, but not including, ``case_start[i + 1]``."""
         return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
 
     @cached_property

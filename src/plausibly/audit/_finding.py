@@ -15,8 +15,8 @@ LONG_TIE = 10  #: classes, above which a tie is extreme however many classes the
 
 MEANINGS = {
     "similar class names": "Class names that differ only in capitals, blanks or punctuation. Probably the same class.",
-    "misspelt class names": "Class names that are a letter away from one that is named at least {note} times as often. "
-    "Probably a typo.",
+    "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "
+    "often. Probably a typo.",
     "similar case names": "Case names that differ only in capitals, blanks or punctuation. Probably the same case.",
     "similar annotator names": "Annotator names that differ only in capitals, blanks or punctuation. Probably the same "
     "person.",
@@ -28,8 +28,7 @@ MEANINGS = {
     "They count as further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "
     "classes. Probably duplicates, unless there are few classes and short rankings.",
-    "one-annotator cases": "Cases with a single annotator. How uncertain they are depends on the model's assumptions "
-    "alone.",
+    "one-annotator cases": "Cases with a single annotator. Their uncertainty depends only on the model's assumptions.",
     "annotators of few cases": f"Annotators with fewer than {HANDFUL} cases. Too few to tell how reliable they are.",
     "constant annotators": "Annotators who always give the same answer, more often than its frequency among the others "
     "explains.",

@@ -14,11 +14,10 @@ ModelNames = Annotated[
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model with its reliabilities and options. A reliability says how far you trust the "
-        "annotators; unless you have reasons for others, leave @R1,R2 out to get the usual ones "
-        "(docs/explanation/reliability.md). Repeat for each model. "
-        f"NAME is one of {MODEL_NAMES}, or a Python file that declares a model. Default for labels and "
-        f"counts: {OF_LABELS[0]}; for rankings: {' and '.join(OF_RANKINGS)}; for "
-        f"scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more "
-        f"than {MOST_CATEGORIES} distinct ones.",
+        "annotators; unless you have reasons for other values, leave out @R1,R2 to get the usual ones "
+        f"(docs/explanation/reliability.md). Repeat for each model. NAME is one of {MODEL_NAMES}, or a Python file "
+        f"that declares a model. Default for labels and counts: {OF_LABELS[0]}; for rankings: "
+        f"{' and '.join(OF_RANKINGS)}; for scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more than "
+        f"{MOST_CATEGORIES} distinct ones.",
     ),
 ]

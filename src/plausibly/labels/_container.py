@@ -131,7 +131,7 @@ class Labels:
 
     @cached_property
     def start(self) -> Int[np.ndarray, " boundary"]:
-        """The labels of case ``i`` are those from ``start[i]`` to ``start[i + 1]``; none if the two are equal."""
+        """Offsets: the labels of case ``i`` are ``start[i]`` up to, but not including, ``start[i + 1]``."""
         return np.searchsorted(self.case, np.arange(len(self.cases) + 1))
 
     @property
@@ -141,23 +141,23 @@ class Labels:
 
     @cached_property
     def numbers(self) -> Float[np.ndarray, " label"]:
-        """The labels as float64.
+        """Labels as float64.
 
         Raises
         ------
         AnnotationError
-            If they are not numbers, or one is infinite.
+            If labels are not numbers, or one is infinite.
         """
         return self._numbers(self.values, "label", AnnotationError)
 
     @cached_property
     def coded(self) -> tuple[np.ndarray, Int[np.ndarray, " label"]]:
-        """The distinct labels, sorted where they can be, and for every label an index into them.
+        """Distinct labels, sorted if possible, and the index of every label among them.
 
         Raises
         ------
         AnnotationError
-            If a label cannot be hashed, as lists and dicts.
+            If a label cannot be hashed, for example a list or a dict.
         """
         if self.is_numeric:
             return np.unique(self.values, return_inverse=True)

@@ -21,13 +21,16 @@ from plausibly.plots._judgement import judgement_question
 from plausibly.report._svg import SVG, to_uri
 
 ASSUMED = (
-    ("Questions 1 and 2", "The annotators are the yardstick: an error that they share counts as right."),
+    (
+        "Questions 1 and 2",
+        "The annotators' labels are taken as the truth: an error that all annotators share counts as right.",
+    ),
     (
         "Questions 3 and 4",
-        "Every case has one true class, and annotators err independently of each other given it. Where cases are truly "
-        "ambiguous, or annotators copy each other, their answers are too sure.",
+        "Every case has one true class, and annotators err independently of each other given it. If cases are truly "
+        "ambiguous, or annotators copy each other, the answers are too certain.",
     ),
-    ("All questions", "The cases at hand are like those to come, and other annotators would be like these."),
+    ("All questions", "Future cases and annotators are like those in these data."),
 )
 SOURCES = (
     "Lovchinsky et al. (2020), Discrepancy ratio: evaluating model performance when even experts disagree, ICLR.",

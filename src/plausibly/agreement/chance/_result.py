@@ -246,9 +246,9 @@ class Agreement:
 
     @cached_property
     def monte_carlo_error(self) -> dict[str, float]:
-        """Standard error of each measure on account of the sample of pairs; zero where all pairs were compared.
+        """Standard error of each measure from sampling pairs; zero if all pairs were compared.
 
-        From the spread between twenty parts of the sample; NaN if it is too small for that.
+        It is estimated from the spread between twenty parts of the sample; NaN if the sample is too small.
         """
         return dict(zip(Measures.NAMES, self._pairs.sample_error().tolist(), strict=True))
 

@@ -66,12 +66,12 @@ class Discrepancy:
 
     @cached_property
     def to_models(self) -> Mapping[str, Float[np.ndarray, " case"]]:
-        """Mean discrepancy of every model to the annotators of each case; NaN where there is none."""
+        """Mean discrepancy of every model to the annotators of each case; NaN without annotators."""
         return {name: mean_by_case(values, self.label_sets) for name, values in self.to_sets.items()}
 
     @cached_property
     def included(self) -> Bool[np.ndarray, " case"]:
-        """Whether each case counts: those of at least two annotators do."""
+        """Whether each case counts: cases with at least two annotators do."""
         return self.label_sets.n_annotators >= 2
 
     @property

@@ -96,13 +96,14 @@ class Judgement:
     def table(self) -> pd.DataFrame:
         """One row per model.
 
-        ``ratio`` (Δ) with ``ratio_lower``, ``ratio_upper``, and ``p_close``, the probability of Δ below 1 + margin;
-        ``winning_rate``; ``advantage`` with its ends; ``passed``, whether the model passes the test. A model of
-        annotators adds ``ability`` (of the model among the annotators) with its ends; ``annotators_ability`` (their
-        mean); ``p_able``, the probability that the ability is at most the margin below that mean; ``n_beaten``, the
-        number of annotators with a lower mean ability; ``accuracy`` against the inferred truth, with its ends;
-        ``annotators_accuracy``; ``p_accurate``; ``vote_accuracy``, the accuracy against the vote, and ``vote_lost`` and
-        ``vote_won``, the same if all ties are lost or won; and ``converged``.
+        The columns are ``ratio`` (Δ) with ``ratio_lower`` and ``ratio_upper``; ``p_close``, the probability that Δ is
+        below 1 + margin; ``winning_rate``; ``advantage`` with its interval; ``passed``, whether the model passes the
+        test. A model of annotators adds ``ability`` (of the model as one of the annotators) with its interval;
+        ``annotators_ability``, the annotators' mean; ``p_able``, the probability that the ability is at most the margin
+        below this mean; ``n_beaten``, the number of annotators with a lower mean ability; ``accuracy`` against the
+        inferred truth, with its interval; ``annotators_accuracy``, the annotators' mean; ``p_accurate``, the same as
+        ``p_able`` for accuracy; ``vote_accuracy``, the accuracy against the vote, and ``vote_lost`` and ``vote_won``,
+        the same if all ties are lost or won; and ``converged``.
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))

@@ -108,9 +108,9 @@ def copied(answers: Answers, test: AlternativeAnnotatorTest, model: str) -> str 
     name = str(joint.annotators[who])
     without = _without(test, name, model)
     return (
-        f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator in "
-        f"at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so every "
-        "answer overrates it"
+        f"Copy: {model} agrees with {name} in {100 * same[who]:.0f} % of the cases, and with every other annotator "
+        f"in at most {100 * np.delete(same, who).max(initial=0.0):.0f} %. It is not an independent annotator, so all "
+        "answers overrate it"
         + (f"; against the others alone its discrepancy ratio is {without:.2f}" if np.isfinite(without) else "")
     )
 

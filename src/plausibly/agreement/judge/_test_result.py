@@ -68,11 +68,12 @@ class AlternativeAnnotatorTest:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row per model and annotator.
+        """One row per model and annotator.
 
         Columns: ``n_cases``; ``advantage``, the share of cases in which the model is at least as close to the others;
-        ``annotator_advantage``, that in which the annotator is; ``tied``, that in which both are as close; ``test``
-        (``"t"``, ``"wilcoxon"``, or ``"none"`` for one case); ``p_value``; ``p_adjusted``; ``rejected``.
+        ``annotator_advantage``, the share in which the annotator is; ``tied``, the share in which both are equally
+        close; ``test`` (``"t"``, ``"wilcoxon"``, or ``"none"`` for one case); ``p_value``; ``p_adjusted``;
+        ``rejected``.
         """
         frames = []
         for name in self.models:
@@ -114,7 +115,7 @@ class AlternativeAnnotatorTest:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What limits the conclusion, in sentences."""
+        """Limits of the conclusion, in sentences."""
         table, notes = self.table, []
         own = table[table["model"] == self.models[0]]
         if self.comparison.labels.numbered:
