@@ -125,12 +125,13 @@ def conformal(
 
     Notes
     -----
-    With scores :math:`s(x, k)` and plausibilities :math:`\lambda_i`, case i loses :math:`L_i(\tau) = \sum_k
-    \lambda_{ik} 1[s(x_i, k) < \tau]`, and :math:`\tau` is the largest threshold with :math:`(\sum_i L_i(\tau) + 1) / (n
-    + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new case loses at most :math:`\alpha` on
-    average: a class drawn from its plausibilities is in the set with a probability of at least :math:`1 - \alpha`. With
-    a randomised threshold, this probability is also at most :math:`1 - \alpha + 1 / (n + 1)`. If labels are drawn
-    (``samples``), the loss is the share of drawn labels that are missed, and the guarantee is the same.
+    With scores :math:`s(x, k)` and plausibilities :math:`\lambda_i`, case i loses
+    :math:`L_i(\tau) = \sum_k \lambda_{ik} 1[s(x_i, k) < \tau]`, and :math:`\tau` is the largest threshold with
+    :math:`(\sum_i L_i(\tau) + 1) / (n + 1) \le \alpha`. If calibration cases and a new case are exchangeable, the new
+    case loses at most :math:`\alpha` on average: a class drawn from its plausibilities is in the set with a probability
+    of at least :math:`1 - \alpha`. With a randomised threshold, this probability is also at most
+    :math:`1 - \alpha + 1 / (n + 1)`. If labels are drawn (``samples``), the loss is the share of drawn labels that are
+    missed, and the guarantee is the same.
 
     The plausibilities of a calibration case must not depend on the annotations of other calibration cases, so a
     posterior whose population prior was estimated from them (``class_prior="population"``) is refused. A population

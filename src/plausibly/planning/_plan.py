@@ -132,10 +132,10 @@ def plan(
     .. math:: N^{-2} \Big( \mathrm{Var}(g_i) - \sum_y p_y \mathrm{Var}_{w_y}(g_i) \Big),
 
     which, where labels count once, equals :math:`N^{-2} \sum_y p_y (E_{w_y} g_i - E g_i)^2`. For the goal ``"better"``,
-    g is the difference of the two classifiers. Removing the variance :math:`\Delta_i` narrows the interval by :math:`1
-    - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` of its width; this share, in percent, is the ``value`` in the table.
-    Expected information is the mutual information of the next label and the plausibilities, :math:`H(E \lambda_i) - E
-    H(\lambda_i)`, in nats.
+    g is the difference of the two classifiers. Removing the variance :math:`\Delta_i` narrows the interval by
+    :math:`1 - \sqrt{1 - \Delta_i / \mathrm{Var}(M)}` of its width; this share, in percent, is the ``value`` in the
+    table. Expected information is the mutual information of the next label and the plausibilities,
+    :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
     Cases are assumed to be independent. If they share sampled parameters, the variance that these explain is assumed to
     stay as it is. Three things are simulated: the second and later labels of a case, rankings, and the forecasts. One
