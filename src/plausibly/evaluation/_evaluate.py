@@ -295,7 +295,7 @@ def evaluate_by_level(
             }
             | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
             attrs={name: source.attrs[name] for name in ("model", "reliability", "assumes") if name in source.attrs}
-            | {"break_ties": break_ties, "seed": seed, "groups": _resampled(group, checked)},
+            | {"break_ties": break_ties, "seed": seed, "groups": _resampled(group, checked, named=groups is not None)},
         )
         if empty.attrs["groups"] < 2:  # a single one says nothing about others
             found.sampling[:] = np.nan
@@ -340,9 +340,10 @@ def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:
     return {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
 
 
-def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None) -> int:
-    """Count the groups of which a case has weight."""
-    return len(np.unique(group if weights is None else group[weights.any(axis=0)]))
+def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None, *, named: bool) -> int:
+    """Count the groups of which a case has weight; unless they were named, each case is one."""
+    own = group if weights is None else group[weights.any(axis=0)]
+    return len(np.unique(own) if named else own)
 
 
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:

@@ -16,6 +16,7 @@ from plausibly.posterior import case_names, remainder_concentration, slots_of
 from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.random_streams import Words, case_keys, select, stream_words
+from plausibly.seed import check_seed
 
 PAIRS = 2**19  #: most pairs of a draw and a case in a range of more than one case
 CASES = 2000  #: most cases in a range
@@ -121,7 +122,7 @@ class Ranges:
         self._slots, self._names = slots_of(posterior), case_names(posterior) if names is None else names
         self._draws = posterior["posterior"]["plausibility"].variable.transpose("chain", "draw", "slot")
         self._point = posterior["constant_data"]["point_plausibility"].variable
-        self._words = stream_words(case_keys(seed, self._names))
+        self._seed = check_seed(seed)
         self._n_classes = int(posterior.attrs["n_classes"])
         self._concentration = remainder_concentration(posterior)
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
@@ -142,12 +143,13 @@ class Ranges:
     def read(self, cases: slice) -> Range:
         """Read the draws of neighbouring cases."""
         own = slice(int(self._slots.start[cases.start]), int(self._slots.start[cases.stop]))
+        names = self._names[cases]
         return Range(
             cases,
-            self._names[cases],
+            names,
             self._slots.range(cases),
             _checked(self._draws[..., own].values.reshape(self.n_draws, -1), self._point[own].values, cases),
-            select(self._words, cases),
+            stream_words(case_keys(self._seed, names)),
             self._n_classes,
             self._concentration,
         )
