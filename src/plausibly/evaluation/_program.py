@@ -175,7 +175,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
         place, scores = of
         own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
-        rows = [sum(own[at] for at in range(k)) for k in plan.ks]
+        rows = [METRICS["coverage"].count(place, own[:k]) for k in plan.ks]
         for function in plan.own:
             over_draws = jax.vmap(function, in_axes=(None, 1))
             rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
@@ -223,7 +223,7 @@ def values_by_draw(
 
         def covered(place: Int[Array, "place case"]) -> Float[Array, "case draw"]:
             own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
-            return declared.value(lambda j: sum(own[at] for at in range(j)), k)
+            return declared.value(lambda j: declared.count(place, own[:j]), k)
 
         return lax.map(covered, places)
     lists = rank_block(block, k, n_classes, break_ties)

@@ -1,7 +1,5 @@
 """How much plausibility a classifier's list covers."""
 
-import jax.numpy as jnp
-
 from plausibly.metrics._list_metric import list_metric
 
 
@@ -25,4 +23,4 @@ def coverage(predicted, masses):
     >>> coverage([[0.7, 0.2, 0.1]], [[[0.5, 0.25, 0.25]], [[0.0, 1.0, 0.0]]], 2).tolist()
     [[0.75], [1.0]]
     """
-    return jnp.sum(masses, axis=0)
+    return sum(masses)

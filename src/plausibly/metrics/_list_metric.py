@@ -34,7 +34,7 @@ class ListMetric:
         Name of another metric with the same ``count``, if this metric is the mean of its values at the lengths 1 … k.
     of_masses
         Whether ``count`` adds up the plausibilities of the predicted classes, which it receives instead of the draw's
-        list. This is for coverage only; :func:`plausibly.evaluate` computes these sums differently.
+        list. This is for coverage only.
     words
         Name in figures; by default ``name`` with spaces.
     source
