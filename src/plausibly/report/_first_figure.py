@@ -35,8 +35,7 @@ def first_figure(swept: Sweep) -> dict[str, Any] | None:
         return None
     run = lead(swept)
     metric = headline_metrics(run)[0]
-    table = headline(swept)
-    table = table[table["run"] == run.label]
+    table = headline(swept, [run])
     names = ("mean", "lower", "upper", "total_lower", "total_upper", "voted")
     rows = [
         {"classifier": row["classifier"]} | {name: float(row[f"{metric}_{name}"]) for name in names}

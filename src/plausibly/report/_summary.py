@@ -71,10 +71,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
 
 def _rows(swept: Sweep, run: Run) -> list[dict]:
     """Rows of the main table for a run, the best classifier first."""
-    if not swept.classifiers:
-        return []
-    rows = headline(swept)
-    return rows[rows["run"] == run.label].to_dict("records")
+    return headline(swept, [run]).to_dict("records") if swept.classifiers else []
 
 
 def _assumptions(swept: Sweep) -> dict[str, str]:

@@ -39,13 +39,15 @@ def headline_metrics(run: Run) -> list[str]:
     return [f"top{size}_accuracy" for size in dict.fromkeys([min(found), longest])]
 
 
-def headline(swept: Sweep) -> pd.DataFrame:
+def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
     """Tabulate the main result: the classifiers of every run, sorted by its first metric, best first.
 
     Parameters
     ----------
     swept
         Results of :func:`plausibly.sweep`.
+    runs
+        Runs to tabulate; by default all.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def headline(swept: Sweep) -> pd.DataFrame:
     [['B', 1.0, 1.0], ['A', 0.0, nan]]
     """
     rows: list[dict[str, Any]] = []
-    for run in swept.runs:
+    for run in runs or swept.runs:
         first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
         certainty = float(run.results[first].mean())
         if not swept.classifiers:
