@@ -51,8 +51,10 @@ def choose_head(
         return tallies, jnp.zeros(state.plausibility.shape[-1], jnp.int32)
     shape, constant = arguments["head_shape"], arguments["head_constant"]
     logs = jnp.log(jnp.where(tallies.real, jnp.maximum(state.plausibility, LEAST), 1))
-    u, _ = uniforms(state.words, state.clock, _FIRST, len(shape))
-    head = (constant + (shape * logs).sum(1) - jnp.log(-jnp.log(u))).argmax(0)
+    logs = constant + (shape * logs).sum(1)
+    below = jnp.cumsum(jnp.exp(logs - logs.max(0)), axis=0)
+    u = uniforms(state.words, state.clock, _FIRST, 1)[0][0]
+    head = (below < u * below[-1]).sum(0)
     own = jnp.take_along_axis(shape, head[None, None], 0)[0]
     plain = jnp.where(tallies.real, case.concentration, 0)
     shape = jnp.where(tallies.real, tallies.shape - plain + own, 0)
