@@ -17,7 +17,7 @@ from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _summary
 from plausibly.inference import _compilation, _scheduling
-from plausibly.inference.gibbs import _ordinal, _sweep, _tied_blocks
+from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
@@ -165,6 +165,30 @@ def _anywhere(slice_draw):
     return lambda x, log_density, random: float(x * np.exp(random.random() - 0.5))
 
 
+def _always(taken):
+    return lambda one, other, log_ratio, random: (one, other)
+
+
+def _larger_shapes(dirichlet):
+    return lambda random, shape: dirichlet(random, 3 * shape)
+
+
+def _first_head(choose_head):
+    def wrong(state, *, arguments, **more):
+        constant = arguments["head_constant"]
+        only = jnp.where(jnp.arange(len(constant))[:, None] == 0, constant, -jnp.inf)
+        return choose_head(state, arguments={**arguments, "head_constant": only}, **more)
+
+    return wrong
+
+
+def _larger_heads(choose_head):
+    def wrong(state, *, arguments, **more):
+        return choose_head(state, arguments={**arguments, "head_shape": 1.5 * arguments["head_shape"]}, **more)
+
+    return wrong
+
+
 def _prior_heads(posterior_weights):
     return lambda priors, counts: np.exp(priors.log_weight)
 
@@ -231,6 +255,23 @@ BREAKS = {
     ),
     "population-slice": Break(
         "any point near the last is taken", "what cases share", "population", _population, "_slice", _anywhere
+    ),
+    "population-exchange": Break(
+        "heads are exchanged whatever their cases", "what cases share", "population", _population, "_taken", _always
+    ),
+    "mixture-shapes": Break(
+        "every shape is three times too large",
+        "mixture, exact",
+        "population",
+        _with_population,
+        "_dirichlet",
+        _larger_shapes,
+    ),
+    "gibbs-head": Break(
+        "the first head is always taken", "mixture, Gibbs", "population", _engine, "choose_head", _first_head
+    ),
+    "gibbs-head-shape": Break(
+        "shapes of heads are 50 % too large", "mixture, Gibbs", "population", _engine, "choose_head", _larger_heads
     ),
     "mixture-heads": Break(
         "heads ignore the labels", "mixture, exact", "population", _with_population, "posterior_weights", _prior_heads
