@@ -28,13 +28,12 @@ from plausibly.population._shared_stages import SharedStages
 from plausibly.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
-CASES = 300  #: by which shared parameters are estimated
-MORE = 1200  #: cases by which lengths of lists are
+MOST = 1200  #: cases by which shared parameters are estimated
 FOLDS = 3  #: of cases, looked at under populations of the others
 SWEEPS = 50  #: by which these are estimated, and as many before
-FEW = 60  #: plausibilities of each of these
-#: plausibilities of each at which they are looked at, and steps of the search, in each of two rounds
-ROUNDS = ((100, 12), (300, 6))
+FEW = 60  #: plausibilities of each case by which lengths of lists are estimated
+#: cases, plausibilities of each at which they are looked at, and steps of the search, in each of two rounds
+ROUNDS = ((300, 100, 12), (MOST, 100, 6))
 
 #: what is estimated: where its prior is centred, and how wide, on its unbounded scale
 PRIORS: Mapping[str, tuple[float, float]] = {
@@ -80,8 +79,8 @@ def estimate_stages(
         some = [(part.select(np.arange(part.n_cases)[: most // len(parts)]), other) for part, other in parts]
         return [_Problem(*part, shared, odds, now, number, seed, proposals) for part in some]
 
-    for number, (proposals, steps) in enumerate(ROUNDS):
-        problems = problems_at(values | _natural(names, x), number, proposals, CASES)
+    for number, (cases, proposals, steps) in enumerate(ROUNDS):
+        problems = problems_at(values | _natural(names, x), number, proposals, cases)
 
         def loss(x: np.ndarray, problems=problems) -> float:
             at = values | _natural(names, x)
@@ -93,7 +92,7 @@ def estimate_stages(
             x = minimize(loss, x, method="L-BFGS-B", bounds=bounds, options=how).x
     now = values | _natural(names, x)
     for _ in range(2 if lengths else 0):  # plausibilities are weighted by the lengths, too
-        odds = _regress([one.of_blocks(now) for one in problems_at(now, len(ROUNDS), FEW, MORE)])
+        odds = _regress([one.of_blocks(now) for one in problems_at(now, len(ROUNDS), FEW, MOST)])
     stages = odds._replace(**{name: now[name] for name in _OF_DRAWS})
     shared = replace(shared, stages=stages, reliability=now["reliability"])
     return replace(population, concentration=now["concentration"], spread=now["spread"], stages=shared)
@@ -106,12 +105,12 @@ def _parts(annotations, population, seed, learnt) -> list[tuple[Annotations, Pop
     """
     order = np.random.default_rng(seed).permutation(annotations.n_cases)
     if not learnt or len(order) < 2 * FOLDS:
-        return [(annotations.select(order[:MORE]), population)]
+        return [(annotations.select(order[:MOST]), population)]
     found = []
     for fold in np.array_split(order, FOLDS):
         others = annotations.select(np.setdiff1d(order, fold))
         other = estimate(others, draws=SWEEPS, warmup=SWEEPS, chains=1, seed=seed, difficulty=population.spread > 0)
-        found.append((annotations.select(fold[: MORE // FOLDS]), other))
+        found.append((annotations.select(fold[: MOST // FOLDS]), other))
     return found
 
 
