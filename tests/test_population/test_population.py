@@ -11,7 +11,7 @@ from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.population import Population, case_priors, estimate, shifts
-from plausibly.population._sampler import _log_labels, _profile_shape, _slice, _tables
+from plausibly.population._sampler import _exchange, _exchanged, _log_labels, _profile_shape, _slice, _tables
 from plausibly.posterior import top_classes
 
 CLASSES = list("abcdefgh")
@@ -114,6 +114,40 @@ def test_tables_of_a_restaurant():
     assert found.mean() == pytest.approx(sum(1.5 / (1.5 + j) for j in range(5)), abs=0.03)
 
 
+def test_exchanges_of_heads_find_the_posterior():
+    """Two profiles with cases of their own, whose heads are any two of four classes, by enumeration."""
+    random = np.random.default_rng(0)
+    seats, size, shape = np.zeros((4, 4)), np.array([6, 2, 0, 0]), np.array([3.0, 2.0, 1.0, 0.5])
+    seats[0, :2], seats[1, 2:] = (4, 2), (1, 1)
+    prevalence = np.array([0.4, 0.3, 0.2, 0.1])
+    given, free = [], []
+    for _ in range(6000):
+        _exchange(seats, size, 3.0, 0.4, prevalence, random)
+        given.append((int(size.argmax()), int(np.argsort(size)[-2])))
+    order = np.arange(4)
+    sizes = np.array([6, 2, 0, 0])
+    for _ in range(1500):
+        order = order[_exchanged(shape, sizes[order], np.ones(4, bool), random)]
+        free.append((int(sizes[order].argmax()), int(np.argsort(sizes[order])[-2])))
+    rows = {6: np.array([4, 2, 0, 0]), 2: np.array([0, 0, 1, 1])}
+    for found, log_weight in (
+        (
+            given,
+            lambda n, z: n * np.log(prevalence[z]) + _of_row(rows[n], 3.0 * (0.6 * prevalence + 0.4 * np.eye(4)[z])),
+        ),
+        (free, lambda n, z: gammaln(shape[z] + n) - gammaln(shape[z])),
+    ):
+        pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+        logs = np.array([log_weight(6, a) + log_weight(2, b) for a, b in pairs])
+        weight = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+        share = np.array([found.count(pair) for pair in pairs]) / len(found)
+        np.testing.assert_allclose(share, weight, atol=0.03)
+
+
+def _of_row(seats, shape):
+    return (gammaln(shape + seats) - gammaln(shape)).sum()
+
+
 def test_slices_draw_from_a_density():
     """Gamma(3), of mean and variance 3; on the scale of the logarithm, its Jacobian included."""
     random, x, found = np.random.default_rng(0), 1.0, []
@@ -199,6 +233,12 @@ def test_sampled_parameters_widen_expectations():
     totals = posterior["posterior"]["plausibility"].groupby("case").sum("slot")
     np.testing.assert_allclose(totals, 1, atol=1e-5)
     assert posterior.attrs["shared"] == "sampled"
+    population = estimate(annotations, samples=True, **FEW)
+    given = pb.aggregate(
+        annotations, "dirichlet-categorical", class_prior=population, shared="sampled", draws=20, progress=False
+    )
+    assert len(population.samples) == 2 * FEW["draws"]
+    assert pb.dense(given).mean(0).std(0).max() > 0.1
 
 
 def test_shards_give_the_same_draws(tmp_path):
@@ -236,6 +276,7 @@ REFUSED = [
     ({"class_prior": "population"}, ALONE, AnnotationError, "only one case"),
     ({"class_prior": "population", "concentration": 1.0}, None, ArgumentError, "infers the concentration"),
     ({"shared": "sampled"}, None, ArgumentError, "has none: add class_prior"),
+    ({"shared": "sampled", "class_prior": uniform(CLASSES[:6])}, None, ArgumentError, "estimate it with samples=True"),
     ({"class_prior": "population", "engine": "nuts"}, None, ArgumentError, "exact posterior or the Gibbs sampler"),
     ({"class_prior": "popular"}, None, ArgumentError, "class_prior must be one of uniform, population"),
     ({"class_prior": uniform(["x", "y"])}, None, AnnotationError, "classes, which are not"),

@@ -94,6 +94,10 @@ def aggregate(
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
+        Sampling takes two chains of 1,500 sweeps, which is minutes for thousands of cases. If
+        :func:`plausibly.diagnose` finds that they did not converge, take more: give a
+        :func:`plausibly.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
+        ``class_prior``.
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.

@@ -138,7 +138,7 @@ def settle(
         check_repeats(count)
     check_seed(seed)
     if arguments.get("class_prior", "uniform") != "uniform":
-        _check_borrowing(known, used, arguments, given, power, annotations)
+        _check_borrowing(known, used, arguments, given, population, power, annotations)
     else:
         for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
             if arguments.get(name) == value:
@@ -158,6 +158,7 @@ def _check_borrowing(
     engine: str,
     arguments: dict[str, Any],
     given: Mapping[str, Any],
+    population: Any,
     power: float | None,
     annotations: Annotations | Scores,
 ) -> None:
@@ -186,10 +187,10 @@ def _check_borrowing(
             "class_prior='population' learns from other cases, but there is only one case: leave it out, or give the "
             "population of other cases, see plausibly.population.estimate."
         )
-    if arguments["shared"] == "sampled" and "population " in arguments["class_prior"]:
+    if arguments["shared"] == "sampled" and isinstance(population, Population) and not population.samples:
         raise ArgumentError(
-            "shared='sampled' samples the shared parameters from the annotations, but a population was given: leave "
-            "one of them out."
+            "shared='sampled' needs draws of the shared parameters, but the population that was given has none: "
+            "estimate it with samples=True, or leave shared out."
         )
     arguments.pop("concentration", None)
     if "unranked" in arguments:

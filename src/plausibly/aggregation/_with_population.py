@@ -18,7 +18,7 @@ from plausibly.random_streams import Stream, generator, stream_words
 SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
 
 #: sweeps by which shared parameters are sampled; heads and profiles hold each other, so that concentrations move slowly
-SWEEPS = {"draws": 1000, "warmup": 300}
+SWEEPS = {"draws": 1000, "warmup": 500}
 
 _LEAST = 1e-9
 
@@ -41,7 +41,8 @@ def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: b
 class Mixture:
     """Priors of some cases, given an estimate of the shared parameters or each of some draws of them."""
 
-    priors: CasePriors
+    annotations: Annotations
+    priors: CasePriors  #: given the estimate
     populations: tuple[Population, ...]
     whole: Population  #: the estimate
 
@@ -51,7 +52,8 @@ class Mixture:
         population = settled.population
         assert population is not None
         wanted = settled.arguments.get("shared") == "sampled"
-        return cls(case_priors(population, annotations), population.samples if wanted else (population,), population)
+        populations = population.samples if wanted else (population,)
+        return cls(annotations, case_priors(population, annotations), populations, population)
 
     @property
     def concentration(self) -> float:
@@ -71,7 +73,13 @@ class Mixture:
         count = min(len(self.populations), draws, most or draws)
         chosen = np.linspace(0, len(self.populations) - 1, count).round().astype(int)
         for number, part in zip(chosen, np.array_split(np.arange(draws), count), strict=True):
-            yield self.priors.given(self.populations[number]), len(part)
+            yield self._given(self.populations[number]), len(part)
+
+    def _given(self, population: Population) -> CasePriors:
+        if population is self.whole:
+            return self.priors
+        heads = case_priors(population, self.annotations).heads  # profiles have other heads in every draw
+        return replace(self.priors, heads=heads).given(population)
 
 
 def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
@@ -137,8 +145,10 @@ def sample_by_head(
         core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n)
         found.append(_split(priors, core, more.pop("head"), words, number))
         statistics.append(more)
-    joined = {name: np.concatenate([more[name] for more in statistics], axis=1) for name in statistics[0]}
-    return np.concatenate(found, axis=1), joined
+    # Populations take turns: a chain that has one after the other in blocks would seem to drift.
+    order = np.argsort(np.concatenate([np.arange(part.shape[1]) for part in found]), kind="stable")
+    joined = {name: np.concatenate([more[name] for more in statistics], axis=1)[:, order] for name in statistics[0]}
+    return np.concatenate(found, axis=1)[:, order], joined
 
 
 def _split(

@@ -40,7 +40,8 @@ References
 ----------
 Teh, Jordan, Beal & Blei (2006), Hierarchical Dirichlet processes, Journal of the American Statistical Association 101,
 for the table counts that make profiles conjugate; Escobar & West (1995), Bayesian density estimation and inference
-using mixtures, ibid. 90, for concentrations.
+using mixtures, ibid. 90, for concentrations; Papaspiliopoulos & Roberts (2008), Retrospective Markov chain Monte Carlo
+methods for Dirichlet process hierarchical models, Biometrika 95, for exchanges of labels.
 """
 
 from plausibly.population._case_priors import CasePriors as CasePriors

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -16,7 +17,9 @@ from plausibly.population._sampler import Labels, State, start, sweep
 from plausibly.random_streams import check_seed
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
-ENOUGH = 100  #: effective draws, over all chains, for a posterior mean; its error is then a tenth of the posterior's sd
+#: effective draws over all chains that an estimate needs, whose error is then a fifth of the posterior's sd
+ENOUGH = 25
+ENOUGH_SAMPLES = 100  #: and that draws need
 PROFILES = 25  #: draws of each chain of which profiles are kept
 SAMPLES = 40  #: draws that are kept for full Bayesian inference
 
@@ -38,7 +41,7 @@ def rank_weight(block: Float[np.ndarray, "*entry"]) -> Float[np.ndarray, "*entry
 def estimate(
     annotations: Annotations,
     *,
-    draws: int = 100,
+    draws: int = 150,
     chains: int = 2,
     warmup: int = 100,
     seed: int = 0,
@@ -59,7 +62,8 @@ def estimate(
     difficulty
         Whether cases differ in their concentration, see :func:`plausibly.population.difficulties`.
     samples
-        Whether to also keep draws of the shared parameters, for full Bayesian inference.
+        Whether to also keep 40 draws of the shared parameters, for full Bayesian inference. Chains then exchange the
+        heads of profiles and need longer: use at least 1,000 draws and a warm-up of 500.
     progress
         Whether to show progress.
 
@@ -105,9 +109,9 @@ def estimate(
 
         def run(chain: int) -> list[State]:
             random = np.random.default_rng([int(seed), chain])
-            state, found = start(labels, random, difficulty), []
+            state, found = start(labels, random, difficulty, exchange=samples), []
             for number in range(warmup + draws):
-                state = sweep(state, labels, random)
+                state = sweep(state, labels, random, exchange=samples)
                 if number >= warmup:
                     found.append(_thinned(state, (number - warmup) % max(draws // PROFILES, 1) == 0, samples))
                 advance(1)
@@ -115,8 +119,11 @@ def estimate(
 
         with ThreadPoolExecutor(2) as pool:
             by_chain = list(pool.map(run, range(chains)))
-        diagnosis = _judge(by_chain, annotations.classes[order], bars)
-    made = _population(by_chain, annotations, order, diagnosis, samples)
+        diagnosis = _judge(by_chain, annotations.classes[order], samples, bars)
+    made = _population(by_chain, annotations, order, diagnosis)
+    if samples:  # profiles have other heads in every draw, so their mean would be a blur
+        whole = estimate(annotations, seed=seed, difficulty=difficulty, progress=progress)
+        made = replace(made, prevalence=whole.prevalence, profiles=whole.profiles)
     _kept[key] = made
     while len(_kept) > _KEPT:
         _kept.popitem(last=False)
@@ -172,17 +179,21 @@ def _thinned(state: State, kept: bool, samples: bool) -> State:
     )
 
 
-def _judge(by_chain: list[list[State]], names: np.ndarray, progress: Progress) -> xr.Dataset:
-    """Convergence of the shared parameters: the three numbers, and expected plausibilities of the commonest classes."""
-    expected = np.array([[state.expected for state in found] for found in by_chain])
+def _judge(by_chain: list[list[State]], names: np.ndarray, samples: bool, progress: Progress) -> xr.Dataset:
+    """Judge what cases depend on: concentration, spread, and expected plausibilities of the commonest classes.
+
+    Of draws that are kept also strength and self share, which in an estimate go with the heads that it begins with.
+    """
+    states = [[vars(state) for state in found] for found in by_chain]
+    expected = np.array([[state["expected"] for state in found] for found in states])
     most = np.argsort(-expected.mean((0, 1)), kind="stable")[:10]
-    names_of = ["concentration", "strength", "self_share", "spread"]
-    single = [[[np.log(s.concentration), np.log(s.strength), s.self_share, s.spread] for s in f] for f in by_chain]
-    used = slice(None) if by_chain[0][0].spread else slice(3)
-    numbers = np.concatenate([np.array(single)[..., used], np.log(expected[..., most])], axis=-1)
+    used = ["concentration", *["strength", "self_share"] * samples, *["spread"] * (by_chain[0][0].spread > 0)]
+    single = np.log([[[state[name] for name in used] for state in found] for found in states])
+    numbers = np.concatenate([single, np.log(expected[..., most])], axis=-1)
     r_hat, bulk, tail, _ = judge(numbers, progress=progress, what="shared parameters")
-    good = (r_hat <= r_hat_bound(bulk, max(len(by_chain), 2), len(r_hat))) & (np.minimum(bulk, tail) >= ENOUGH)
-    quantities = [*names_of[used], *(f"expected {names[k]}" for k in most)]
+    enough = ENOUGH_SAMPLES if samples else ENOUGH
+    good = (r_hat <= r_hat_bound(bulk, max(len(by_chain), 2), len(r_hat))) & (np.minimum(bulk, tail) >= enough)
+    quantities = [*used, *(f"expected {names[k]}" for k in most)]
     columns = {"r_hat": r_hat, "ess_bulk": bulk, "ess_tail": tail, "converged": good}
     return xr.Dataset(
         {name: ("quantity", column) for name, column in columns.items()},
@@ -191,17 +202,13 @@ def _judge(by_chain: list[list[State]], names: np.ndarray, progress: Progress) -
     )
 
 
-def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
+def _population(by_chain, annotations, order, diagnosis) -> Population:
+    """Average the draws, and keep those that have profiles."""
     states = [state for found in by_chain for state in found]
     back = np.argsort(order)
-    unnamed = np.isin(order, np.unique(annotations.entry_class), invert=True)
 
     def make(concentration, strength, self_share, prevalence, profiles, **more) -> Population:
-        prevalence, profiles = np.array(prevalence, float), np.array(profiles, float)
-        if unnamed.any():  # nothing tells them apart
-            prevalence[unnamed] = prevalence[unnamed].mean()
-            profiles = _alike(profiles, unnamed)
-        prevalence, profiles = prevalence[back], profiles[np.ix_(back, back)]
+        prevalence, profiles = np.array(prevalence, float)[back], np.array(profiles, float)[np.ix_(back, back)]
         prevalence /= prevalence.sum()
         profiles /= profiles.sum(1, keepdims=True)
         names = annotations.classes
@@ -212,14 +219,19 @@ def _population(by_chain, annotations, order, diagnosis, samples) -> Population:
     kept = tuple(
         make(s.concentration, s.strength, s.self_share, s.prevalence, s.profiles, spread=s.spread) for s in drawn
     )
+    prevalence = np.mean([s.prevalence for s in states], axis=0)
     profiles = np.mean([s.mean_profiles for s in states if s.mean_profiles.size], axis=0)
+    unnamed = np.isin(order, np.unique(annotations.entry_class), invert=True)
+    if unnamed.any():  # nothing tells them apart
+        prevalence[unnamed] = prevalence[unnamed].mean()
+        profiles = _alike(profiles, unnamed)
     return make(
         np.exp(np.mean([np.log(s.concentration) for s in states])),
         np.exp(np.mean([np.log(s.strength) for s in states])),
         np.mean([s.self_share for s in states]),
-        np.mean([s.prevalence for s in states], axis=0),
+        prevalence,
         profiles,
         spread=float(np.mean([s.spread for s in states])),
-        samples=kept if samples else (),
+        samples=kept,
         convergence=diagnosis,
     )

@@ -4,7 +4,8 @@ Given profiles, the labels of a case have a Dirichlet-multinomial probability un
 their exact conditionals, all cases at once. The rest is conjugate with the number of *tables* at which the labels of a
 case sit in the Chinese restaurant of its profile: :math:`t_{ik}` of them have the class :math:`k`, each an
 independent draw from the profile. Profiles are Dirichlet given these; tables of tables do the same for prevalence,
-strength and self share, which are drawn with the profiles summed out.
+strength and self share, which are drawn with the profiles summed out. So are exchanges of heads between profiles
+(label switching, Papaspiliopoulos & Roberts 2008), without which strength and self share would hardly move.
 
 Where cases differ in difficulty, :math:`\log A_i` is :math:`\log A + \tau x`, with :math:`x` one of the five nodes of a
 Gauss-Hermite rule and its weight as the probability, so that everything can be enumerated.
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
@@ -28,7 +30,9 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 NODES: Float[np.ndarray, "5"] = _NODES  #: standard deviations by which log A of a case is off
 NODE_WEIGHTS: Float[np.ndarray, "5"] = _WEIGHTS / _WEIGHTS.sum()
 
-SLICES = 3  #: updates of strength and self share in a sweep
+ROUNDS = 3  #: updates of strength, self share and prevalence in a sweep
+EXCHANGES = 8  #: attempts to exchange heads in each, given prevalence
+FREE_EXCHANGES = 20  #: and with prevalence summed out
 
 _SPREADS = np.linspace(0.05, 3, 60)  # at which the spread is evaluated
 _LEAST = 1e-12  # keeps products of shares within double precision
@@ -61,11 +65,11 @@ class State:
     node: Int[np.ndarray, " case"] | None = None  #: of each case
 
 
-def start(labels: Labels, random: np.random.Generator, by_case: bool = False) -> State:
-    """Begin where every case has its commonest class as head, and at concentrations that differ between chains.
+def start(labels: Labels, random: np.random.Generator, by_case: bool = False, exchange: bool = True) -> State:
+    """Begin where cases with the same commonest class share a head, at concentrations that differ between chains.
 
-    Which of two classes that go together is the head of their cases is a question with several good answers, between
-    which chains hardly move: all begin at the same one.
+    Their head is that class; or, if heads are going to be exchanged (see :func:`sweep`), any class, drawn for each
+    chain.
     """
     k = labels.n_classes
     case = np.repeat(labels.case, labels.size)
@@ -77,10 +81,12 @@ def start(labels: Labels, random: np.random.Generator, by_case: bool = False) ->
     head = np.zeros(labels.n_cases, np.int64)
     found, first = np.unique(of_case[order], return_index=True)
     head[found] = label[order][first]
+    if exchange:
+        head = random.permutation(k)[head]
     pi = np.bincount(head, minlength=k) + 0.5
     pi = pi / pi.sum()
     concentration, strength = np.exp(random.uniform(np.log([3.0, 5.0]), np.log([8.0, 20.0])))
-    own = random.uniform(0.2, 0.5)
+    own = random.uniform(0.01, 0.05) if exchange else random.uniform(0.2, 0.5)
     shape = np.bincount(head[of_case] * np.int64(k) + label, count, k * k).reshape(k, k)
     shape += strength * (own * np.eye(k) + (1 - own) * pi)
     profiles = shape / shape.sum(1, keepdims=True)
@@ -90,8 +96,13 @@ def start(labels: Labels, random: np.random.Generator, by_case: bool = False) ->
     )
 
 
-def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
-    """Update everything once."""
+def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: bool = True) -> State:
+    """Update everything once, with or without moves that exchange the heads of profiles.
+
+    Which class is the head of cases in which several go together is a question with many good answers. Without these
+    moves, a chain keeps its answer for thousands of sweeps, and the strength and the self share that go with it: wrong
+    as draws, but profiles of the same head can be averaged.
+    """
     k, n = labels.n_classes, labels.n_cases
     case, label, count = _counted(labels, random)
     total = np.bincount(case, count, n)
@@ -106,20 +117,25 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     if node is not None:
         spread, node = _difficulties(concentration, spread, total, np.bincount(case, tables, n), random)
 
-    rows, columns = np.nonzero(seated)
-    of_row, seats = seated.sum(1), seated[rows, columns]
-    used, prevalence = of_row[of_row > 0], state.prevalence
-    strength, self_share = state.strength, state.self_share
-    for _ in range(SLICES):
+    size = np.bincount(head, minlength=k)
+    strength, self_share, prevalence = state.strength, state.self_share, state.prevalence
+    for _ in range(ROUNDS):
+        for _ in range(EXCHANGES * exchange):
+            _exchange(seated, size, strength, self_share, prevalence, random)
+        rows, columns = np.nonzero(seated)
+        of_row, seats = seated.sum(1), seated[rows, columns]
         strength, self_share = _profile_shape(
-            strength, self_share, seats, rows == columns, prevalence[columns], used, random
+            strength, self_share, seats, rows == columns, prevalence[columns], of_row[of_row > 0], random
         )
-    of_self = np.where(rows == columns, strength * self_share, 0)
-    base = of_self + strength * (1 - self_share) * prevalence[columns]
-    above = _tables(seats.astype(np.int64), base, random)
-    own = random.binomial(above, np.clip(of_self / base, 0, 1))
-    shape = PREVALENCE / k + np.bincount(columns, above - own, k) + np.bincount(head, minlength=k)
-    prevalence = _dirichlet(shape, random)
+        of_self = np.where(rows == columns, strength * self_share, 0)
+        base = of_self + strength * (1 - self_share) * prevalence[columns]
+        above = _tables(seats.astype(np.int64), base, random)
+        own = random.binomial(above, np.clip(of_self / base, 0, 1))
+        shape = PREVALENCE / k + np.bincount(columns, above - own, k)
+        if exchange:
+            order = _exchanged(shape, size, np.bincount(columns, own, k) == 0, random)
+            seated, size = seated[order], size[order]
+        prevalence = _dirichlet(shape + size, random)
 
     shape = seated + strength * (1 - self_share) * prevalence
     shape[np.arange(k), np.arange(k)] += strength * self_share
@@ -127,6 +143,53 @@ def sweep(state: State, labels: Labels, random: np.random.Generator) -> State:
     mean = shape / shape.sum(1, keepdims=True)
     expected = prevalence @ profiles
     return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
+
+
+def _exchange(seated, size, strength, self_share, prevalence, random) -> None:
+    """Exchange the heads of pairs of profiles, with their cases, or not: a Metropolis step, the profiles summed out.
+
+    Pairs are some places apart in the order of prevalence, since those of similar prevalence are exchanged most easily.
+    """
+    k = len(size)
+    apart = int(k ** random.random())
+    place = np.arange(k - apart)
+    place = place[(place + random.integers(2 * apart)) // apart % 2 == 0]
+    order = np.argsort(prevalence)
+    one, other = order[place], order[place + apart]
+
+    def gain(row, label):
+        """Log of the factor by which a row is more probable if the label is its head than if it is not."""
+        seats, shared = seated[row, label], strength * np.maximum((1 - self_share) * prevalence[label], _LEAST)
+        own = shared + strength * self_share
+        return gammaln(own + seats) - gammaln(own) - gammaln(shared + seats) + gammaln(shared)
+
+    log_ratio = (size[one] - size[other]) * np.log(prevalence[other] / prevalence[one])
+    log_ratio += gain(one, other) + gain(other, one) - gain(one, one) - gain(other, other)
+    one, other = _taken(one, other, log_ratio, random)
+    to, of = np.append(one, other), np.append(other, one)
+    seated[to], size[to] = seated[of], size[of]
+
+
+def _exchanged(shape, size, free, random) -> np.ndarray:
+    """Return which profile gets each head when those of ``free`` heads are exchanged, the prevalence summed out, too.
+
+    Given the prevalence, a head of many cases would hardly ever be exchanged. A head is free if none of the tables of
+    its profile was drawn from the self share; nothing but the number of cases then tells free heads apart.
+    """
+    order, among = np.arange(len(size)), np.flatnonzero(free)
+    for _ in range(FREE_EXCHANGES):
+        one, other = random.permutation(among)[: len(among) // 2 * 2].reshape(2, -1)
+        n, m = size[order[one]], size[order[other]]
+        log_ratio = gammaln(shape[one] + m) - gammaln(shape[one] + n)
+        log_ratio += gammaln(shape[other] + n) - gammaln(shape[other] + m)
+        one, other = _taken(one, other, log_ratio, random)
+        order[one], order[other] = order[other], order[one]
+    return order
+
+
+def _taken(one, other, log_ratio, random):
+    taken = log_ratio > -random.standard_exponential(len(one))
+    return one[taken], other[taken]
 
 
 def _log_labels(concentration, factor, share, case, count, total):
@@ -218,29 +281,33 @@ def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, n
 
 def _heads(state, factor, case, label, count, n, random):
     """Draw the head of every case."""
-    shares = np.ascontiguousarray(np.maximum(state.concentration * state.profiles.T, _LEAST))  # by class and head
-    rising = shares[label] * factor[case, None]
-    for seated in range(1, count.max(initial=1)):
-        more = np.flatnonzero(count > seated)
-        rising[more] *= shares[label[more]] * factor[case[more], None] + seated
-    labelled, first = np.unique(case, return_index=True)
-    with np.errstate(under="ignore"):
-        weight = np.multiply.reduceat(rising, first, axis=0) * state.prevalence
-    whole = np.tile(state.prevalence, (n, 1))
-    whole[labelled] = weight
-    below = np.cumsum(whole, axis=1)
-    return np.minimum((below < random.random((n, 1)) * below[:, -1:]).sum(1), weight.shape[1] - 1)
+    entry, seated = _customers(count)
+    node = 0 if state.node is None else state.node[case[entry]]
+    most = len(entry) + 1
+    _, first, kind = np.unique(
+        (label[entry] * np.int64(most) + seated) * len(NODES) + node, return_index=True, return_inverse=True
+    )  # few differ
+    shares = np.maximum(state.concentration * state.profiles.T[label[entry[first]]], _LEAST)  # (kind, head)
+    rising = (factor[case[entry[first]], None] * shares + seated[first, None]).astype(np.float32)  # which is faster
+    times = csr_array((np.ones(len(entry), np.float32), (case[entry], kind)), shape=(n, len(first)))
+    logs = times @ np.log(rising) + np.log(state.prevalence, dtype=np.float32)
+    below = np.cumsum(np.exp(logs - logs.max(1, keepdims=True)), axis=1)
+    return np.minimum((below < random.random((n, 1), np.float32) * below[:, -1:]).sum(1), logs.shape[1] - 1)
+
+
+def _customers(count: Int[np.ndarray, " entry"]) -> tuple[np.ndarray, np.ndarray]:
+    """Entry of every customer of all restaurants, and how many of hers sit before her."""
+    entry = np.repeat(np.arange(len(count)), count)
+    return entry, np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count)
 
 
 def _tables(
     count: Int[np.ndarray, " entry"], concentration: Float[np.ndarray, " entry"], random: np.random.Generator
 ) -> Int[np.ndarray, " entry"]:
     """Number of tables that so many customers take in a Chinese restaurant of this concentration."""
-    out = np.minimum(count, 1).astype(np.int64)
-    for seated in range(1, int(count.max(initial=0))):
-        more = np.flatnonzero(count > seated)
-        out[more] += random.random(len(more)) * (concentration[more] + seated) < concentration[more]
-    return out
+    entry, seated = _customers(count)
+    a = concentration[entry]
+    return np.bincount(entry, random.random(len(entry)) * (a + seated) < a, len(count)).astype(np.int64)
 
 
 def _dirichlet(shape: Float[np.ndarray, "*row class"], random: np.random.Generator) -> Float[np.ndarray, "*row class"]:
