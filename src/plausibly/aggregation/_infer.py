@@ -173,7 +173,7 @@ def infer_cases(
         described |= drawn.attrs
         if statistics is not None:
             diagnosed = convergence(
-                plausibility,
+                plausibility if mixture is None else mixture.judged(plausibility),
                 slots,
                 statistics.get("diverging"),
                 quantities=quantities,

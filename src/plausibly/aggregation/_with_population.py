@@ -70,10 +70,21 @@ class Mixture:
 
     def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
         """Priors given each of the populations, or of ``most`` of them, with the number of draws it is for."""
-        count = min(len(self.populations), draws, most or draws)
-        chosen = np.linspace(0, len(self.populations) - 1, count).round().astype(int)
-        for number, part in zip(chosen, np.array_split(np.arange(draws), count), strict=True):
+        parts = self._split_draws(draws, most)
+        chosen = np.linspace(0, len(self.populations) - 1, len(parts)).round().astype(int)
+        for number, part in zip(chosen, parts, strict=True):
             yield self._given(self.populations[number]), len(part)
+
+    def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
+        """Return draws to judge chains by: given the population of each, which all chains have in the same order."""
+        parts = self._split_draws(plausibility.shape[1], SAMPLED)
+        if len(parts) == 1:
+            return plausibility
+        means = np.stack([plausibility[:, part].mean((0, 1)) for part in parts])
+        return plausibility - np.repeat(means - means.mean(0), [len(part) for part in parts], axis=0)
+
+    def _split_draws(self, draws: int, most: int | None) -> list[np.ndarray]:
+        return np.array_split(np.arange(draws), min(len(self.populations), draws, most or draws))
 
     def _given(self, population: Population) -> CasePriors:
         if population is self.whole:
@@ -145,10 +156,8 @@ def sample_by_head(
         core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n)
         found.append(_split(priors, core, more.pop("head"), words, number))
         statistics.append(more)
-    # Populations take turns: a chain that has one after the other in blocks would seem to drift.
-    order = np.argsort(np.concatenate([np.arange(part.shape[1]) for part in found]), kind="stable")
-    joined = {name: np.concatenate([more[name] for more in statistics], axis=1)[:, order] for name in statistics[0]}
-    return np.concatenate(found, axis=1)[:, order], joined
+    joined = {name: np.concatenate([more[name] for more in statistics], axis=1) for name in statistics[0]}
+    return np.concatenate(found, axis=1), joined
 
 
 def _split(
