@@ -253,9 +253,9 @@ def _gibbs(work: _Work) -> _Drawn:
     if work.mixture is not None:
         core = work.mixture.priors.core_shape[0]
 
-        def by_head(heads: Heads, draws: int):
+        def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
             how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
-            return gibbs(work.labels, work.slots, count, core, work.keys, **how, **work.plan)
+            return gibbs(work.labels, work.slots, count, core, keys, **how, **work.plan)
 
         drawn = sample_by_head(work.mixture, by_head, work.keys, settings["draws"])
         return _Drawn(*drawn, {"thinning": sweeps_per_draw(count)})

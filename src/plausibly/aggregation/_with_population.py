@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
+from scipy.stats import rankdata
 
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
@@ -76,12 +79,15 @@ class Mixture:
             yield self._given(self.populations[number]), len(part)
 
     def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
-        """Return draws to judge chains by: given the population of each, which all chains have in the same order."""
+        """Return what chains are judged by: ranks among the draws of the same population, which come in blocks."""
         parts = self._split_draws(plausibility.shape[1], SAMPLED)
         if len(parts) == 1:
             return plausibility
-        means = np.stack([plausibility[:, part].mean((0, 1)) for part in parts])
-        return plausibility - np.repeat(means - means.mean(0), [len(part) for part in parts], axis=0)
+        out = np.empty_like(plausibility)
+        for part in parts:
+            block = plausibility[:, part]
+            out[:, part] = rankdata(block.reshape(-1, block.shape[2]), axis=0).reshape(block.shape)
+        return out
 
     def _split_draws(self, draws: int, most: int | None) -> list[np.ndarray]:
         return np.array_split(np.arange(draws), min(len(self.populations), draws, most or draws))
@@ -141,19 +147,20 @@ def draw_exactly(
 
 def sample_by_head(
     mixture: Mixture,
-    sample: Callable[[Heads, int], tuple[np.ndarray, dict[str, np.ndarray]]],
+    sample: Callable[[Heads, int, Key[Array, " case"]], tuple[np.ndarray, dict[str, np.ndarray]]],
     keys: Key[Array, " case"],
     draws: int,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, np.ndarray]]:
     """Sample plausibilities of the core slots with their heads, and give likely classes their shares.
 
-    ``sample`` is given the priors and a number of draws, and returns plausibilities and statistics, ``head`` among
-    them. The result has plausibilities of all slots and the other statistics.
+    ``sample`` is given the priors, a number of draws and keys, and returns plausibilities and statistics, ``head``
+    among them. The result has plausibilities of all slots and the other statistics.
     """
     words = stream_words(keys)[Stream.POPULATION]
     found, statistics = [], []
     for number, (priors, n) in enumerate(mixture.parts(draws, SAMPLED)):
-        core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n)
+        own = keys if number == 0 else jax.vmap(partial(jax.random.fold_in, data=number))(keys)
+        core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n, own)
         found.append(_split(priors, core, more.pop("head"), words, number))
         statistics.append(more)
     joined = {name: np.concatenate([more[name] for more in statistics], axis=1) for name in statistics[0]}
