@@ -145,6 +145,10 @@ def _middle(draw_between):
     return lambda lower, upper, mean, sd, random: (np.maximum(lower, -2.5) + np.minimum(upper, 3.5)) / 2
 
 
+def _narrow(dirichlet):
+    return lambda shape, random: dirichlet(4 * np.asarray(shape), random)
+
+
 def _no_rows(gammaln):
     return lambda x: 0 * x
 
@@ -242,6 +246,9 @@ BREAKS = {
     ),
     "skene-tables": Break(
         "every label has a table of its own", "dawid-skene", "true-class", _SKENE, "draw_tables", _no_table_is_shared
+    ),
+    "skene-shapes": Break(
+        "every shape is four times too large", "dawid-skene", "true-class", _SKENE, "dirichlet", _narrow
     ),
     "skene-concentration": Break(
         "concentrations ignore the labels", "dawid-skene", "true-class", _SKENE, "gammaln", _no_rows
