@@ -58,7 +58,7 @@ def nomogram(
             heights = [np.log(measured), np.log(actual) / 2, np.log(truth)]
             ax.plot([0, 1, 2], heights, color=COLOURS[1], lw=1.5, marker="o", ms=5, zorder=3)
             ax.annotate(f"actual {actual:.2f}", (1, heights[1]), xytext=(8, 8), textcoords="offset points", **style)
-    panel = "one annotator decides a label" if annotators == 1 else f"the majority of {annotators} decides a label"
+    panel = "labels by one annotator" if annotators == 1 else f"labels by a majority of {annotators} annotators"
     ax.text(1, np.log(_LEAST) - 0.04, panel, ha="center", va="top", color=GREY)
     ax.set(xlim=(-0.4, 2.6), ylim=(np.log(_LEAST) - 0.13, 0.16))
     ax.axis("off")

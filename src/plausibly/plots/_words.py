@@ -18,3 +18,14 @@ def metric_name(metric: str) -> str:
         declared = METRICS.get("_".join(words[1:]))
         words = [f"top-{words[0][3:]}", *([declared.words] if declared and declared.words else words[1:])]
     return " ".join(words)
+
+
+def capitalised(words: str) -> str:
+    """Begin with a capital and keep the rest, in which there may be names.
+
+    Examples
+    --------
+    >>> capitalised("top-2 Kendall's tau"), capitalised("AUC")
+    ("Top-2 Kendall's tau", 'AUC')
+    """
+    return words[:1].upper() + words[1:]

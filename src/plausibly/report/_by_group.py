@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from plausibly.evaluation import by_group
 from plausibly.evaluation._by_group import FEW, TIMES
 from plausibly.plots import metric_by_group
-from plausibly.plots._words import metric_name
+from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._svg import SVG
 from plausibly.report._tables import headline_metrics, lead
 from plausibly.sweeps import Sweep
@@ -30,7 +30,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     table = by_group(run.results, metric)
     columns = list(dict.fromkeys(table["column"]))
     shown: list[Any] = [
-        f"{words.capitalize()} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
+        f"{capitalised(words)} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
         "(few): their intervals are too narrow, so they are never named as the worst. Differences are from the value "
         "on all cases.",
     ]
@@ -43,8 +43,8 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
             with matplotlib.rc_context(SVG):
                 drawn = metric_by_group(run.results.isel(group=inside), metric)
             pyplot.close(drawn.get_figure(root=True))
-            shown.append({f"{words.capitalize()} by {column}; hollow: few cases; dotted: all cases": drawn})
-        shown.append({f"{words.capitalize()} by {column}": _wide(own)})
+            shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
+        shown.append({f"{capitalised(words)} by {column}": _wide(own)})
     single = [column for column in columns if TIMES not in column]
     return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
 

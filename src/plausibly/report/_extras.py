@@ -15,7 +15,7 @@ from plausibly import plots
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 from plausibly.model_comparison import Comparison, PredictiveCheck, Sensitivity
-from plausibly.plots._words import metric_name
+from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._svg import SVG, to_uri
 
 _SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
@@ -86,7 +86,7 @@ def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> 
             table = table[table["metric"].isin(metrics)]
             words = "{} under {}, one choice changed at a time"
             drawn = {
-                words.format(metric_name(metric).capitalize(), model): plots.prior_sensitivity(thing, metric, model)
+                words.format(capitalised(metric_name(metric)), model): plots.prior_sensitivity(thing, metric, model)
                 for model in dict.fromkeys(table["model"])
                 for metric in metrics
             }

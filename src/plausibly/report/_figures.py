@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from plausibly import plots
 from plausibly._progress import Progress
 from plausibly.plots._convergence import shown_statistics
-from plausibly.plots._words import metric_name
+from plausibly.plots._words import capitalised, metric_name
 from plausibly.posterior import case_names
 from plausibly.report._svg import PANEL, fill, to_uri
 from plausibly.report._tables import distinct_metrics, headline_metrics, lead, representative, sampled, sizes
@@ -140,7 +140,7 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
         low = own[["lower", "point", "total_lower"]].min(axis=None)
         high = own[["upper", "point", "total_upper"]].max(axis=None)
         margin = 0.08 * (high - low) or 0.01
-        words = metric_name(metric).capitalize()
+        words = capitalised(metric_name(metric))
         yield _Sketch(
             "reliability",
             [("", partial(plots.metric_by_reliability, own, metric, model)) for model in models],

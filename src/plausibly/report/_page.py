@@ -14,7 +14,7 @@ from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.errors import ArgumentError, FileError
 from plausibly.planning import Plan
-from plausibly.plots._words import metric_name
+from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._ambiguity import (
     MOST,
     OPEN,
@@ -79,7 +79,13 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": _number, "metric": metric_name, "percent": _percent, "case": _case}
+    environment.filters |= {
+        "number": _number,
+        "metric": metric_name,
+        "capitalised": capitalised,
+        "percent": _percent,
+        "case": _case,
+    }
     figures: dict[str, list] = {section: [] for section in SECTIONS}
     with Progress(progress) as bars:
         for picture in pictures(swept, bars):
