@@ -303,3 +303,13 @@ def test_a_population_of_one_case_and_of_too_many_classes():
     with pytest.raises(ArgumentError, match="shares that sum to 1"):
         Population.of(["a", "b"], [0.8, 0.8], concentration=1.0)
     assert case_priors(uniform(["a", "b"]), ALONE).log_weight.shape == (1, 2)
+
+
+def test_draws_of_populations_take_turns_and_are_judged_one_after_the_other():
+    mixture = Mixture(RANKED, None, ("first", "second", "third"), None)
+    blocks = np.repeat([[0, 100, 200]], [4, 3, 3], axis=1) + np.concatenate([np.arange(n) for n in (4, 3, 3)])
+    saved = np.stack([blocks, blocks + 0.5], axis=0)[:, 0, mixture.turns(10), None].astype(float)
+    assert saved[0, :, 0].tolist() == [0, 100, 200, 1, 101, 201, 2, 102, 202, 3]
+    judged = mixture.judged(saved)[..., 0]
+    assert judged[0].tolist() == [1, 3, 5, 7, 1, 3, 5, 1, 3, 5]
+    assert judged[1].tolist() == [2, 4, 6, 8, 2, 4, 6, 2, 4, 6]

@@ -79,15 +79,21 @@ class Mixture:
             yield self._given(self.populations[number]), len(part)
 
     def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
-        """Return what chains are judged by: ranks among the draws of the same population, which come in blocks."""
+        """Return what chains are judged by: ranks among the draws of the same population, one after the other."""
         parts = self._split_draws(plausibility.shape[1], SAMPLED)
         if len(parts) == 1:
             return plausibility
+        places = np.argsort(self.turns(plausibility.shape[1]))
         out = np.empty_like(plausibility)
         for part in parts:
-            block = plausibility[:, part]
+            block = plausibility[:, places[part]]
             out[:, part] = rankdata(block.reshape(-1, block.shape[2]), axis=0).reshape(block.shape)
         return out
+
+    def turns(self, draws: int) -> np.ndarray:
+        """Order in which populations take turns: a chain that has one after the other would seem to drift."""
+        within = [np.arange(len(part)) for part in self._split_draws(draws, SAMPLED)]
+        return np.argsort(np.concatenate(within), kind="stable")
 
     def _split_draws(self, draws: int, most: int | None) -> list[np.ndarray]:
         return np.array_split(np.arange(draws), min(len(self.populations), draws, most or draws))
@@ -163,8 +169,9 @@ def sample_by_head(
         core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n, own)
         found.append(_split(priors, core, more.pop("head"), words, number))
         statistics.append(more)
-    joined = {name: np.concatenate([more[name] for more in statistics], axis=1) for name in statistics[0]}
-    return np.concatenate(found, axis=1), joined
+    order = mixture.turns(draws)
+    joined = {name: np.concatenate([more[name] for more in statistics], axis=1)[:, order] for name in statistics[0]}
+    return np.concatenate(found, axis=1)[:, order], joined
 
 
 def _split(
