@@ -313,3 +313,5 @@ def test_draws_of_populations_take_turns_and_are_judged_one_after_the_other():
     judged = mixture.judged(saved)[..., 0]
     assert judged[0].tolist() == [1, 3, 5, 7, 1, 3, 5, 1, 3, 5]
     assert judged[1].tolist() == [2, 4, 6, 8, 2, 4, 6, 2, 4, 6]
+    tied = mixture.judged(np.zeros((2, 10, 1)))[..., 0]
+    assert sorted(tied[:, :4].ravel()) == list(range(1, 9))

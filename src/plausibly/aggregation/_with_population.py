@@ -79,15 +79,22 @@ class Mixture:
             yield self._given(self.populations[number]), len(part)
 
     def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
-        """Return what chains are judged by: ranks among the draws of the same population, one after the other."""
+        """Return what chains are judged by: ranks among the draws of the same population, one after the other.
+
+        Ties are broken at random: a class that one of the populations makes unlikely is 0 in all draws, which would
+        look like a variance that changes along the chains.
+        """
         parts = self._split_draws(plausibility.shape[1], SAMPLED)
         if len(parts) == 1:
             return plausibility
         places = np.argsort(self.turns(plausibility.shape[1]))
-        out = np.empty_like(plausibility)
+        out, random = np.empty_like(plausibility), np.random.default_rng(0)
         for part in parts:
             block = plausibility[:, places[part]]
-            out[:, part] = rankdata(block.reshape(-1, block.shape[2]), axis=0).reshape(block.shape)
+            flat = block.reshape(-1, block.shape[2])
+            mixed = random.permutation(len(flat))
+            flat[mixed] = rankdata(flat[mixed], method="ordinal", axis=0)
+            out[:, part] = flat.reshape(block.shape)
         return out
 
     def turns(self, draws: int) -> np.ndarray:
