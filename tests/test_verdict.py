@@ -117,5 +117,5 @@ def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
     assert "population" not in runs.verdict()
     shared["converged"][1], shared["r_hat"][1] = False, 1.42
     assert "in 1 of" in runs.verdict()
-    assert "worst in strength (R-hat 1.42)" in runs.verdict()
+    assert f"worst in {shared['quantity'].values[1]} (R-hat 1.42)" in runs.verdict()
     assert population_verdict(None) == ""

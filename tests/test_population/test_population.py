@@ -225,6 +225,7 @@ def test_shifts_by_hand():
     assert table["lost"].tolist() == [1, 0]
 
 
+@pytest.mark.slow
 def test_sampled_parameters_widen_expectations():
     annotations = simulated(30)
     posterior = pb.aggregate(
