@@ -97,15 +97,15 @@ class Model:
         Whether the model has a point estimate only and no draws.
     exact
         Exact posterior of all cases. For rankings and labels, ``exact(entries, concentration, **arguments)``, with
-        :class:`plausibly.case.Entries`, returns the (slot,) shapes of Dirichlet distributions. For scores,
+        :class:`plausibly.case.Entries`, returns the concentrations of Dirichlet distributions, (slot,). For scores,
         ``exact(sums, prior, **arguments)``, with :class:`plausibly.case.ScoreSums`, returns a
         :class:`plausibly.case.NormalInverseGamma`.
     zero_concentration
         Whether the exact posterior also exists at concentration 0, where unnamed classes have no mass.
     gibbs
-        Whether the prior is Dirichlet and an annotation has the Plackett-Luce probability of :math:`\lambda^p`, with p
-        the ``first_choice``. If p is None, the Gibbs sampler applies (for whole ``repeats``), and cases whose
-        annotators all chose from the same remaining classes have an exact posterior.
+        Whether the prior is Dirichlet and annotations have Plackett-Luce probabilities with weights :math:`\lambda^p`,
+        where p is given by ``first_choice``. If p is None, the Gibbs sampler can be used if ``repeats`` is an integer,
+        and cases whose annotators all chose from the same classes at every rank have an exact posterior.
     repeats
         ``repeats(**arguments)``: power to which the posterior raises the probability of each annotation. It lets
         :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
@@ -131,8 +131,8 @@ class Model:
         ``update(plausibility, case)`` with the slots of one case. Used instead of ``point_estimate``.
     log_likelihood
         Whether draws have a log probability of every annotation: for rankings and labels, that of the program's
-        observed sites; the program may then have no latent site but "plausibility" or "log_ratio"; for scores, the
-        normal density.
+        observed sites; for scores, the normal density. For rankings and labels, the program may then have no latent
+        site other than "plausibility" or "log_ratio".
     joint
         Program for all cases at once, with a prior on the reliability, for :func:`plausibly.infer_reliability`.
     true_class
@@ -143,7 +143,8 @@ class Model:
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
     baseline
-        Whether sweeps also evaluate classifiers against this model's labels, as is usual without uncertainty.
+        Whether sweeps also evaluate classifiers against this model's labels, as evaluations usually do that ignore
+        uncertainty.
     citations
         Sources to cite, as pairs (purpose, source).
 

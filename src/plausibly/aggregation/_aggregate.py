@@ -94,8 +94,8 @@ def aggregate(
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
-        Sampling takes two chains of 1,500 sweeps, which is minutes for thousands of cases. If
-        :func:`plausibly.diagnose` finds that they did not converge, take more: give a
+        Sampling runs two chains of 1,500 sweeps, which takes minutes for thousands of cases. If
+        :func:`plausibly.diagnose` finds that they did not converge, run longer chains: pass the result of
         :func:`plausibly.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
         ``class_prior``.
     difficulty
@@ -110,8 +110,9 @@ def aggregate(
         scores, each counted once whatever the reliability.
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
-        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots;
-        Gibbs keeps every third sweep, and fewer at reliabilities above 3, down to every sixteenth.
+        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots
+        (named classes, and one for the remainder); Gibbs keeps every third sweep, and fewer at reliabilities above 3,
+        down to every sixteenth.
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
         Plackett-Luce with ``mode="power"`` and an integer reliability, ``"point"`` and ``"ml"`` for models without
@@ -161,8 +162,9 @@ def aggregate(
         point estimate. A posterior of scores also has ``mean`` and ``variance`` of each case's scores (not with NUTS)
         and, in ``constant_data``, the exact ``score_certainty``: the posterior probability that a score is at most the
         threshold, or that it is above, whichever is greater. The posterior of a model of one true class has the
-        attribute ``assumes``, the variables of its :class:`plausibly.TrueClass`, and a group ``shared_convergence``
-        with the diagnostics of these variables; its plausibilities are probabilities that a class is the true one.
+        attribute ``assumes``. It also has the variables of the model's :class:`plausibly.TrueClass`, with their
+        diagnostics in the group ``shared_convergence``; its plausibilities are probabilities that a class is the true
+        one.
 
     Raises
     ------

@@ -78,7 +78,8 @@ def conformal(
         ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(metavar="M", help="Number of labels to draw per case instead of using exact weights.")
+        int | None,
+        typer.Option(metavar="M", help="Labels to draw per case; by default, each class has its exact weight."),
     ] = None,
     tuning: Annotated[float, typer.Option(help="Share of cases set aside to tune the RAPS score.")] = 0.0,
     randomise: Annotated[

@@ -37,7 +37,7 @@ def discrepancy(
         options.data(
             metavar="NAME=FILE",
             help="Name of a model and table of its scores (case, score); only if there are exactly two possible "
-            "labels. Scores are cut at the threshold that is best on the other cases.",
+            "labels. Scores of each case are cut at the threshold that is best on all other cases.",
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
@@ -80,10 +80,10 @@ def discrepancy(
     """Compare models with annotators by the discrepancy ratio.
 
     The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
-    interval, whether the model is non-inferior within the margin, the range of the annotators on the scale of Δ, and
-    the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
-    (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, strata.csv (with
-    --strata), and discrepancy.png.
+    interval, whether the model is non-inferior within the margin, the range of Δ if each annotator in turn is
+    treated as a model, and the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per
+    model), annotators.csv (each annotator treated as a model), without_annotators.csv (Δ without each annotator),
+    cases.csv, strata.csv (with --strata), and discrepancy.png.
     """
     given = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")

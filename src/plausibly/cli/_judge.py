@@ -79,10 +79,10 @@ def judge(
     """Decide whether a model may stand in for an annotator.
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
-    annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others? Is it
-    as accurate as they are against the truth inferred from their labels? Explains why the answers differ, if they do.
-    With --out, also writes judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with --by)
-    and figures.
+    annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
+    Measured against the truth inferred from the annotators' labels, is it as accurate as they are? Explains why the
+    answers differ, if they do. With --out, also writes judge.html (one page), judge.csv (one row per model),
+    annotators.csv, groups.csv (with --by) and figures.
     """
     given = options.parse_files(predictions)
     if not given:

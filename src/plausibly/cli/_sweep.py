@@ -56,7 +56,7 @@ def sweep(
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
-    where it stopped. If the same posterior is already there in the other format (.nc or .zarr), it is removed.
+    where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
     read = annotated.read_annotations(annotations, classes, progress=not quiet)
     named = options.parse_files(predictions)

@@ -70,7 +70,7 @@ def conformal(
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same
         weight, which tied first choices share; no aggregation model is needed. ``"vote"``: the class with the most
-        first choices, shared in a tie; the guarantee is then about the vote only.
+        first choices (tied classes share the weight); with this target, the guarantee is about the vote only.
     groups
         Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
         the predicted class; ``"certainty"``, the greatest predicted probability, cut at 0.5, 0.8 and 0.95; a column
@@ -81,8 +81,8 @@ def conformal(
     risks
         Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
     samples
-        Number of labels to draw per case instead of using exact weights. This is Monte Carlo conformal prediction as
-        published, for comparison.
+        Number of labels to draw per case; by default, each class has its exact weight. Drawing is Monte Carlo conformal
+        prediction as published, for comparison.
     penalty, free_ranks
         Parameters of RAPS, by default 0.01 and 5.
     tuning
@@ -137,7 +137,7 @@ def conformal(
     posterior whose population prior was estimated from them (``class_prior="population"``) is refused. A population
     estimated from other cases is accepted.
 
-    At most, the scores of a few thousand cases are in memory at a time. Beyond two million distinct scores,
+    The scores of at most a few thousand cases are in memory at a time. Beyond two million distinct scores,
     neighbouring scores are merged into the lower one, which adds at most a few millionths to the coverage.
 
     References

@@ -131,11 +131,11 @@ class Coverage:
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
             ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
             return f"The {sets} cover what {model} finds plausible as often as what annotators choose ({ends} points)."
-        more = "more" if row["difference"] > 0 else "less"
+        more = "higher" if row["difference"] > 0 else "lower"
         ends = " to ".join(f"{100 * end:.1f}" for end in sorted(abs(row[["lower", "upper"]])))
         return (
-            f"The {sets} cover {points:.1f} points {more} of what {model} finds plausible than of what annotators "
-            f"choose (interval {ends})."
+            f"For the {sets}, coverage of the plausibilities under {model} is {points:.1f} points {more} than "
+            f"coverage of the annotators' choices (interval {ends})."
         )
 
     def __repr__(self) -> str:

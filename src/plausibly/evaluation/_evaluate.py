@@ -111,8 +111,8 @@ def evaluate(
         sampling nor total intervals.
     by
         Groups of cases for which every metric is also computed, in the same pass: a table with one row per case (a data
-        frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or a
-        mapping from names to these. :func:`plausibly.evaluation.by_group` tabulates them, and
+        frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or
+        several of these as a mapping from names. :func:`plausibly.evaluation.by_group` tabulates them, and
         :func:`plausibly.evaluation.group_difference` has the posterior of the difference between two groups.
     intersections
         Whether to also report groups that combine several columns of ``by``.
@@ -157,8 +157,8 @@ def evaluate(
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are
         the group's column, value and number of cases.
 
-        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates go through these draws
-        in the same order, each the same number of times. If the model is right, total intervals cover the value on all
+        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates use these draws
+        in this order, every draw equally often. If the model is right, total intervals cover the value on all
         cases of this kind with their stated probability. If classifiers know more about the truth than the annotations
         reveal, their accuracy is underestimated on average, and no interval corrects for that. Coverage splits the
         remainder at random among the classes that any of the classifiers lists. Adding a classifier therefore changes
@@ -167,10 +167,10 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If ``posterior`` is not a posterior, two classifiers share a name or one has none, ``k``, ``sizes``,
-        ``replicates`` or ``break_ties`` is out of range, weights or groups do not match the cases, weights are
-        negative, or a metric is not a function of two vectors that returns a number, or shares its name with another
-        metric.
+        If ``posterior`` is not a posterior, two classifiers share a name, a classifier has no name, one of
+        ``k``, ``sizes``, ``replicates`` and ``break_ties`` is out of range, weights or groups do not match the cases,
+        weights are negative, or a metric is not a function of two vectors that returns a number, or shares its name
+        with another metric.
     PredictionError
         If predictions do not match the cases or classes, or are not finite.
     FileError

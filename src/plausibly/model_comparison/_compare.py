@@ -107,11 +107,12 @@ def compare(
     Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
     from other cases only: cases are split into five folds, and each case is predicted with parameters that were
     estimated without it. They predict an annotator's label from her own confusion matrix, and the first label of a case
-    from the prevalence of the classes. The attribute ``left_out_cases`` of ``pointwise`` and ``verdict()`` say so.
+    from the prevalence of the classes. ``verdict()`` says so, and so does the attribute
+    ``left_out_cases`` of ``pointwise``.
 
     Log probabilities are computed from converged chains where possible. If the chains of a case did not converge given
     all its annotations, the case is sampled again once for each annotation, leaving that one out. If at most a tenth of
-    these chains fail the rule, they are repeated with four times the draws and twice the warm-up. If they fail again,
+    these runs do not converge, they are repeated with four times the draws and twice the warm-up. If they fail again,
     or if more than a tenth fail, ``warning`` says so.
 
     Under ``mode="temper"``, annotators choose with weights :math:`\lambda^\gamma`, which replace :math:`\lambda` above.

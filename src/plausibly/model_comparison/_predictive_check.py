@@ -133,8 +133,8 @@ def predictive_check(
         the result. Statistics are means over cases:
 
         * for first blocks: ``first_agreement``, the overlap of two annotators' first blocks (the intersection as a
-          share of the union); ``first_classes``, the number of classes in any first block; ``largest_share``, the share
-          of annotators who have the most frequent class in their first block;
+          share of the union); ``first_classes``, the number of different classes that appear in first blocks;
+          ``largest_share``, the share of annotators who have the most frequent class in their first block;
         * for all named classes: ``named_agreement``, ``named_classes``, and ``lone_classes``, the number of classes
           that only one annotator names;
         * ``order_agreement``, how often two annotators rank two classes in the same order, counting only pairs of

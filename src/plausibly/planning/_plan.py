@@ -158,7 +158,7 @@ def plan(
     the effective number of draws, averaged over answers; below 50, more draws or a new fit are needed, and the advice
     says so. Up to 16 classes are distinguished; with more, all classes that no annotator of the case has named count as
     one answer. If the prior changes when a class is first named (``unranked="lumped"``), a new fit after such an answer
-    would differ.
+    would differ from the reweighted draws.
 
     References
     ----------

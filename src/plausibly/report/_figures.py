@@ -99,8 +99,8 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
         what = (
-            "the leading class is the most plausible one: at 1 the annotations settle it, at 0.5 it loses the lead in "
-            "half of the draws"
+            "the class that leads most often is the most plausible one: at 1 the annotations settle which class that "
+            "is, at 0.5 other classes lead in half of the draws"
             if size == 1
             else f"the same {size} classes are the most plausible ones"
         )

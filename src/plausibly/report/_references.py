@@ -50,5 +50,6 @@ def references(swept: Sweep) -> list[tuple[str, str]]:
         if what not in purposes.setdefault(source, []):
             purposes[source].append(what)
     return [
-        (" and for ".join(filter(None, [", ".join(what[:-1]), what[-1]])), source) for source, what in purposes.items()
+        (", and for ".join(filter(None, [", for ".join(what[:-1]), what[-1]])), source)
+        for source, what in purposes.items()
     ]

@@ -81,7 +81,7 @@ def sweep(
         cases than fit in one shard, a posterior is a Zarr folder, ``posterior-prirn-30.zarr``, written in shards. When
         the same call is repeated, for example after an interruption, it reuses the posteriors in the folder. A
         posterior with other data, arguments, seed or versions (for a Zarr folder, also with other shards) is sampled
-        again and replaced. If the same posterior is already there in the other format, it is removed. A file or folder
+        again and replaced. A posterior that an earlier run left in the other format is removed. A file or folder
         with that name that is not a posterior is refused.
     shard
         Number of cases in a shard, as for :func:`plausibly.aggregate`.
