@@ -211,9 +211,9 @@ def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
     share = float((scores.score == threshold).mean())
     if share > AT_THRESHOLD:
         warnings.warn(
-            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, so "
-            "about half the plausibility of a case with such scores lies above it. Choose ordinal-scores, which "
-            "treats them as categories, or a threshold between two scores.",
+            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, which "
+            "puts about half the plausibility of such a case above the threshold. Choose ordinal-scores, which "
+            "treats scores as categories, or a threshold between two scores.",
             PlausiblyWarning,
             stacklevel=2,
         )

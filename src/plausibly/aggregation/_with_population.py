@@ -3,10 +3,8 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
@@ -16,7 +14,7 @@ from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
 from plausibly.inference import Heads
 from plausibly.population import CasePriors, Population, case_priors, estimate, shifts_text
-from plausibly.random_streams import Stream, generator, stream_words
+from plausibly.random_streams import Stream, fold_in, generator, stream_words
 
 SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
 
@@ -172,7 +170,7 @@ def sample_by_head(
     words = stream_words(keys)[Stream.POPULATION]
     found, statistics = [], []
     for number, (priors, n) in enumerate(mixture.parts(draws, SAMPLED)):
-        own = keys if number == 0 else jax.vmap(partial(jax.random.fold_in, data=number))(keys)
+        own = keys if number == 0 else fold_in(keys, np.full(len(words), number))
         core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n, own)
         found.append(_split(priors, core, more.pop("head"), words, number))
         statistics.append(more)

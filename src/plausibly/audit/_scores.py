@@ -7,8 +7,12 @@ from plausibly.audit._finding import Finding
 
 #: not of scores
 OF_CLASSES = (
-    *("similar class names", "misspelt class names", "classes never named"),
-    *("several classes without a rank", "empty annotations", "extreme ties"),
+    "similar class names",
+    "misspelt class names",
+    "classes never named",
+    "several classes without a rank",
+    "empty annotations",
+    "extreme ties",
 )
 _OFTEN = 0.05  # share of scores with one value, from which on they are categories
 

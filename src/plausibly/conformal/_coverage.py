@@ -299,8 +299,8 @@ def _splits(n_cases: int, splits: int, share: float, seed: int) -> Bool[np.ndarr
     n = round(share * n_cases)
     if not 1 <= n < n_cases:
         raise ArgumentError(
-            f"share={share:g} calibrates on {n} of {n_cases} cases, which leaves no calibration or no other cases: "
-            "change the share."
+            f"share={share:g} calibrates on {n} of {n_cases} cases, which leaves none to calibrate on or none "
+            "to test: change the share."
         )
     random = np.random.default_rng([seed, 0x73706C74])
     out = np.zeros((splits, n_cases), bool)

@@ -53,8 +53,8 @@ def tuned(
     n_tuning = min(round(share * n), MOST)
     if not 1 <= n_tuning < n:
         raise ArgumentError(
-            f"tuning={share:g} takes {n_tuning} of {n} cases, which leaves no calibration or no other cases: change "
-            "the share."
+            f"tuning={share:g} takes {n_tuning} of {n} cases, which leaves none for tuning or none for calibration: "
+            "change the share."
         )
     chosen = np.sort(np.random.default_rng([seed, 0x72617073]).permutation(n)[:n_tuning])
     own_group = np.full(n, -1)

@@ -26,8 +26,8 @@ def scorer(
     """Make a scorer for ``cross_val_score`` and model selection in scikit-learn, in which rows are cases.
 
     The estimator is trained on whatever labels it is given, such as the votes; it is scored against the plausibilities
-    of the held-out cases. Cases are identified by the index of ``X``, or else of ``y``: a pandas data frame or series
-    whose index holds the names of the cases, because splits keep neither positions nor order.
+    of the held-out cases. Pass ``X`` or ``y`` as a pandas data frame or series whose index holds the names of the
+    cases, because splits keep neither positions nor order; if both have an index, that of ``X`` is used.
 
     Parameters
     ----------

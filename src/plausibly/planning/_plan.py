@@ -146,8 +146,8 @@ def plan(
     :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
     prior does not fit, planned labels may narrow intervals no more than labels of random cases. Classifiers are assumed
     to know no more about a case than its annotations say. If they know more, the cases on which they differ are more
-    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again when some
-    of the labels have arrived.
+    ambiguous than the posterior says, and forecasts for the goal ``"better"`` are too optimistic: plan again once
+    some of the labels are in.
 
     In simulations under a prior that fits (``validation/planning.py``), intervals turned out 2 % wider than forecast,
     and decisions that were forecast with a mean probability of 0.83 occurred with a frequency of 0.82. Values look only

@@ -174,7 +174,7 @@ class Agreement:
 
             * ``"copies NAME"``: gives the same label as NAME in at least 80 % of five or more cases, more often than
               independent annotators would, given the labels of others; tested at the 5 % level for all pairs together.
-              Of the two, the annotator with fewer cases that the other did not label is flagged.
+              In each such pair, the annotator who labelled fewer cases without the other is flagged.
             * ``"no better than chance"``: labels are no closer to the others' labels of the same cases than to those of
               other cases, at the 1 % level, whether adjusted for difficulty or not. Chance refers to the annotator's
               own labels: an annotator who always gives the most frequent label has an agreement above 0.
@@ -208,8 +208,8 @@ class Agreement:
     ) -> pd.DataFrame:
         """Compute bootstrap intervals of the measures, over cases.
 
-        Cases are drawn with replacement, each with all its labels, and all pairs of drawn cases get new weights; copies
-        of the same case are not compared with each other. Distances are rounded to 16,384 quantiles. If pairs were
+        Cases are drawn with replacement, each with all its labels, and all pairs of drawn cases get new weights; a case
+        that is drawn twice is not compared with itself. Distances are rounded to 16,384 quantiles. If pairs were
         sampled, the same pairs get new weights, so that intervals do not include the sampling error
         (:attr:`monte_carlo_error`). Intervals are percentiles (Efron 1979). The table has the rows ``alpha``,
         ``ks_superiority``, ``ks_statistic`` and ``sigma``, and the columns ``value``, ``lower``, ``upper`` and ``sd``.
