@@ -34,9 +34,9 @@ def ordinal_scores(case: ScoredCase) -> None:
     0 would put half of its mass above 0. Here it is likely that all of its mass is within one category.
 
     If all annotators give the same score, it is clear which side of the threshold is likelier:
-    ``annotation_certainty_1``, the share of draws in which it is the same side, is near 1. The next annotator may still
-    be on the other side, as often as in similar cases; ``score_certainty``, which is based on the mean of
-    :math:`\lambda`, says so.
+    ``annotation_certainty_1``, the share of draws in which one and the same side is likelier, is near 1. The next
+    annotator may still be on the other side, as often as in similar cases; ``score_certainty``, which is based on the
+    mean of :math:`\lambda`, says so.
 
     Cutpoints :math:`c` are inferred (``cutpoints="inferred"``) from the frequency of each score in the whole data set,
     whose distribution on the latent scale is standard normal; this fixes location and scale. Alternatively, they are

@@ -240,7 +240,7 @@ def test_one_file_per_annotator(tmp_path):
     words = [f"ann={tmp_path / 'ann.txt'}", "--labels", f"bob={tmp_path / 'bob.txt'}", "--kind", "text"]
     result = plausibly("agreement", *words, "--distance", "levenshtein", "--replicates", 0, "--quiet")
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("By levenshtein: alpha 0.6667, KS 0.6000 (ties count against it)")
+    assert result.output.startswith("By levenshtein: alpha 0.6667, superiority 0.6000 (ties count against it)")
     assert len(result.output.splitlines()) == 1
 
 

@@ -389,7 +389,7 @@ def test_the_words_compare_with_the_majority_vote(swept):
     assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
     assert f"disputed labels as the truth, accuracy would be {100 * row['top1_accuracy_voted']:.1f} %" in best
     here, elsewhere = (100 * row[f"top1_accuracy_{column}"] for column in ("sd", "sampling_sd"))
-    noise = f"{here:.2g} points, the choice of cases for {elsewhere:.2g}"
+    noise = f"{here:.2g} points, the sampling of cases for {elsewhere:.2g}"
     assert f"The annotations account for a standard deviation of {noise}." in best
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
     assert f"{most:.1f} %" in attainable(swept.runs[1])

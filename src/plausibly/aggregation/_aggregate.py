@@ -43,7 +43,7 @@ def aggregate(
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
-    engine: Literal["auto", "exact", "nuts", "gibbs", "ml"] = "auto",
+    engine: Literal["auto", "exact", "nuts", "gibbs", "independence", "point", "ml"] = "auto",
     seed: int = 0,
     progress: bool = True,
     out: str | PathLike[str] | None = None,
@@ -102,24 +102,28 @@ def aggregate(
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
         common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.
     threshold
-        Score that separates the two classes: one for scores up to the threshold, one for scores above it. Required for
-        scores.
+        Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
+        above it. Required for scores.
     prior
         Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see
         :class:`plausibly.case.NormalInverseGamma`. By default those that maximise the marginal likelihood of all
         scores, each counted once whatever the reliability.
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
-        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has two slots
-        (named classes, and one for the remainder); Gibbs keeps every third sweep, and fewer at reliabilities above 3,
-        down to every sixteenth.
+        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has only two
+        slots (a slot is a named class, or the remainder). Gibbs keeps every third sweep for Plackett-Luce, and fewer at
+        reliabilities above 3, down to every 16th; every sixth for ``"ordinal-scores"``, every tenth for ``"one-coin"``
+        and every 16th for ``"dawid-skene"``.
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
-        Plackett-Luce with ``mode="power"`` and an integer reliability, ``"point"`` and ``"ml"`` for models without
-        draws. ``"auto"`` uses exact draws wherever the posterior has a closed form, and NUTS elsewhere. For
-        Plackett-Luce with ``mode="power"``, the posterior has a closed form in cases whose annotators all chose from
-        the same remaining classes, for example because each named one class; ``"auto"`` samples the other cases with
-        the Gibbs sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.
+        Plackett-Luce with ``mode="power"`` and an integer reliability, for models of one true class and for
+        ``"ordinal-scores"``, ``"independence"`` (Metropolis-Hastings with independent proposals) for
+        ``"staged-plackett-luce"``, ``"point"`` and ``"ml"`` for models without draws. ``"auto"`` uses exact draws
+        wherever the posterior has a closed form, Gibbs for models of one true class and ``"ordinal-scores"``,
+        ``"independence"`` for ``"staged-plackett-luce"``, and NUTS elsewhere. For Plackett-Luce with ``mode="power"``,
+        the posterior has a closed form in cases whose annotators all chose from the same remaining classes, for example
+        because each named one class; ``"auto"`` samples the other cases with the Gibbs sampler at integer reliabilities
+        up to 10, where it mixes fast, and otherwise with NUTS.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress

@@ -62,7 +62,7 @@ def infer_true_class(
     with Progress(progress) as bars:
         diagnosed = convergence(plausibility, slots, None, quantities=quantities, progress=bars)
     diagnosed["converged"] &= shared.converged_cases(labels)
-    diagnosed.attrs["shared"] = "what cases share"
+    diagnosed.attrs["shared"] = "shared parameters"
     described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
     described["thinning"] = sampler.thinning if settled.engine == "gibbs" else 1
     posterior = build_posterior(

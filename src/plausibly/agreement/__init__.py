@@ -5,14 +5,15 @@ The input is a long table of labels, one row per label, with the columns ``case`
 
 * :func:`agreement`: do annotators agree more than by chance? `Do` are the distances between two labels of the same
   case, `De` those between labels of different cases, under a distance from :mod:`plausibly.distances` or any function
-  of two labels. **alpha** is 1 − mean `Do` / mean `De`; **KS** says how far apart the two distributions are; **sigma**
-  is the share of `Do` too small to be chance (Braylan, Alonso and Lease 2022). Alpha depends on the scale of a
-  distance, KS does not: :func:`choose_distance` ranks distances by KS. :func:`noise_dial` shows how sensitive a
-  distance is to noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
+  of two labels. **alpha** is 1 − mean `Do` / mean `De`; **superiority** is the
+  probability that a `De` exceeds a `Do`; **sigma** is the share of `Do` too small to be due to chance (Braylan, Alonso
+  and Lease 2022, who call superiority KS). Alpha depends on the scale of a distance, superiority does not:
+  :func:`choose_distance` ranks distances by superiority. :func:`noise_dial` shows how sensitive a distance is to
+  noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
   :func:`threshold_curve` for scores, and the biased alternatives :func:`annotator_first_ratio`,
   :func:`others_consensus_ratio` and :func:`relative_f1`.
-* :func:`alternative_annotator_test`: may a model replace an annotator? Each annotator is left out in turn, and the
+* :func:`alternative_annotator_test`: can a model replace an annotator? Each annotator is left out in turn, and the
   model is compared with her: which of the two is closer to the others? :func:`judge` asks four questions: closeness,
   that test, ability as one more annotator, and accuracy against the inferred truth.
 * :func:`weighted_reliability`: how much agreement is due to neither chance nor shared mistakes? With

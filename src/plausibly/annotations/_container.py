@@ -95,7 +95,7 @@ class Annotations(InBlocks):
 
     @classmethod
     def from_rankings(cls, rankings: object, classes: Iterable[str] | None = None) -> "Annotations":
-        """Build annotations from nested lists, or from an object with names.
+        """Build annotations from nested lists, or from a dictionary with names.
 
         Parameters
         ----------
@@ -104,8 +104,8 @@ class Annotations(InBlocks):
             ``{"classes": […], "cases": {case: {annotator: [[class, …], …]}}}``, in which ``classes`` may be absent and
             a case may hold a list of rankings by anonymous annotators.
         classes
-            (K,) class names; index 0 stands for the first. If None, those of the object form, or the names in use,
-            sorted. Unnamed classes are kept.
+            (K,) class names; index 0 stands for the first. If None, the names under ``"classes"`` in the dictionary or,
+            without these, the names in use, sorted. Unnamed classes are kept.
 
         Raises
         ------

@@ -14,26 +14,28 @@ HANDFUL = 5  #: cases, below which little can be said of an annotator
 LONG_TIE = 10  #: classes, above which a tie is extreme however many classes there are
 
 MEANINGS = {
-    "similar class names": "Class names that differ only in capitals, blanks or punctuation. Probably the same class.",
+    "similar class names": "Class names that differ only in capitalisation, spaces or punctuation. Probably the same "
+    "class.",
     "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "
     "often. Probably a typo.",
-    "similar case names": "Case names that differ only in capitals, blanks or punctuation. Probably the same case.",
-    "similar annotator names": "Annotator names that differ only in capitals, blanks or punctuation. Probably the same "
-    "person.",
+    "similar case names": "Case names that differ only in capitalisation, spaces or punctuation. Probably the same "
+    "case.",
+    "similar annotator names": "Annotator names that differ only in capitalisation, spaces or punctuation. Probably "
+    "the same person.",
     "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here; "
     "other commands refuse the table.",
     "several classes without a rank": "Annotations that name several classes, in data that rank none. These are read "
     "as tied, not as first and second choice. If their order means something, add a column rank.",
     "repeated annotations": "Annotations of a case by someone who, judging by the names, had already annotated it. "
-    "They count as further annotators{note}.",
+    "They count as annotations by further annotators{note}.",
     "identical cases": "Cases with exactly the same annotations as an earlier one, among cases with several named "
     "classes. Probably duplicates, unless there are few classes and short rankings.",
     "one-annotator cases": "Cases with a single annotator. Their uncertainty depends only on the model's assumptions.",
     "annotators of few cases": f"Annotators with fewer than {HANDFUL} cases. Too few to tell how reliable they are.",
-    "constant annotators": "Annotators who always give the same answer, more often than its frequency among the others "
-    "explains.",
-    "identical annotators": f"Pairs of annotators who agree on all of their {HANDFUL} or more shared cases, more often "
-    "than general agreement explains. One person under two names, or a copy.",
+    "constant annotators": "Annotators who always give the same answer, although its frequency among the others does "
+    "not explain this.",
+    "identical annotators": f"Pairs of annotators who agree on all of their shared cases ({HANDFUL} or more), which "
+    "general agreement does not explain. One person under two names, or a copy.",
     "disconnected annotators": "Annotators without a chain of shared cases to the largest group. Their skill cannot be "
     "compared with that of the group.",
     "classes never named": "Classes that no annotator names. Their plausibilities come from the prior alone.",
@@ -42,11 +44,11 @@ MEANINGS = {
     "empty annotations": "Annotations that tie all classes and therefore say nothing about the case.",
     "extreme ties": f"Annotations that tie at least half of all classes (four or more), or more than {LONG_TIE}. "
     "Probably defaults of a tool, or lists without an order.",
-    "frequent scores": "Values of more than 5 % of the scores, which suggest categories rather than measurements. Use "
-    "ordinal-scores, especially if the threshold is one of these values.",
+    "frequent scores": "Single values that make up more than 5 % of the scores. They suggest categories rather than "
+    "measurements. Use ordinal-scores, especially if the threshold is one of these values.",
     "mismatched predictions": "Classifiers whose scores do not match the cases and classes.",
-    "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although nearly all other "
-    "cases of the classifier are. Probably percentages or logits in some rows.",
+    "predictions on another scale": "Cases whose scores are not probabilities that sum to 1, although those of "
+    "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",
     "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
     "Probably cases or classes in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",

@@ -77,10 +77,11 @@ def agreement(
 ) -> None:
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
-    Prints KS, sigma and alpha for each distance, best first, with warnings about unsuitable distances. KS is the
-    probability that labels of different cases are farther apart than labels of the same case; ties count against KS and
-    have their own column. Also lists annotators who agree no better than chance or copy another annotator. With --out,
-    also writes agreement.csv, cases.csv, annotators.csv (under the best distance, most suspicious first) and figures.
+    Prints superiority, sigma and alpha for each distance, best first, with warnings about unsuitable distances.
+    Superiority (called KS by Braylan et al. 2022) is the probability that labels of different cases are farther apart
+    than labels of the same case; ties count against it and have their own column. Also lists annotators who agree no
+    better than chance or copy another annotator. With --out, also writes agreement.csv, cases.csv, annotators.csv
+    (under the best distance, most suspicious first) and figures.
     """
     read = measured.read_labels(_source(labels, more or []), kind, case=case, annotator=annotator, label=label)
     if replicates < 0 or replicates == 1:
@@ -114,7 +115,7 @@ def agreement(
         if not quiet:
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
     say(
-        f"By {choice.best}: alpha {best.alpha:.4f}, KS {best.ks.superiority:.4f} (ties count against it), "
+        f"By {choice.best}: alpha {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count against it), "
         f"sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
     )
 
@@ -161,7 +162,7 @@ def _measures(
 
 def _print(table: pd.DataFrame, ci_prob: float) -> None:
     intervals = "alpha_lower" in table
-    measures = {"KS, ties against": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
+    measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
     rows = []
     for row in table.to_dict("records"):
         cells = [f"{row[measure]:.3f}" for measure in measures.values()]

@@ -79,7 +79,11 @@ def conformal(
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option(metavar="M", help="Labels to draw per case; by default, each class has its exact weight."),
+        typer.Option(
+            metavar="M",
+            help="Labels to draw per case. By default none are drawn: every class counts with its exact plausibility "
+            "or share of the annotators.",
+        ),
     ] = None,
     tuning: Annotated[float, typer.Option(help="Share of cases set aside to tune the RAPS score.")] = 0.0,
     randomise: Annotated[

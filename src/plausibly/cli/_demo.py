@@ -31,7 +31,7 @@ def demo(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Evaluate four classifiers on simulated data and recompute the published results for one case.
+    """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
 
     Also writes the input files, as examples of the formats, and prints the command that repeats the evaluation.
     """

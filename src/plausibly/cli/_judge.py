@@ -1,4 +1,4 @@
-"""``plausibly judge``: whether a model may stand in for an annotator."""
+"""``plausibly judge``: whether a model can stand in for an annotator."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -56,7 +56,10 @@ def judge(
     ] = None,
     epsilon: Annotated[
         float,
-        options.measure(help="Cost advantage of the model: 0.2 if the annotators are experts, 0.1 for a crowd."),
+        options.measure(
+            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, 0.1 "
+            "if they are crowd workers."
+        ),
     ] = 0.2,
     margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
     accuracy_margin: Annotated[
@@ -76,7 +79,7 @@ def judge(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Decide whether a model may stand in for an annotator.
+    """Decide whether a model can stand in for an annotator.
 
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?

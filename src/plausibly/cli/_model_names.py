@@ -15,8 +15,8 @@ ModelNames = Annotated[
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model with its reliabilities and options. A reliability says how far you trust the "
         "annotators; unless you have reasons for other values, leave out @R1,R2 to get the usual ones "
-        f"(docs/explanation/reliability.md). Repeat for each model. NAME is one of {MODEL_NAMES}, or a Python file "
-        f"that declares a model. Default for labels and counts: {OF_LABELS[0]}; for rankings: "
+        f"(listed on the page Reliability of the documentation). Repeat for each model. NAME is one of {MODEL_NAMES}, "
+        f"or a Python file that declares a model. Default for labels and counts: {OF_LABELS[0]}; for rankings: "
         f"{' and '.join(OF_RANKINGS)}; for scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more than "
         f"{MOST_CATEGORIES} distinct ones.",
     ),

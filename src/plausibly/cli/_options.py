@@ -155,7 +155,9 @@ class SamplingOptions:
 
     draws: Annotated[int | None, sampling(help="Number of draws per chain. By default 250.")] = None
     chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
-    warmup: Annotated[int | None, sampling(help="Number of warm-up draws (NUTS). By default 300.")] = None
+    warmup: Annotated[
+        int | None, sampling(help="Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300.")
+    ] = None
 
 
 @dataclass

@@ -170,11 +170,12 @@ def main_table(swept: Sweep, width: int) -> Table:
     if metrics:
         title = (
             "Mean (94 % total interval, for new cases like these)\n"
-            "annot., sampling: standard deviations due to the annotations and to the choice of cases\n"
+            "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
             "point: value at the model's point estimate, which ignores uncertainty\n"
             f"P(> next): probability of a better {metric_name(metrics[0])} than the next classifier, on these cases "
             "and on new cases like these\n"
-            "certainty: largest share of draws that agree on the most plausible class, averaged over cases"
+            "certainty: share of draws in which the class that leads most often is the most plausible one, mean over "
+            "cases"
         )
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)

@@ -65,7 +65,7 @@ def conformal(
         Conformal score. ``"lac"``: the prediction itself, a probability or any other number; ``"aps"``: minus the sum
         of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same, minus a penalty for
         low ranks; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class) that is greater for
-        more plausible classes and treats every case alike.
+        more plausible classes and uses only the scores of the same case.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same
@@ -81,8 +81,8 @@ def conformal(
     risks
         Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
     samples
-        Number of labels to draw per case; by default, each class has its exact weight. Drawing is Monte Carlo conformal
-        prediction as published, for comparison.
+        Number of labels to draw per case; by default none are drawn, and each class counts with its exact weight.
+        Drawing labels gives Monte Carlo conformal prediction as published, for comparison.
     penalty, free_ranks
         Parameters of RAPS, by default 0.01 and 5.
     tuning

@@ -36,7 +36,7 @@ class Coverage:
         (alpha, classifier, target, draw) coverage of each draw of the plausibilities, averaged over splits. The spread
         over draws shows how uncertain the coverage is. None without a posterior.
     fit
-        By alpha, classifier and target: coverage of the plausibilities minus coverage of the annotators
+        By alpha, classifier and target: coverage of the plausibilities minus coverage of the annotators' choices
         (``difference``), with an interval from a bootstrap over cases. None without a posterior.
     measures, loss, ci_prob, posterior_model
         Targets whose coverage was measured, the loss, the probability of the intervals, and the aggregation model
@@ -101,7 +101,7 @@ class Coverage:
                 for target, row in own.iterrows()
             ]
             return (
-                f"Measured on annotators' first choices, sets of {first} miss an expected risk level of "
+                f"Measured on annotators' first choices, the expected risk level that sets of {first} miss is "
                 f"{', '.join(told)}; at most {alpha:g} is allowed."
             )
         told = [
@@ -130,7 +130,10 @@ class Coverage:
         model, sets = self.posterior_model or "the aggregation model", f"sets calibrated on {_name(order[0])}"
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
             ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
-            return f"The {sets} cover what {model} finds plausible as often as what annotators choose ({ends} points)."
+            return (
+                f"The {sets} cover what {model} finds plausible about as often as what annotators choose (difference "
+                f"{ends} points)."
+            )
         more = "higher" if row["difference"] > 0 else "lower"
         ends = " to ".join(f"{100 * end:.1f}" for end in sorted(abs(row[["lower", "upper"]])))
         return (
@@ -148,11 +151,11 @@ def _percent(share: float) -> str:
 
 
 def _name(target: str) -> str:
-    """With an article, where it needs one.
+    """Write the target in words, with an article where it needs one.
 
     Examples
     --------
     >>> _name("vote"), _name("plausibility")
     ('the vote', 'plausibilities')
     """
-    return {"vote": "the vote", "annotator": "annotators", "plausibility": "plausibilities"}[target]
+    return {"vote": "the vote", "annotator": "annotators' choices", "plausibility": "plausibilities"}[target]

@@ -82,8 +82,9 @@ def population_verdict(shared: xr.Dataset | None) -> str:
     return (
         f"The population prior did not converge in {bad.sizes['quantity']} of {shared.sizes['quantity']} parameters, "
         f"worst in {bad['quantity'].values[at]} (R-hat {float(bad['r_hat'][at]):.2f}): plausibilities of all cases "
-        "depend on it. Estimate it by more sweeps, as in plausibly.population.estimate(annotations, draws=2000, "
-        "warmup=1000), give it as class_prior, and see whether results change; for shared='sampled', add samples=True."
+        "depend on it. Estimate it with more sweeps, as in plausibly.population.estimate(annotations, draws=2000, "
+        "warmup=1000), pass the result as class_prior, and see whether results change; for shared='sampled', add "
+        "samples=True."
     )
 
 

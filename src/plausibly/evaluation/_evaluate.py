@@ -57,8 +57,9 @@ def evaluate(
 ) -> xr.Dataset:
     r"""Evaluate classifiers against draws of the plausibilities, and measure how certain the annotations are.
 
-    Every metric has three kinds of draws, which give three intervals (:func:`plausibly.summary`). With
-    :math:`g_i(\lambda)` the metric of case i and :math:`\bar g_i` its mean over draws,
+    Every metric has three kinds of draws, which give two intervals and a standard deviation
+    (:func:`plausibly.summary`). With :math:`g_i(\lambda)` the metric of case i and :math:`\bar g_i` its mean over
+    draws,
 
     * *annotation*: :math:`\sum_i g_i(\lambda_i^{(m)}) / N`, the value on these cases;
     * *sampling*: :math:`\sum_i w_i^{(m)} \bar g_i`, the effect of sampling other cases;
@@ -113,7 +114,7 @@ def evaluate(
         Groups of cases for which every metric is also computed, in the same pass: a table with one row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or
         several of these as a mapping from names. :func:`plausibly.evaluation.by_group` tabulates them, and
-        :func:`plausibly.evaluation.group_difference` has the posterior of the difference between two groups.
+        :func:`plausibly.evaluation.group_difference` returns draws of the difference between two groups.
     intersections
         Whether to also report groups that combine several columns of ``by``.
     break_ties
@@ -138,29 +139,31 @@ def evaluate(
         sampling noise and are NaN if there is a single group. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
 
-        ``annotation_certainty_{size}`` (case) and ``annotator_agreement`` (case), see
+        ``annotation_certainty_{size}`` (case), the share of draws in which the set of that size that leads most often
+        is the set of the most plausible classes; ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
         annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce; both are in
         nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder;
         ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the class with
         this plausibility ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
-        greatest plausibility at the point estimate. With ``risks``: ``risk_certainty`` (case), the share of draws in
-        which the most plausible class has the same risk level (the most frequent one); ``risk_level_certainty`` (case),
-        the share of draws in which the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level),
-        the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and maximum of the
-        expected risk level over draws. For a posterior of scores: ``score_certainty`` (case), the probability that a
-        score is at most the threshold, or that it is above, whichever is greater; averaged over the posterior.
-        ``prior_share`` (case): the share of the prior in the posterior concentration, NaN where it is unknown; above
-        1/2 the prior outweighs the annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
+        greatest plausibility at the point estimate. With ``risks``: ``risk_certainty`` (case), the largest share of
+        draws in which the most plausible class has one and the same risk level; ``risk_level_certainty`` (case), the
+        largest share of draws in which one and the same risk level is the most plausible; ``risk_plausibility`` (case,
+        risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and
+        maximum of the expected risk level over draws. For a posterior of scores: ``score_certainty`` (case), the
+        probability that a score is at most the threshold, or that it is above, whichever is greater; averaged over the
+        posterior. ``prior_share`` (case): the share of the prior in the posterior concentration, NaN where it is
+        unknown; above 1/2 the prior outweighs the annotations. With ``weights``: ``case_weight`` (case), the mean over
+        draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are
         the group's column, value and number of cases.
 
-        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates use these draws
-        in this order, every draw equally often. If the model is right, total intervals cover the value on all
-        cases of this kind with their stated probability. If classifiers know more about the truth than the annotations
-        reveal, their accuracy is underestimated on average, and no interval corrects for that. Coverage splits the
+        The draws of all chains are concatenated; ``chain`` names the chain of each. Replicates use these draws in this
+        order, every draw equally often. If the model is right, total intervals cover the value on all cases of this
+        kind with their stated probability. If classifiers know more about the truth than the annotations reveal, their
+        accuracy is underestimated on average, and no interval corrects for that. The metric ``coverage`` splits the
         remainder at random among the classes that any of the classifiers lists. Adding a classifier therefore changes
         the coverage of the others slightly, because other random numbers are drawn from the same distribution.
 

@@ -12,10 +12,10 @@ that a classifier scores highest. Then, per draw and case,
 
 The mean over cases is the metric of a data set, one number per draw; the mean over cases and draws is the
 uncertainty-adjusted metric. Other functions describe the annotations of each case: ``certainty``, the share of draws in
-which given classes are Y_k(λ), and ``annotation_certainty``, the same for the most frequent set; ``expected_entropy``
-and ``mutual_information``, the uncertainty that more annotations cannot and can reduce; ``risk_certainty``,
-``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap`` compares partial
-rankings without draws.
+which given classes are Y_k(λ), and ``annotation_certainty``, the same for the set that leads most often;
+``expected_entropy`` and ``mutual_information``, the uncertainty that more annotations cannot and can reduce;
+``risk_certainty``, ``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap``
+compares partial rankings without draws.
 
 **Ties.** Ties between scores, and between plausibilities, are broken by class order (``break_ties="order"``), the lower
 index first; or at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for

@@ -24,10 +24,10 @@ def annotation_certainty(
     break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
-    """Share of draws in which the same set of ``size`` classes is the most plausible.
+    """Share of draws in which the set of ``size`` classes that leads most often is the set of the most plausible ones.
 
-    This is the most frequent set of that size among the draws. The certainty of a data set is the mean over its cases;
-    a point estimate has certainty 1.
+    For size 1, the share of draws in which the class that leads most often is the most plausible one. The certainty of
+    a data set is the mean over its cases; a point estimate has certainty 1.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ def risk_certainty(
     break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
-    """Share of draws in which a case has the same risk level, the most frequent one.
+    """Largest share of draws in which a case has one and the same risk level.
 
     Parameters
     ----------

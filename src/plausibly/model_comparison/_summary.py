@@ -52,9 +52,9 @@ class Comparison:
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        dirichlet-categorical@1 predicts left-out annotations best (elpd -8.1); no difference from \
-dirichlet-categorical@0.1 (by 2.1 ± 2.0). Where models do not differ, report results under each; more annotations \
-may show which is better.
+        dirichlet-categorical@1 predicts left-out annotations best (elpd -8.1); no clear difference from \
+dirichlet-categorical@0.1 (2.1 ± 2.0). Where models do not clearly differ, report results under each; more \
+annotations may show which is better.
         """
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
@@ -65,10 +65,10 @@ may show which is better.
             )
         others = table.iloc[1:]
 
-        def named(what: str) -> str:
+        def named(what: str, by: str = "") -> str:
             chosen = others[others["verdict"] == what]
             return ", ".join(
-                f"{name} (by {row['elpd_diff']:.1f} ± {row['dse']:.1f})"
+                f"{name} ({by}{row['elpd_diff']:.1f} ± {row['dse']:.1f})"
                 if np.isfinite(row["elpd_diff"])
                 else f"{name} (which finds {row['impossible']} annotations impossible)"
                 for name, row in chosen.iterrows()
@@ -76,14 +76,17 @@ may show which is better.
 
         parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
         if same := named(SAME):
-            parts.append(f"no difference from {same}")
-        if worse := named(WORSE):
+            parts.append(f"no clear difference from {same}")
+        if worse := named(WORSE, "by "):
             parts.append(f"better than {worse}")
         if unknown := list(others.index[others["verdict"] == UNKNOWN]):
             parts.append(f"nothing can be said about {', '.join(unknown)}")
         said = "; ".join(parts) + "."
         if same:
-            said += " Where models do not differ, report results under each; more annotations may show which is better."
+            said += (
+                " Where models do not clearly differ, report results under each; more annotations may show which is "
+                "better."
+            )
         elif unknown:
             said += " Differences need at least two cases: give more cases."
         if borrowing := self.pointwise.attrs.get("left_out_cases"):
@@ -92,12 +95,12 @@ may show which is better.
             leading = str(table["weight"].idxmax())
             said += (
                 f" {table.index[0]} has no weight in the best mixture, to which {leading} contributes most, since the "
-                "other models together predict as well. Choose it if you want one model, the weights if you average "
-                "several."
+                "other models together predict as well. Choose {table.index[0]} if you want one model, the weights if "
+                "you average several."
             )
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])
-            said += f" Chains of {names} did not converge: use more draws before you rely on its place."
+            said += f" Chains of {names} did not converge: use more draws before you rely on the ranking."
         refitted = table["k_high"].sum()
         if refitted:
             said += (

@@ -45,7 +45,7 @@ def advise(plan: Plan) -> list[str]:
         gained = plan.forecast["information"].iloc[-1]
         return [
             _what_to_do(plan, chosen),
-            f"They are expected to give {gained:.3g} nats of information.",
+            f"They are expected to give {gained:.3g} nats of information about the plausibilities.",
             *_trust(plan),
         ]
     if _is_settled(plan):
@@ -107,7 +107,8 @@ def _what_it_brings(plan: Plan) -> list[str]:
         said.append(
             f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} is expected "
             f"to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
-            f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])}); with cases chosen at random, to "
+            f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])} in 90 % of simulations); with cases "
+            f"chosen at random, to "
             f"{_size(plan, b['width_at_random'])}."
         )
     if plan.compare:
@@ -164,7 +165,7 @@ def _when_to_stop(plan: Plan) -> list[str]:
             f"After {_count(enough.index[0], 'label')}, the remaining labels narrow the interval by less than "
             f"{100 * _WORTH:g} % of its width: stop there, or plan again with the new labels."
         ]
-    return ["Plan again after some of them: the new labels change where the next ones help most."]
+    return ["Plan again once some of them are in: the new labels change where the next ones help most."]
 
 
 def _new_cases(plan: Plan) -> list[str]:

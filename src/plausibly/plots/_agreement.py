@@ -49,7 +49,7 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
         style = {"transform": ax.transAxes, "ha": "right", "va": "top", "color": shade, "fontweight": "bold"}
         ax.text(1.0, 1.0 - 0.08 * position, f"{name} (mean {found.mean():.3g})", **style)
     against = f" (ties, {result.ks.ties:.0%}, against)".replace("%", " %") if result.ks.ties >= 0.005 else ""
-    note = f"KS {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
+    note = f"superiority {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
     ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
     ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
     # Room for the names above the highest bar.
@@ -77,7 +77,7 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
 def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
     """Draw measures of agreement under several distances as a heat map.
 
-    Each distance has a row with its KS superiority (ties count against it), KS statistic, sigma and alpha.
+    Each distance has a row with its superiority (ties count against it), KS statistic, sigma and alpha.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
         ax,
         cells,
         [plain(name) for name in results],
-        ["KS, ties against", "KS statistic", "sigma", "alpha"],
+        ["superiority, ties against", "KS statistic", "sigma", "alpha"],
         "YlGnBu",
         0,
         1,

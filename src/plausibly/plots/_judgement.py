@@ -1,4 +1,4 @@
-"""A judgement of models that may stand in for annotators: four questions, and groups of cases."""
+"""A judgement of models that could stand in for annotators: four questions, and groups of cases."""
 
 import numpy as np
 from matplotlib.axes import Axes

@@ -79,7 +79,7 @@ def _result(thing: Comparison | PredictiveCheck | Sensitivity, caption: str) -> 
             words = "Expected log predictive density of left-out annotations, and its difference from the best model"
             drawn = {words: plots.model_comparison(thing)}
         elif isinstance(thing, PredictiveCheck):
-            words = "Observed statistics among those of replicates, each on its own scale"
+            words = "Observed statistics compared with those of replicates, each on its own scale"
             drawn = {words: plots.predictive_checks(thing)}
         else:
             metrics = [name for name in _SENSITIVE if name in thing.metrics] or thing.metrics[:1]

@@ -148,7 +148,8 @@ def _by_reliability(swept: Sweep) -> Iterator[_Sketch]:
             f"{words} of each classifier by reliability",
             f"{words} of each classifier: mean over draws, 94 % total interval for new cases like these (light band), "
             "and interval for these cases (dark band). Hollow markers on the right are values at the point estimate, "
-            "which ignores uncertainty; their distance from the lines shows how much a single reference label hides.",
+            "which ignores uncertainty; their distance from the lines shows how much the value changes if one set of "
+            "plausibilities is taken as the truth.",
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
@@ -187,7 +188,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
     """Histograms of the metrics, and which classifier is better."""
     runs = [representative(found) for found in sampled(swept).values()]
     n = len(swept.classifiers)
-    overlap = " Rows may overlap even if one classifier is better in nearly every draw: see the figures above."
+    overlap = " Histograms may overlap even if one classifier is better in nearly every draw: see the figures above."
     for metric in headline_metrics(runs[0]) if runs else ():
         words = metric_name(metric)
         yield _Sketch(
@@ -195,9 +196,9 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             [(run.label, partial(plots.metric_histogram, run.results, metric)) for run in runs],
             1.2 + 1.1 * _row(swept) * n,
             f"Histogram over draws of the {words} of each classifier",
-            f"Every draw is one version of the truth that fits the annotations, and gives each classifier one value of "
-            f"the {words} on these cases (bars). The line below is the 94 % total interval for new cases like these. "
-            f"Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
+            f"Every draw is one set of plausibilities that fits the annotations, and gives each classifier one value "
+            f"of the {words} on these cases (bars). The line below is the 94 % total interval for new cases like "
+            f"these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
         )
         if n < 2:
             continue

@@ -23,12 +23,13 @@ from plausibly.report._svg import SVG, to_uri
 ASSUMED = (
     (
         "Questions 1 and 2",
-        "The annotators' labels are taken as the truth: an error that all annotators share counts as right.",
+        "The annotators' labels are taken as the truth: a model that repeats an error of all annotators counts as "
+        "right.",
     ),
     (
         "Questions 3 and 4",
-        "Every case has one true class, and annotators err independently of each other given it. If cases are truly "
-        "ambiguous, or annotators copy each other, the answers are too certain.",
+        "Every case has one true class, and annotators err independently of each other, given this class. If cases are "
+        "truly ambiguous, or annotators copy each other, the answers are too certain.",
     ),
     ("All questions", "Future cases and annotators are like those in these data."),
 )
@@ -63,8 +64,8 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
             "allowed": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
             f"{result.accuracy_margin:g} below the annotators' mean",
             "model of annotators": result.model or f"none: {result.left_out}",
-            "intervals": f"{100 * result.ci_prob:g} %, by bootstrap over {int(compared._group.max()) + 1:,} groups of "
-            "cases (questions 1 and 2) and by posterior (questions 3 and 4)",
+            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {int(compared._group.max()) + 1:,} groups "
+            "of cases (questions 1 and 2) and from the posterior (questions 3 and 4)",
         },
         sources=dict(sources or {}),
         by=None if result.by is None else _groups(result.by),

@@ -9,8 +9,8 @@ from plausibly.conformal import Coverage
 from plausibly.report._svg import SVG
 
 _FIT = (
-    "Coverage of the plausibilities minus coverage of the annotators, for the same sets. A negative difference means "
-    "that the model gives plausibility to classes that annotators do not choose first"
+    "Coverage of the plausibilities minus coverage of the annotators' choices, for the same sets. A negative "
+    "difference means that the model gives plausibility to classes that annotators do not choose first"
 )
 
 

@@ -16,10 +16,11 @@ _TRUE_CLASS = (
     "classes are as common as in these data. Intervals have a probability of 94 %."
 )
 _POPULATION = (
-    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This predicts the "
-    "next annotation best, but it can hide a rare disease. The table lists the classes it moves most, with their mean "
-    "share of the labels and their mean expected plausibility in the cases that name them. Lost is the number of these "
-    "cases in which a class has the most labels but is not the most plausible one."
+    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This improves "
+    "predictions of the next annotation, but it can hide a rare class, such as a rare disease. The table lists the "
+    "classes it moves most, with their mean share of the labels and their mean expected plausibility in the cases in "
+    "which they are named. Lost is the number of these cases in which a class has the most labels but is not the most "
+    "plausible one."
 )
 
 

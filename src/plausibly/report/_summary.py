@@ -44,7 +44,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     for label, assumed in _assumptions(swept).items():
         yield (
             f"{label} assumes {assumed} in every case: where annotators disagree, some of them are wrong. Its "
-            "plausibilities are probabilities of that class, so no case counts as ambiguous."
+            "plausibilities are the probabilities that each class is the true one, so no case counts as ambiguous."
         )
 
 
@@ -53,7 +53,9 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     run = lead(swept)
     rows = _rows(swept, run)
     if not swept.converged:
-        yield "Sample longer (--draws, --warmup) before you use numbers of the cases that did not converge."
+        yield (
+            "Sample longer (--draws, --warmup) before you use results that depend on the cases that did not converge."
+        )
     if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
@@ -63,8 +65,8 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     if not np.isnan(run.reliability) and run.reliability != 1 and len(swept.models[run.model]) == 1:
         yield (
             f"These numbers assume {run.label}, where {run.reliability:g} is the reliability: how far you trust the "
-            "annotators. Check that the conclusion holds for other values (docs/explanation/reliability.md has the "
-            "usual ones)."
+            "annotators. Check that the conclusion holds for other values (the page “Reliability” of the plausibly "
+            "documentation lists the usual ones)."
         )
     yield from prior_notes([other for other in swept.runs if other is not run])
 
@@ -83,7 +85,8 @@ def _certainty(run: Run) -> str:
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
         return (
-            f"{run.label} is a point estimate: it assumes that one truth is known, and ignores annotation uncertainty."
+            f"{run.label} is a point estimate: it takes one set of plausibilities as the truth, and ignores annotation "
+            "uncertainty."
         )
     share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
     told = f"In {share}, the annotations settle which class is the most plausible (probability at least {SETTLED:g})."
@@ -105,11 +108,14 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
         return
     needed, unclear = need_labels(run), stay_open(run)
     if plan is None and len(needed):
-        yield f"The annotations leave most open in {_listed(needed['case'].tolist())}: ask for more labels there."
+        yield (
+            f"One more label would be most informative in {_listed(needed['case'].tolist())}: ask for more labels "
+            "there."
+        )
     if len(unclear):
         yield (
             f"In {_cases(len(unclear))}, annotators will keep disagreeing: the most plausible class is known, but "
-            f"fewer than {100 * CLEAR:g} % of annotators name it, however many you ask. "
+            f"fewer than {100 * CLEAR:g} % of annotators are expected to choose it, however many you ask. "
             f"{'These are' if len(unclear) > 1 else 'This is'} {_listed(unclear['case'].tolist())}."
         )
 
@@ -128,14 +134,14 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         if n:
             more = f"--model {run.label.partition(':')[0]}:class_prior=population"
             fix = (
-                "The prior is learned from all cases; more labels of these cases reduce its share."
+                "The prior is learned from all cases; more labels for these cases reduce its share."
                 if run.attrs.get("class_prior", "uniform") != "uniform"
                 else f"Raise the reliability or lower the concentration, or learn the prior from all cases ({more})."
             )
             yield (
                 f"{run.label}: in {n:,} of {_cases(len(share))}, the prior outweighs the annotations. (Averaged over "
                 f"all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty in these cases "
-                f"comes from the prior, not from the annotators. {fix}"
+                f"comes mainly from the prior, not from the annotators. {fix}"
             )
 
 
@@ -154,15 +160,16 @@ def attainable(run: Run) -> str:
     if np.isnan(best["vote"]):  # a weighted mean over cases has another limit
         return ""
     told = (
-        "With these annotations, even the best possible classifier would reach an expected top-1 accuracy of only "
+        "With these annotations, even the best possible classifier would reach an expected top-1 accuracy of at most "
         f"{_percent(best['vote'])}."
     )
     if np.isnan(best["label"]):
         return told
-    told += f" It would agree with at most {_percent(best['given'])} of the labels given"
+    told += f" No classifier would agree with more than about {_percent(best['given'])} of the labels given"
     if best["given"] - best["label"] < _OF_PRIOR:
         return f"{told}."
-    return f"{told}, and with {_percent(best['label'])} of the labels of further annotators if the prior is right."
+    label = _percent(best["label"])
+    return f"{told}, or with more than {label} of the labels of further annotators if the prior is right."
 
 
 def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
@@ -183,8 +190,8 @@ def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
         )
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
         told += (
-            f" The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the choice of cases for "
-            f"{100 * sds[1]:.2g}."
+            f" The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the sampling of cases "
+            f"for {100 * sds[1]:.2g}."
         )
     if np.isnan(voted):
         return told
@@ -210,8 +217,8 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
         told.append(
             f"The order of the classifiers by {metric_name(metric)} is the same under all models and reliabilities."
             if len(orders) == 1
-            else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability: it "
-            "depends on how far you trust the annotators."
+            else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability, so "
+            "it depends on these choices."
         )
     return " ".join(told)
 
@@ -227,7 +234,7 @@ def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Ite
             leader = max(means, key=lambda name: means[name])
             if means[leader] > means[best]:
                 yield (
-                    f"In cases of {level['name']} risk (about {level['cases']:.0f}), {leader} leads: its "
+                    f"In cases of {level['name']} risk (about {level['cases']:.0f} cases), {leader} leads: its "
                     f"{metric_name(metric)} is {means[leader]:.3f}, that of {best} {means[best]:.3f}."
                 )
 

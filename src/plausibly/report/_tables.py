@@ -159,7 +159,7 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
         f"certainty at least {settled:g}": certainty >= settled,
         "one annotator": annotators == 1,
         "2 or 3 annotators": (annotators > 1) & (annotators < 4),
-        "4 or more": annotators >= 4,
+        "4 or more annotators": annotators >= 4,
     }
     groups = {name: which for name, which in groups.items() if weight[which].sum() > 0}
 
@@ -195,7 +195,7 @@ def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
     """Tabulate the worst diagnostics of each run that has chains, and of what its cases share."""
     judged = []
     for run in runs:
-        judged += [(run.label, run.convergence), (f"{run.label}: what cases share", run.shared_convergence)]
+        judged += [(run.label, run.convergence), (f"{run.label}: shared parameters", run.shared_convergence)]
     rows = [
         {
             "run": label,

@@ -59,9 +59,10 @@ def agreement(
         drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at
         most 3,000,000 pairs of distinct labels (50,000 if the distance is slow), else a sample.
     same_annotator
-        Whether two labels that an annotator gave the same case are a pair.
+        Whether two labels of the same case by the same annotator count as a pair.
     p
-        Probability below which a distance is too small to be chance, for sigma.
+        Level for sigma: a distance is too small to be due to chance if chance gives one as small with a probability
+        below ``p``.
     seed
         Random seed of the sample.
     processes

@@ -33,7 +33,7 @@ class DistanceChoice:
 
     @property
     def best(self) -> str:
-        """Distance with the highest KS."""
+        """Distance with the highest superiority."""
         return next(iter(self.results))
 
     @property
@@ -58,9 +58,9 @@ def choose_distance(
 ) -> DistanceChoice:
     """Rank distances by how well they separate labels of the same case from labels of different cases.
 
-    Alpha depends on the scale of a distance, so distances cannot be chosen by it; KS depends only on the order of
-    distances. Choose the distance by KS, look at the histograms, then read its sigma as a lower bound on the share of
-    agreement that is not due to chance.
+    Alpha depends on the scale of a distance, so distances cannot be chosen by it; superiority depends only on the
+    order of distances. Choose the distance by superiority, look at the histograms, then read its sigma as a lower bound
+    on the share of agreement that is not due to chance.
 
     Parameters
     ----------

@@ -261,7 +261,7 @@ class Agreement:
 
     def __repr__(self) -> str:
         return (
-            f"Agreement({self.distance}: alpha {self.alpha:.4f}, KS {self.ks.superiority:.4f}, sigma {self.sigma:.4f}; "
-            f"{int(self._pairs.within.count.sum()):,} pairs on one case, {len(self.expected):,} "
-            f"{'sampled ' if self.sampled else ''}on different cases)"
+            f"Agreement({self.distance}: alpha {self.alpha:.4f}, superiority {self.ks.superiority:.4f}, "
+            f"sigma {self.sigma:.4f}; {int(self._pairs.within.count.sum()):,} pairs on one case, "
+            f"{len(self.expected):,} {'sampled ' if self.sampled else ''}on different cases)"
         )

@@ -26,7 +26,7 @@ def alternative_annotator_test(
     tolerance: float | None = None,
     progress: bool = True,
 ) -> AlternativeAnnotatorTest:
-    r"""Test whether a model may stand in for an annotator, given that annotators cost more.
+    r"""Test whether a model can stand in for an annotator, given that annotators cost more.
 
     Every annotator :math:`j` is left out in turn. In each case :math:`i` that she shares with others, the model's mean
     distance to the labels of the others is compared with her own. Let :math:`W^f_{ij}` be 1 if the model is at least as
@@ -49,7 +49,7 @@ def alternative_annotator_test(
     predictions
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     epsilon
-        Cost advantage ε of the model, from 0 to 1: how far an annotator's advantage may exceed the model's because the
+        Cost-benefit parameter ε, from 0 to 1: how far an annotator's advantage may exceed the model's because the
         model costs less. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
     distance
         Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean

@@ -1,4 +1,4 @@
-"""Whether a model may stand in for an annotator: four questions, and why their answers differ."""
+"""Whether a model can stand in for an annotator: four questions, and why their answers differ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -42,7 +42,7 @@ def judge(
     seed: int = 0,
     progress: bool = True,
 ) -> Judgement:
-    """Decide by four questions whether a model may stand in for an annotator, and explain why the answers differ.
+    """Decide from the answers to four questions whether a model can stand in for an annotator, and why they differ.
 
     1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
@@ -66,7 +66,7 @@ def judge(
     distance, tolerance
         Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
-        Cost advantage of the model, and false discovery rate, in the alternative annotator test.
+        Cost-benefit parameter and false discovery rate of the alternative annotator test.
     margin
         Amount by which Δ may exceed 1 in question 1.
     accuracy_margin

@@ -14,12 +14,14 @@ from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
-_NOT_CONVERGED = "Chains of the model of annotators did not converge: use more draws before using answers 3 and 4"
+_NOT_CONVERGED = (
+    "Chains of the model of annotators did not converge: use more draws before you use the answers to questions 3 and 4"
+)
 NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
     "closeness": "Is it as close to the annotators as they are to each other?",
     "replacement": "Does it pass the alternative annotator test?",
-    "as one of them": "As one more annotator, is it as good as the average one?",
+    "as one of them": "Treated as one more annotator, is it as good as the average annotator?",
     "truth": "Is it as accurate against the inferred truth as the average annotator?",
 }
 
@@ -45,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Answers to four questions about whether models may stand in for an annotator.
+    """Answers to four questions about whether models can stand in for an annotator.
 
     Parameters
     ----------
@@ -141,16 +143,16 @@ class Judgement:
             return f"{model} should not count as another annotator: it repeats the answers of one of them."
         every = "both answers are" if len(known) == 2 else f"all {_count(len(known))} answers are"
         if len(yes) == len(known):
-            return f"{model} may stand in for an annotator: {every} yes."
+            return f"{model} can stand in for an annotator: {every} yes."
         if len(no) == len(known):
             return f"{model} should not stand in for an annotator: {every} no."
         if len(open_) == len(known):
-            return f"These data do not decide whether {model} may stand in for an annotator: every question is open."
+            return f"These data do not decide whether {model} can stand in for an annotator: every question is open."
         if not no and len(yes) < len(open_):
             answers = f"{_list(yes, 'yes')}, {_list(open_, 'open')}"
-            return f"These data hardly decide whether {model} may stand in for an annotator: {answers}."
+            return f"These data leave it largely open whether {model} can stand in for an annotator: {answers}."
         if not no:
-            return f"{model} may well stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
+            return f"{model} can probably stand in for an annotator: {_list(yes, 'yes')}, {_list(open_, 'open')}."
         if not yes:
             return f"{model} should probably not stand in for an annotator: {_list(no, 'no')}, {_list(open_, 'open')}."
         rest = f", {_list(open_, 'open')}" if open_ else ""
@@ -201,8 +203,9 @@ class Judgement:
                 "closeness", answer, f"{words}, without an interval, because there is a single group of cases"
             )
         words += (
-            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1 it is closer to them than they are to "
-            f"each other); the probability that Δ is below {1 + self.margin:.2f} is {_probability(row['p_close'])}"
+            f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1, the model is closer to them than they "
+            f"are to each other); the probability that Δ is below {1 + self.margin:.2f} is "
+            f"{_probability(row['p_close'])}"
         )
         return Question("closeness", _answer(row["p_close"]), words)
 
@@ -211,8 +214,8 @@ class Judgement:
         own = own[own["model"] == model]
         ends = f" ({row['advantage_lower']:.2f} to {row['advantage_upper']:.2f})" if "advantage_lower" in row else ""
         words = (
-            f"Not worse than {int(own['rejected'].sum())} of {len(own)} annotators by more than ε = "
-            f"{self.test.epsilon:g}; average advantage {row['advantage']:.2f}{ends}"
+            f"Shown to be at most ε = {self.test.epsilon:g} worse than {int(own['rejected'].sum())} of {len(own)} "
+            f"annotators; average advantage {row['advantage']:.2f}{ends}"
         )
         if row["passed"]:
             return Question("replacement", "yes", words)
@@ -220,8 +223,10 @@ class Judgement:
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
             return Question("replacement", "no", f"{words}; more cases like these would not change it")
+        compared = self.test.comparison
+        units = "cases" if compared._group.max() + 1 == compared.n_cases else "groups of cases"
         return Question(
-            "replacement", "open", f"{words}; with about {needed:,.0f} cases it would pass with probability 0.8"
+            "replacement", "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
         )
 
     def _among(self, model: str) -> Question:

@@ -72,8 +72,8 @@ def base_rate(
     worst = np.flatnonzero(present)[recall.argmin()]
     would = "would pass the alternative annotator test" if passed else "would not pass the alternative annotator test"
     return (
-        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. This "
-        f"constant answer {would} and has a discrepancy ratio of {ratio:.2f}. {model} is right in "
+        f"Base rates: {str(classes[most])!r} is the answer in {100 * share[most]:.0f} % of the cases. Giving "
+        f"this answer in every case {would} and yield a discrepancy ratio of {ratio:.2f}. {model} is right in "
         f"{100 * accuracy:.0f} % of all cases, but finds only {100 * recall.min():.0f} % of {str(classes[worst])!r} "
         f"(mean over classes {100 * balanced:.0f} %)"
     )

@@ -33,8 +33,7 @@ class AlternativeAnnotatorTest:
     comparison
         Discrepancies of models and annotators that the test uses.
     epsilon
-        Cost advantage ε of the model: how far an annotator's advantage may exceed the model's because the model costs
-        less.
+        Cost-benefit parameter ε: how far an annotator's advantage may exceed the model's because the model costs less.
     fdr
         False discovery rate over annotators.
     few_cases
@@ -143,7 +142,8 @@ class AlternativeAnnotatorTest:
         none = own[own["test"] == "none"]
         if len(none):
             notes.append(
-                f"No test is possible with one case, and counts as not won: {some(none['annotator'].tolist())}"
+                "With a single case no test is possible, and the comparison counts as not won: "
+                f"{some(none['annotator'].tolist())}"
             )
         for name, model in table.groupby("model", sort=False):
             tied = float(np.average(model["tied"], weights=model["n_cases"]))
@@ -256,9 +256,9 @@ class AlternativeAnnotatorTest:
             won = round(rate * len(self._tested))
             passes = "passes, by a test that is too lenient with so few cases" if self._lenient else "passes"
             words.append(
-                f"{name} {passes if rate >= PASS else 'does not pass'}: it is not worse than {won} of "
-                f"{len(self._tested)} annotators by more than {self.epsilon:g}, and at least as close to the others in "
-                f"{100 * mean:.0f} % of the cases"
+                f"{name} {passes if rate >= PASS else 'does not pass'}: it is shown to be at most "
+                f"{self.epsilon:g} worse than {won} of {len(self._tested)} annotators, and on average it is at least "
+                f"as close to the others as an annotator is in {100 * mean:.0f} % of the cases"
             )
         return ". ".join([*words, *self.notes]) + "."
 
