@@ -58,7 +58,7 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
 def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
     """Read a classifier's scores and put them in the order of the annotations' cases and classes.
 
-    Most metrics use only the order of the scores within a case, so probabilities, logits and votes all work.
+    The built-in metrics use only the order of the scores within a case, so probabilities, logits and votes all work.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def conformal_coverage(
     Coverage
         ``.table`` (one row per alpha, classifier, target and group), ``.splits`` (the same for each split),
         ``.by_draw`` (coverage of the plausibilities in every draw), ``.fit`` (coverage of plausibilities minus coverage
-        of annotators), ``.verdict()`` and ``.plot()``.
+        of annotators' choices), ``.verdict()`` and ``.plot()``.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def conformal_regions(
     free_ranks: int | None = None,
     logits: bool = False,
 ) -> "Regions":
-    r"""Calibrate classifiers to name regions of plausibilities.
+    r"""Calibrate regions that contain the plausibilities of a new case with a guaranteed probability.
 
     A set lists classes. A region says which distributions over classes a new case may have, and therefore which classes
     may be the most plausible ones and how plausible each class can be.

@@ -79,8 +79,9 @@ def compare(
         ``elpd_diff``; ``warning``, whether chains did not converge; ``scale``, ``"log"``. Further columns: ``error``,
         the Monte Carlo standard error of ``elpd``; ``impossible``, the number of annotations with probability zero;
         ``k_high``, the number with k-hat above 0.7; ``refits``, the number for which the posterior was sampled again;
-        and ``verdict``: ``"best"``, ``"no difference"`` or ``"worse"``. ``pointwise`` has the log probability of every
-        annotation, and ``verdict()`` states the result in a sentence.
+        and ``verdict``: ``"best"``, ``"no difference"``, ``"worse"`` or, with a single case or if every model finds
+        some annotation impossible, ``"unknown"``. ``pointwise`` has the log probability of every annotation, and
+        ``verdict()`` states the result in a sentence.
 
     Raises
     ------
@@ -100,9 +101,9 @@ def compare(
     Without the left-out annotation, a class that only this annotation names belongs to the remainder, whose probability
     is shared equally by its m classes. Models without a remainder (``unranked="ignore"``, PrIRN at concentration 0,
     point estimates) give such a class probability zero, so their log probability is minus infinity. If a case has a
-    single annotation, the posterior without it is the prior, under which all classes are equally probable. The log
-    probability is then that of a guess, :math:`\log(|b_1| / K)`, for every model, so such cases do not affect the
-    differences between models.
+    single annotation, the posterior without it is the prior, under which all classes are equally probable (unless it is
+    learned from other cases). The log probability is then that of a guess, :math:`\log(|b_1| / K)`, for every such
+    model, so these cases do not affect the differences between them.
 
     Models of one true class (Dawid-Skene, one-coin) learn about annotators and classes from all cases. Here they learn
     from other cases only: cases are split into five folds, and each case is predicted with parameters that were

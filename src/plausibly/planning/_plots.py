@@ -19,7 +19,8 @@ _WIDTH, _HEIGHT = 4.6, 3.6  # of a panel
 def plot_forecast(plan: "Plan") -> Figure:
     """Draw the expected width of every classifier's interval and, of a pair, the probability of a decision.
 
-    Bands hold the central 90 % of simulated budgets; dashed lines are the same number of labels for cases at random.
+    Bands around widths hold the central 90 % of simulated budgets, the band around the probability is its Monte Carlo
+    interval, and dashed lines are the same number of labels for cases at random.
     """
     table = plan.forecast
     if "information" in table:

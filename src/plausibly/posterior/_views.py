@@ -155,7 +155,7 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
 def dense(
     posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
 ) -> Float[np.ndarray, "draw case class"]:
-    """Plausibilities of every class, the remainder split by its Dirichlet in every draw.
+    """Return the plausibilities of every class, with the remainder split at random in every draw.
 
     The array has draws × cases × classes numbers, so ask for a few cases at a time.
 

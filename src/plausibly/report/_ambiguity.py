@@ -40,8 +40,10 @@ def stay_open(run: Run) -> pd.DataFrame:
 
 
 def most_ambiguous(run: Run) -> pd.DataFrame:
-    """Tabulate the most ambiguous cases first."""
-    return case_table(run).sort_values("expected_entropy", ascending=False, kind="stable", ignore_index=True)
+    """Tabulate the cases with any ambiguity, the most ambiguous first."""
+    table = case_table(run)
+    table = table[table["expected_entropy"] > 0]
+    return table.sort_values("expected_entropy", ascending=False, kind="stable", ignore_index=True)
 
 
 def disagreements(swept: Sweep) -> pd.DataFrame:

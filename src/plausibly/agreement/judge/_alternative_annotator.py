@@ -50,7 +50,7 @@ def alternative_annotator_test(
         Labels of a model, or of several by name, as for :func:`discrepancy_ratio`.
     epsilon
         Cost-benefit parameter ε, from 0 to 1: how far an annotator's advantage may exceed the model's because the
-        model costs less. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
+        model costs less. The authors suggest 0.2 for experts, 0.15 for skilled annotators and 0.1 for crowd workers.
     distance
         Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean
         squared errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes,
