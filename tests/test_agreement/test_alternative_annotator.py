@@ -111,7 +111,7 @@ def test_few_annotators_and_few_cases_are_told():
     assert set(by_t.table["test"]) == {"t"}
     alone = alternative_annotator_test([*rows, ("0", "cy", 1)], [(str(case), 0) for case in range(10)], progress=False)
     assert alone.table.set_index("annotator").loc["cy", "test"] == "none"
-    assert any("one case" in note for note in alone.notes)
+    assert any("single case" in note for note in alone.notes)
 
 
 def test_interval_draws_groups_and_power_rises_with_cases():

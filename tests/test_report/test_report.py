@@ -98,7 +98,7 @@ def test_what_cases_share_is_shown_once_for_each_model():
         ("b", "0.300", "0.700"),
     )
     assert any("assumes one true class" in extra.text for extra in shown)
-    assert any("can hide a rare disease" in extra.text for extra in shown)
+    assert any("can hide a rare class" in extra.text for extra in shown)
 
 
 @pytest.fixture(scope="module")

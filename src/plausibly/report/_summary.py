@@ -234,7 +234,7 @@ def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Ite
             leader = max(means, key=lambda name: means[name])
             if means[leader] > means[best]:
                 yield (
-                    f"In cases of {level['name']} risk (about {level['cases']:.0f} cases), {leader} leads: its "
+                    f"In cases of {level['name']} risk (about {level['cases']:.0f}), {leader} leads: its "
                     f"{metric_name(metric)} is {means[leader]:.3f}, that of {best} {means[best]:.3f}."
                 )
 
