@@ -204,7 +204,7 @@ REFUSED = {
         (["--out", ".."], "holds something other than a posterior"),
     ],
     "aggregate --infer-reliability dataset": [
-        (["--model", "plackett-luce@5"], "--model 'plackett-luce@5' gives one"),
+        (["--model", "plackett-luce@3"], "--model 'plackett-luce@3' gives one"),
         (["--model", "prirn"], "under model='plackett-luce' alone, but 'prirn'"),
         (["--mode", "power"], "not a probability of the annotations"),
         (["--ties", "full"], "--infer-reliability does not accept --ties full"),

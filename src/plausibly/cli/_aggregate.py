@@ -24,7 +24,6 @@ from plausibly.errors import ArgumentError
 from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
 
-DEFAULT = "plackett-luce@3"
 _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 
 
@@ -90,7 +89,7 @@ def aggregate(
     """
     variant = None if model is None else parse_variant(model)
     given = () if variant is None or variant.reliabilities is None else variant.reliabilities
-    if infer_reliability is not None and given and model != DEFAULT:
+    if infer_reliability is not None and given:
         raise ArgumentError(
             f"--infer-reliability leaves reliability open, but --model {model!r} gives one: leave out @{given[0]:g}."
         )
