@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,21 +16,6 @@ from tests.browser import CHROMIUM, look
 ROOT = Path(__file__).parent.parent
 MAIN = ("index", "start", "questions/evaluation", "reference/python/plausibly.sweeps", "reference/commands/plan")
 THEIRS = {"scrollable-region-focusable"}  #: rule that the theme's own script keeps a moment after the page is loaded
-
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # one worker builds it
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The site, built without running notebooks."""
-    pytest.importorskip("myst_nb", reason="the group docs is not installed")
-    folder = tmp_path_factory.mktemp("site")
-    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", str(folder)]
-    done = subprocess.run(
-        words, cwd=ROOT, env={**os.environ, "PLAUSIBLY_NOTEBOOKS": "off"}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 class Links(HTMLParser):
@@ -46,35 +32,41 @@ class Links(HTMLParser):
         self.targets |= {given[name] for name in ("href", "src") if tag != "link" and given.get(name)}
 
 
-def test_every_link_leads_somewhere(site):
-    paths = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+@pytest.mark.slow
+def test_links_lead_somewhere_and_main_pages_fit_the_screen(tmp_path):
+    """One test, so that the site is built once, without running notebooks."""
+    pytest.importorskip("myst_nb", reason="the group docs is not installed")
+    words = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", str(tmp_path)]
+    done = subprocess.run(
+        words, cwd=ROOT, env={**os.environ, "PLAUSIBLY_NOTEBOOKS": "off"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    paths = [path for path in tmp_path.rglob("*.html") if "_static" not in path.parts]
     pages = {path: Links(path.read_text(encoding="utf-8")) for path in paths}
-    broken = []
-    for path, page in pages.items():
-        for target in page.targets:
-            parts = urlsplit(target)
-            if parts.scheme or parts.netloc:
-                continue
-            found = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            known = pages.get(found)
-            if not found.exists() or (parts.fragment and known and unquote(parts.fragment) not in known.places):
-                broken.append(f"{path.relative_to(site)}: {target}")
-    assert not broken
     assert len(pages) > 60
-
-
-def test_every_command_lists_its_options(site):
-    for page in (site / "reference" / "commands").glob("*.html"):
+    broken = [
+        f"{path.relative_to(tmp_path)}: {target}"
+        for path, page in pages.items()
+        for target in page.targets
+        if not leads_somewhere(target, path, pages)
+    ]
+    assert not broken
+    for page in (tmp_path / "reference" / "commands").glob("*.html"):
         if page.stem != "index":
             assert re.search(r"Options|Arguments", page.read_text(encoding="utf-8")), page.stem
+    for name, width in product(MAIN, (1280, 390)) if CHROMIUM else ():
+        page = tmp_path / f"{name}.html"
+        needed, barriers, console = look(page.read_text(encoding="utf-8"), page.parent, width)
+        assert needed <= width, (name, width)
+        assert [found for found in barriers if found[0] not in THEIRS] == [], (name, width)
+        assert [line for line in console if "pydata-sphinx-theme.js" not in line] == [], (name, width)
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium")
-@pytest.mark.parametrize("width", [1280, 390])
-def test_main_pages_fit_the_screen(site, width):
-    for name in MAIN:
-        path = site / f"{name}.html"
-        needed, broken, console = look(path.read_text(encoding="utf-8"), path.parent, width)
-        assert needed <= width, name
-        assert [found for found in broken if found[0] not in THEIRS] == [], name
-        assert [line for line in console if "pydata-sphinx-theme.js" not in line] == [], name
+def leads_somewhere(target, path, pages):
+    """Whether a link of a page leads to another site, or to a page, and a place in it, of this one."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return True
+    found = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    known = pages.get(found)
+    return found.exists() and not (parts.fragment and known and unquote(parts.fragment) not in known.places)
