@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int, Num
+from jaxtyping import Bool, Int, Num
 
 from plausibly.annotations._names import numbered
 from plausibly.errors import AnnotationError
@@ -92,13 +92,15 @@ def arrange(rows: Rows) -> dict:
     order = np.lexsort((rows.class_index, rows.rank, annotator, rows.case))
     case, annotator = rows.case[order], annotator[order]
     class_index = rows.class_index[order]
-    new_rank = np.concatenate([[True], np.diff(rows.rank[order]) != 0])
+    new_rank = _begins(rows.rank[order])
     del order  # of millions of rows, each of these takes as much room as a column
-    new_annotation = np.concatenate([[True], (np.diff(case) != 0) | (np.diff(annotator) != 0)])
+    new_annotation = _begins(case) | _begins(annotator)
     entry_annotation = np.cumsum(new_annotation, dtype=np.int32) - 1
     annotation_case, annotation_annotator = case[new_annotation], annotator[new_annotation]
-    key = np.sort(entry_annotation * np.int64(len(rows.classes)) + class_index)
-    for at in np.flatnonzero(np.diff(key) == 0)[:1]:
+    key = entry_annotation * np.int64(len(rows.classes))
+    key += class_index
+    key.sort()
+    for at in np.flatnonzero(~_begins(key))[:1]:
         annotation, k = divmod(int(key[at]), len(rows.classes))
         raise AnnotationError(
             f"case {str(rows.cases[annotation_case[annotation]])!r}, annotator "
@@ -129,3 +131,8 @@ def arrange(rows: Rows) -> dict:
         "entry_class": class_index,
         "entry_block": block,
     }
+
+
+def _begins(values: Num[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+    """Tell of each row whether its value differs from that of the row before."""
+    return np.concatenate([[True], values[1:] != values[:-1]])

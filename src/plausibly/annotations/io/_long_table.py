@@ -48,7 +48,7 @@ def parse_table(columns: Columns, classes: np.ndarray | None, anonymous: bool) -
         anonymous=anonymous,
         case=case,
         annotator=annotator,
-        class_index=rename[code],
+        class_index=rename.astype(np.int32)[code],
         rank=rank_of(columns),
     )
 
