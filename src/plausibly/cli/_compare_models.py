@@ -10,7 +10,7 @@ from plausibly.annotations import read_annotations
 from plausibly.annotations._usual_models import OF_RANKINGS
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._model_names import ModelNames
+from plausibly.cli._model_names import ComparedModelNames
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.model_comparison import ComparisonPlan
 from plausibly.plots import model_comparison
@@ -29,7 +29,7 @@ _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "
 def compare_models(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
-    model: ModelNames = None,
+    model: ComparedModelNames = None,
     observation: Annotated[
         Literal["first", "ranking"],
         typer.Option(help="Part of a left-out annotation to predict: its first block or the whole ranking."),

@@ -7,17 +7,25 @@ from plausibly.cli import _options as options
 from plausibly.models import MODELS
 
 MODEL_NAMES = ", ".join(MODELS)
+_RANKINGS = " and ".join(OF_RANKINGS)
 
-ModelNames = Annotated[
-    list[str] | None,
-    options.modelling(
+
+def _option(default: str):
+    return options.modelling(
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model with its reliabilities and options. A reliability says how far you trust the "
         "annotators; unless you have reasons for other values, leave out @R1,R2 to get the usual ones "
         f"(listed on the page Reliability of the documentation). Repeat for each model. NAME is one of {MODEL_NAMES}, "
-        f"or a Python file that declares a model. Default for labels and counts: {OF_LABELS[0]}; for rankings: "
-        f"{' and '.join(OF_RANKINGS)}; for scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more than "
-        f"{MOST_CATEGORIES} distinct ones.",
+        f"or a Python file that declares a model. {default}",
+    )
+
+
+ModelNames = Annotated[
+    list[str] | None,
+    _option(
+        f"Default for labels and counts: {OF_LABELS[0]}; for rankings: {_RANKINGS}; for scores: {OF_SCORES[0]}, or "
+        f"{OF_SCORES[1]} if there are more than {MOST_CATEGORIES} distinct ones."
     ),
 ]
+ComparedModelNames = Annotated[list[str] | None, _option(f"By default {_RANKINGS}.")]

@@ -87,5 +87,5 @@ def _cell(mean: float, lower: float, upper: float, sign: str = "") -> str:
     """
     if np.isnan(mean):
         return ""
-    mean, lower, upper = (f"{value:{sign}.2f}" for value in (mean, lower, upper))
+    mean, lower, upper = (f"{value:{sign}z.2f}" for value in (mean, lower, upper))
     return f"{mean} [{lower}, {upper}]"

@@ -102,7 +102,7 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             "the class that leads most often is the most plausible one: at 1 the annotations settle which class that "
             "is, at 0.5 other classes lead in half of the draws"
             if size == 1
-            else f"the same {size} classes are the most plausible ones"
+            else f"the set of {size} classes that leads most often is the set of the most plausible ones"
         )
         if size == sizes_found[0]:
             yield _ambiguity(swept)

@@ -61,14 +61,15 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
             "annotators": f"{len(labels.annotators):,}",
             "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
             "distance": compared.delta,
-            "allowed": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
+            "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
             f"{result.accuracy_margin:g} below the annotators' mean",
             "model of annotators": result.model or f"none: {result.left_out}",
-            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {int(compared._group.max()) + 1:,} groups "
-            "of cases (questions 1 and 2) and from the posterior (questions 3 and 4)",
+            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_groups:,} "
+            f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
         },
         sources=dict(sources or {}),
         by=None if result.by is None else _groups(result.by),
+        few=FEW,
         assumed=ASSUMED,
         references=SOURCES,
         version=plausibly.__version__,
@@ -147,5 +148,5 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     value, lower, upper = (row.get(f"{name}{end}") for end in ("", "_lower", "_upper"))
     if value is None or pd.isna(value):
         return ""
-    ends = "" if lower is None or pd.isna(lower) else f" ({lower:.2f} to {upper:.2f})"
-    return f"{value:.2f}{ends}"
+    ends = "" if lower is None or pd.isna(lower) else f" ({lower:z.2f} to {upper:z.2f})"
+    return f"{value:z.2f}{ends}"

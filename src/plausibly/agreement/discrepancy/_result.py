@@ -98,9 +98,19 @@ class Discrepancy:
         return np.unique(self.groups[self.included], return_inverse=True)[1]
 
     @property
+    def n_groups(self) -> int:
+        """Number of groups of the cases that count."""
+        return int(self._group.max()) + 1
+
+    @property
     def several_groups(self) -> bool:
         """Whether there are several groups, so that intervals exist."""
-        return bool(self._group.max() > 0)
+        return self.n_groups > 1
+
+    @property
+    def resampled(self) -> str:
+        """What the bootstrap draws, in words."""
+        return "cases" if self.n_groups == self.n_cases else "groups of cases"
 
     @cached_property
     def _ratios(self) -> np.ndarray:

@@ -223,8 +223,7 @@ class Judgement:
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
             return Question("replacement", "no", f"{words}; more cases like these would not change it")
-        compared = self.test.comparison
-        units = "cases" if compared._group.max() + 1 == compared.n_cases else "groups of cases"
+        units = self.test.comparison.resampled
         return Question(
             "replacement", "open", f"{words}; with about {needed:,.0f} {units} it would pass with probability 0.8"
         )

@@ -149,8 +149,8 @@ class AlternativeAnnotatorTest:
             tied = float(np.average(model["tied"], weights=model["n_cases"]))
             if tied >= _TIED:
                 notes.append(
-                    f"{name} and the annotator are equally close to the others in {100 * tied:.0f} % of the "
-                    "comparisons, which count for both"
+                    f"{name} and the annotator left out are equally close to the others in {100 * tied:.0f} % of "
+                    "the comparisons, which count for both"
                 )
         return notes
 
@@ -214,7 +214,7 @@ class AlternativeAnnotatorTest:
             Probability of passing by ``n_groups`` (rows) and model (columns).
         """
         check_replicates(replicates)
-        here = int(self.comparison._group.max()) + 1
+        here = self.comparison.n_groups
         sizes = self._sizes(here) if n_groups is None else [int(n) for n in n_groups]
         if not sizes or min(sizes) < 2 or max(sizes) > _MOST:
             raise ArgumentError(f"n_groups must lie between 2 and {_MOST:,}, but {sizes!r} was given: give [{here}].")
