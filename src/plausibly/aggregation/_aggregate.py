@@ -61,17 +61,17 @@ def aggregate(
     annotations
         N cases over K classes, or scores of N cases.
     model
-        ``"plackett-luce"`` (the default for rankings), ``"prirn"``, ``"dirichlet-categorical"`` (single labels, where
-        it is the default), or the point estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``;
-        ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per case);
-        ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
-        others); or your own :class:`plausibly.Model`, or a NumPyro program for one case (see :mod:`plausibly.models`).
-        A program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point
-        estimate is the mean of the draws.
+        ``"plackett-luce"`` (the default for rankings), ``"prirn"``, ``"staged-plackett-luce"`` (first choices and later
+        ranks modelled separately), ``"dirichlet-categorical"`` (single labels, where it is the default), or the point
+        estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"``
+        (single labels by named annotators, one true class per case); ``"ordinal-scores"`` (the default for scores with
+        at most 21 distinct values) or ``"normal-scores"`` (for others); or your own :class:`plausibly.Model`, or a
+        NumPyro program for one case (see :mod:`plausibly.models`). A program without a declaration has reliability 1
+        and concentration 1, is sampled by NUTS, and its point estimate is the mean of the draws.
     reliability
         Reliability :math:`\gamma > 0`: how far to trust the annotators. By default 3 for Plackett-Luce, 30 for PrIRN
-        and 1 for most other models. ``"infer"`` estimates it from the data; :func:`plausibly.infer_reliability` has
-        more options.
+        and 1 for other models that have one; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it from
+        the data; :func:`plausibly.infer_reliability` has more options.
     mode
         Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
         default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).

@@ -46,7 +46,7 @@ class ComparedPairs:
     distances: Float[np.ndarray, " key"]
     distance: Distance
     same_annotator: bool  # whether two labels of one annotator are a pair
-    p: float  # below which a distance is too small to be chance
+    p: float  # below which a distance is too small to be due to chance
     levels: Float[np.ndarray, " level"]  # distinct distances in increasing order
     level: Int[np.ndarray, " key"]  # index into them
 

@@ -120,7 +120,7 @@ def sigma(
         For each distance, the weight of the pairs of labels of the same case, and the number of pairs of different
         cases.
     p
-        Probability below which a distance is too small to be chance.
+        Probability below which a distance is too small to be due to chance.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def measures_of_distances(observed: ArrayLike, expected: ArrayLike, *, p: float 
     expected
         Distances between labels of different cases.
     p
-        Probability below which a distance is too small to be chance (:func:`sigma`).
+        Probability below which a distance is too small to be due to chance (:func:`sigma`).
 
     Returns
     -------

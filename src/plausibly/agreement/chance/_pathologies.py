@@ -13,7 +13,7 @@ def pathologies(
     """Describe in sentences what is wrong with a distance or with the data.
 
     * Labels of different cases never differ.
-    * At least a tenth of the expected distances are zero: then no distance is too small to be chance.
+    * At least a tenth of the expected distances are zero: then no distance is too small to be due to chance.
     * At least a quarter of the observed distances have the greatest possible value: the distance does not distinguish
       labels that differ somewhat from labels that differ completely. (This does not apply to distances with two
       values.)
@@ -43,9 +43,8 @@ def pathologies(
     at_zero = float(chance[levels == 0].sum())
     if at_zero >= _AT_ZERO:
         found.append(
-            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small to be chance".replace(
-                "%", " %"
-            )
+            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small to be due to "
+            "chance".replace("%", " %")
         )
     at_top = float(seen[-1])
     if at_top >= _AT_TOP and len(levels) > 2:

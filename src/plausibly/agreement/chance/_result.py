@@ -79,8 +79,8 @@ class Agreement:
         of labels of the same case from pairs of different cases. Choose the distance by ``.superiority``, in which ties
         count against the distance.
     sigma
-        Share of observed distances too small to be chance; a lower bound on the share of pairs that agree for reasons
-        other than chance.
+        Share of observed distances too small to be due to chance; a lower bound on the share of pairs that agree for
+        reasons other than chance.
     observed, expected
         Distances between labels of the same case, and of different cases (:class:`PairDistances`).
     weighting
