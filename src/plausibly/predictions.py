@@ -112,7 +112,10 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
     """Refuse scores that are not finite numbers."""
     size = max(1, _NUMBERS // values.shape[1])
     for first in range(0, len(values), size):
-        for i, k in np.argwhere(~np.isfinite(values[first : first + size]))[:1]:
+        piece = values[first : first + size]
+        if np.isfinite(piece).all():
+            continue
+        for i, k in np.argwhere(~np.isfinite(piece))[:1]:
             raise PredictionError(
                 f"case {str(cases[first + i])!r}, class {str(classes[k])!r}: "
                 f"the score is {values[first + i, k]}; write a finite number"

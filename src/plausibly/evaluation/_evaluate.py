@@ -351,6 +351,8 @@ def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None
 
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
     """Agreement of the annotators, some cases at a time, since it needs more memory than the annotations."""
+    if annotations.n_cases <= CASES:
+        return annotator_agreement(annotations).astype(np.float32)
     starts = range(0, annotations.n_cases, CASES)
     some = (np.arange(first, min(first + CASES, annotations.n_cases)) for first in starts)
     return np.concatenate([annotator_agreement(annotations.select(cases)).astype(np.float32) for cases in some])
