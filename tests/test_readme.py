@@ -42,6 +42,10 @@ def test_blocks_are_found():
     assert all(printed for _, printed in DOCUMENTS["README.md"])
 
 
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
 QUICK = ("README.md", "docs/architecture.md", "docs/start.md")
 
 
