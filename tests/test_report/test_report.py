@@ -20,11 +20,12 @@ import plausibly as pb
 from plausibly.cli import app
 from plausibly.errors import ArgumentError, FileError
 from plausibly.report import headline, render
+from plausibly.report._ambiguity import stay_open
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
 from plausibly.report._references import references
 from plausibly.report._shared import what_cases_share
-from plausibly.report._summary import attainable, sentences
+from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import SAME_AS_ACCURACY, subgroup_table
 from plausibly.sweeps import Sweep
 
@@ -394,6 +395,25 @@ def test_the_words_compare_with_the_majority_vote(swept):
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
     assert f"{most:.1f} %" in attainable(swept.runs[1])
     assert row["top1_accuracy_mean"] * 100 <= most
+
+
+def test_no_case_stays_open_if_one_class_is_true():
+    numbers = {"top_plausibility_point": 0.6, "expected_entropy": 0.7, "annotation_certainty_1": 1.0}
+    columns = {name: ("case", [value]) for name, value in (numbers | {"mutual_information": 0.1}).items()}
+    results = xr.Dataset(columns, {"case": ["p"], "top_class": ("case", ["a"])})
+    assert len(stay_open(SimpleNamespace(results=results, attrs={}))) == 1
+    assert not len(stay_open(SimpleNamespace(results=results, attrs={"assumes": "one true class"})))
+
+
+def test_a_plan_under_another_model_says_so(swept):
+    run = swept.runs[1]
+    annotations = pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"]] * 4)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=20, progress=False)
+    planned = pb.plan(posterior, {"A": [[0.9, 0.1]] * 8}, budget=2, progress=False)
+    assert planned.posterior_model == "dirichlet-categorical@1" != run.label
+    assert any(step.startswith("Planned under dirichlet-categorical@1: ") for step in next_steps(swept, planned))
+    own = replace(planned, posterior_model=run.label)
+    assert not any("Planned under" in step for step in next_steps(swept, own))
 
 
 def test_who_leads_where_risk_is_high_is_said():

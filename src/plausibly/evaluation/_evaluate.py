@@ -143,18 +143,18 @@ def evaluate(
         is the set of the most plausible classes; ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
         annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce; both are in
-        nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder;
-        ``top_plausibility`` (case), the greatest mean plausibility; the coordinate ``top_class`` (case), the class with
-        this plausibility ("(remainder)" if no annotator named that class); and ``top_plausibility_point`` (case), the
-        greatest plausibility at the point estimate. With ``risks``: ``risk_certainty`` (case), the largest share of
-        draws in which the most plausible class has one and the same risk level; ``risk_level_certainty`` (case), the
-        largest share of draws in which one and the same risk level is the most plausible; ``risk_plausibility`` (case,
-        risk_level), the mean over draws; ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and
-        maximum of the expected risk level over draws. For a posterior of scores: ``score_certainty`` (case), the
-        probability that a score is at most the threshold, or that it is above, whichever is greater; averaged over the
-        posterior. ``prior_share`` (case): the share of the prior in the posterior concentration, NaN where it is
-        unknown; above 1/2 the prior outweighs the annotations. With ``weights``: ``case_weight`` (case), the mean over
-        draws.
+        nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder (for a model of
+        one true class, the former is 0 and the latter the entropy of the true class); ``top_plausibility`` (case), the
+        greatest mean plausibility; the coordinate ``top_class`` (case), the class with this plausibility ("(remainder)"
+        if no annotator named that class); and ``top_plausibility_point`` (case), the greatest plausibility at the point
+        estimate. With ``risks``: ``risk_certainty`` (case), the largest share of draws in which the most plausible
+        class has one and the same risk level; ``risk_level_certainty`` (case), the largest share of draws in which one
+        and the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level), the mean over draws;
+        ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and maximum of the expected risk level over
+        draws. For a posterior of scores: ``score_certainty`` (case), the probability that a score is at most the
+        threshold, or that it is above, whichever is greater; averaged over the posterior. ``prior_share`` (case): the
+        share of the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
+        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are

@@ -31,9 +31,12 @@ def need_labels(run: Run) -> pd.DataFrame:
 
 
 def stay_open(run: Run) -> pd.DataFrame:
-    """Cases whose most plausible class is settled, and is still far from the only answer; the most ambiguous first."""
+    """Cases whose most plausible class is settled, and is still far from the only answer; the most ambiguous first.
+
+    None under a model of one true class, whose plausibilities are not shares of annotators.
+    """
     table = case_table(run)
-    if "annotation_certainty_1" not in table:
+    if "annotation_certainty_1" not in table or "assumes" in run.attrs:
         return table.iloc[:0]
     unclear = (table["annotation_certainty_1"] >= SETTLED) & (table["top_plausibility_point"] < CLEAR)
     return table[unclear].sort_values("expected_entropy", ascending=False, kind="stable", ignore_index=True)

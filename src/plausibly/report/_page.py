@@ -240,7 +240,8 @@ def _data(swept: Sweep) -> dict[str, str]:
         else f"{len(annotations.annotators):,}",
         "cases with a single annotation": f"{int((per_case == 1).sum()):,} ({_percent((per_case == 1).mean())})",
         "classes": f"{annotations.n_classes:,}, of which annotators name {named:,}",
-        "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}; the largest has {blocks.max()} classes",
+        "tied blocks": f"{int((blocks > 1).sum()):,} of {len(blocks):,}"
+        + (f"; the largest has {blocks.max()} classes" if blocks.max() > 1 else ""),
         "classifiers": ", ".join(swept.classifiers) or "none",
     }
 

@@ -103,15 +103,17 @@ def _cases(n: int) -> str:
 def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
     """Say which cases need more labels, and in which they would not help."""
     if plan is not None:
-        yield from in_short(plan)
+        first, *others = in_short(plan)
+        under = "" if plan.posterior_model in ("", run.label) else f"Planned under {plan.posterior_model}: "
+        yield from [under + first, *others]
     if run.results.sizes["draw"] == 1:
         return
     needed, unclear = need_labels(run), stay_open(run)
     if plan is None and len(needed):
-        yield (
-            f"One more label would be most informative in {_listed(needed['case'].tolist())}: ask for more labels "
-            "there."
+        least = (
+            "The true class is least certain" if "assumes" in run.attrs else "One more label would be most informative"
         )
+        yield f"{least} in {_listed(needed['case'].tolist())}: ask for more labels there."
     if len(unclear):
         yield (
             f"In {_cases(len(unclear))}, annotators will keep disagreeing: the most plausible class is known, but "
