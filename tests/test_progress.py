@@ -28,6 +28,17 @@ def test_a_terminal_shows_what_is_done_and_how_much_of_it(terminal, capsys):
     assert "2/3" in shown
 
 
+def test_steps_that_overlap_share_the_screen(terminal, capsys):
+    with Progress() as bars:
+        bars.task("Drawing", 3, "figures")
+        with Progress() as others:
+            others.task("Sampling", 3, "cases")
+            assert [task.description for task in bars._bars.tasks if task.visible] == ["Drawing", "Sampling"]
+        assert [task.description for task in bars._bars.tasks if task.visible] == ["Drawing"]
+        assert bars._bars.live.is_started
+    assert not bars._bars.live.is_started
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that the test sets."""

@@ -1,23 +1,26 @@
 """Progress on standard error: bars on a terminal or in a notebook, elsewhere a line for each long step."""
 
 from collections.abc import Callable
+from threading import Lock
 from time import monotonic
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+_lock = Lock()
+_shown: list[Bars] = []  # what is on the screen, once for each context that uses it
 _WORTH_A_LINE, _FIRST, _LONGEST = 1, 30, 600  # seconds: of a step, until its first line, and between its lines
 
 
 class Progress:
     """A context in which work reports how far it has come.
 
-    A terminal or a notebook shows one bar at a time, which disappears when its work is done. Elsewhere, as in a log
-    file, every step that takes a second gets a line when it is finished; longer steps also get lines on the way, which
-    become rarer.
+    A terminal or a notebook shows a bar for each step that goes on, in any thread, and none for those that are done.
+    Elsewhere, as in a log file, every step that takes a second gets a line when it is finished; longer steps also get
+    lines on the way, which become rarer.
 
     Parameters
     ----------
@@ -42,13 +45,24 @@ class Progress:
         )
         self._lines = show and not _has_bars(console)
         self._bars = Bars(*columns, console=console, disable=not show or self._lines, transient=True)
+        self._tasks: list[TaskID] = []
 
     def __enter__(self) -> "Progress":
-        self._bars.start()
+        if not self._bars.disable:
+            with _lock:  # bars of two displays would overwrite each other
+                _shown.append(_shown[0] if _shown else self._bars)
+                self._bars = _shown[0]
+                self._bars.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
-        self._bars.stop()
+        if not self._bars.disable:
+            with _lock:
+                for task in self._tasks:
+                    self._bars.update(task, visible=False)
+                _shown.pop()
+                if not _shown:
+                    self._bars.stop()
 
     def task(self, description: str, total: float, unit: str) -> Callable[[float], None]:
         """Open a bar; the function returned moves it on. Work of no parts gets no bar."""
@@ -59,7 +73,7 @@ class Progress:
         if self._lines:
             return _in_lines(description, total, unit)
         task = self._bars.add_task(description, total=total, unit=unit)
-
+        self._tasks.append(task)
         done = 0.0
 
         def advance(n: float) -> None:

@@ -135,3 +135,14 @@ def test_settings_of_jax_are_as_before(configured, folder):
         assert jax.config.jax_compilation_cache_dir == str(folder)
         jax.jit(jnp.cos).lower(X).compile()
     assert [getattr(jax.config, name) for name in names] == before
+
+
+def test_the_last_of_several_threads_restores_the_settings(configured, folder):
+    configured(None)
+    first, second = kept_on_disk(), kept_on_disk()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert jax.config.jax_compilation_cache_dir == str(folder)
+    second.__exit__(None, None, None)
+    assert jax.config.jax_compilation_cache_dir is None

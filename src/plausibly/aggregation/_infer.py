@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
-from plausibly._progress import Progress, tell
+from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._layout import Shapes, exact_posterior, lay_out, point_estimate, prior_share
 from plausibly.aggregation._registry import SETTINGS, is_built_in
@@ -38,10 +38,10 @@ from plausibly.inference import (
     estimate_prior,
     gibbs,
     no_trajectories,
-    nothing_kept,
     nuts,
     ordinal,
     sweeps_per_draw,
+    tell_of_first_run,
 )
 from plausibly.model import Model
 from plausibly.posterior import build_posterior
@@ -109,8 +109,8 @@ def infer_cases(
     ``quantities`` are those judged together, and ``shapes`` those of all annotations. It may do so in another process,
     so all arguments can be sent there.
     """
-    if progress and nothing_kept():
-        tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
+    if progress:
+        tell_of_first_run()
     scores, categories = observed if isinstance(observed, Scores) else None, None
     known, engine, arguments = settled.model, settled.engine, settled.arguments
     if known.true_class is not None:

@@ -10,12 +10,13 @@ own compilation cache. The folder is the one that JAX is configured with (``JAX_
 import os
 import sys
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from types import FunctionType
 from typing import Any
 
@@ -25,12 +26,15 @@ from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
 from plausibly import models
+from plausibly._progress import tell
 from plausibly.inference._devices import Device
 from plausibly.inference._program import Program
 
 #: Folders of this package whose functions are traced.
 _TRACED = "inference", "distributions", "primitives", "posterior", "metrics", "evaluation"
 _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
+_keeping = Lock()
+_before: list[dict[str, Any]] = []  # settings to restore, once for each thread within kept_on_disk
 
 
 def compiler_options(*, repeated: bool = False) -> dict[str, Any] | None:
@@ -100,11 +104,27 @@ def lower(
 
 @contextmanager
 def kept_on_disk() -> Iterator[None]:
-    """Let JAX keep what is compiled within, unless it is configured not to."""
+    """Let JAX keep what is compiled within, unless it is configured not to.
+
+    Settings are those of the process, so of several threads within, the last one to leave restores them.
+    """
     folder = _folder()
     if folder is None:
         yield
         return
+    with _keeping:
+        _before.append(_before[0] if _before else _keep_in(folder))
+    try:
+        yield
+    finally:
+        with _keeping:
+            before = _before.pop()
+            if not _before:
+                _restore(before)
+
+
+def _keep_in(folder: Path) -> dict[str, Any]:
+    """Configure JAX, and return what was configured before."""
     settings = {
         "jax_compilation_cache_dir": str(folder),
         "jax_persistent_cache_min_compile_time_secs": 0.1,
@@ -117,15 +137,23 @@ def kept_on_disk() -> Iterator[None]:
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()
-    try:
-        yield
-    finally:
-        # JAX keeps using a cache that is open, whatever the settings.
-        compilation_cache.reset_cache()
-        # Setting an empty level does not end an earlier one.
-        jax.config.update("jax_logging_level", "WARNING")
-        for name, value in before.items():
-            jax.config.update(name, value)
+    return before
+
+
+def _restore(before: Mapping[str, Any]) -> None:
+    # JAX keeps using a cache that is open, whatever the settings.
+    compilation_cache.reset_cache()
+    # Setting an empty level does not end an earlier one.
+    jax.config.update("jax_logging_level", "WARNING")
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+@cache
+def tell_of_first_run() -> None:
+    """Say, once in a process, that the next run will be faster, unless programs are kept already."""
+    if nothing_kept():
+        tell("This is a first run: programs are compiled and kept, so the next run will be faster.")
 
 
 def nothing_kept() -> bool:
