@@ -1,7 +1,8 @@
 """Exact draws from independent Dirichlet posteriors over ragged slots."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache
 from os import cpu_count
 
 import jax
@@ -10,14 +11,13 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 
 from plausibly.annotations import Slots
 from plausibly.fingerprint import of_thread
-from plausibly.inference._compilation import kept_on_disk
+from plausibly.inference._compilation import compiler_options, kept_on_disk
 from plausibly.random_streams import as_key
 
 _NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
 _ON_GPU = 2**22
 
 
-@partial(jax.jit, static_argnums=3)
 def _log_gammas(
     words: UInt32[Array, "slot 2"], place: Int[Array, " slot"], shape: Float[Array, " slot"], n: int
 ) -> Float[Array, "draw slot"]:
@@ -25,6 +25,12 @@ def _log_gammas(
         return jax.random.loggamma(jax.random.fold_in(key, number), a, (n,))
 
     return jax.vmap(of_slot, out_axes=1)(as_key(words), place, shape)
+
+
+@cache
+def _compiled() -> Callable[..., Array]:
+    """The program, for any number of draws; the usual options of XLA compile for twice as long and are no faster."""
+    return jax.jit(_log_gammas, static_argnums=3, compiler_options=compiler_options())
 
 
 def together(total: int, n: int) -> int:
@@ -72,13 +78,14 @@ def dirichlet(
         # The last part is filled up to the common length, so that nothing is compiled for it.
         part = np.minimum(np.arange(first, first + size), len(slots) - 1)
         own = slice(first, min(first + size, len(slots)))
-        found = _log_gammas(words[slots.case[part]], place[part], shape[part], total)
+        found = _compiled()(words[slots.case[part]], place[part], shape[part], total)
         out[:, own] = np.asarray(found)[:, : own.stop - own.start]
 
     with kept_on_disk(), ThreadPoolExecutor(cpu_count() or 1) as pool:
         # What JAX was told as a context, such as to compute in double precision, other threads do not know.
         alike = of_thread() == pool.submit(of_thread).result()
-        list((pool.map if alike else map)(draw, range(0, len(slots), size)))
+        draw(0)  # two threads would compile the same program twice
+        list((pool.map if alike else map)(draw, range(size, len(slots), size)))
     start = slots.start[:-1]
     out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
     np.exp(out, out=out)
