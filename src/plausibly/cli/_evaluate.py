@@ -1,6 +1,7 @@
 """``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -136,9 +137,13 @@ def run(
     sources = {"annotations": str(annotations), "classes": classes, "risks": risks}
     sources |= {f"predictions of {name}": path for name, path in predictions.items()}
     named = {what: str(path) for what, path in sources.items() if path is not None}
-    sets = measure_sets(plan, swept, folder, progress=not quiet)
-    labels = plan_labels(plan, swept, folder, progress=not quiet)
-    report(swept, out / REPORT, named, audit=audited, conformal=sets, plan=labels, progress=not quiet)
+    with ThreadPoolExecutor(1) as pool:  # while figures are drawn
+        sets, further = (
+            pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
+        )
+        report(
+            swept, out / REPORT, named, audit=audited, conformal=sets.result, plan=further.result, progress=not quiet
+        )
     return swept
 
 

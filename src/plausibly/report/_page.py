@@ -70,7 +70,11 @@ def render(
     audit: pd.DataFrame | None = None,
     progress: bool = False,
 ) -> str:
-    """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`."""
+    """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`.
+
+    ``conformal`` and ``plan`` may also be functions that return them, called when the figures have been drawn, so that
+    another thread can compute them in the meantime.
+    """
     audited = _audit(audit)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("plausibly", "report"),
@@ -90,6 +94,7 @@ def render(
     with Progress(progress) as bars:
         for picture in pictures(swept, bars):
             figures[picture.section].append(picture)
+    conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
     failed = not_converged_table(swept.runs)
     title, planned = further_labels(plan)
     by, grouped = results_by_group(swept)

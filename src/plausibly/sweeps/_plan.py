@@ -1,7 +1,10 @@
 """A sweep: read and checked, then run after run, whose posteriors are sampled or reused from an earlier sweep."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from plausibly.evaluation import (
     metric_names,
     read_groups,
 )
+from plausibly.fingerprint import of_thread
 from plausibly.metrics import Metric
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
@@ -148,6 +152,9 @@ class Plan:
     ) -> Iterator[Run]:
         """Compute one run after the other, dropping the draws of each.
 
+        A run of few cases is evaluated while the next posterior is sampled; of many, one posterior is in memory at a
+        time.
+
         Parameters
         ----------
         folder
@@ -159,13 +166,26 @@ class Plan:
         scheduler
             As for :func:`plausibly.aggregate`.
         """
-        for number, label in enumerate(self.labels):
-            say(f"[{number + 1} of {len(self.labels)}] {label}")
-            posterior = self._posterior(self.steps[number], folder, say, progress, scheduler)
-            run = make_run(self, number, posterior, progress, scheduler)
-            del posterior
-            release_memory()
-            yield run
+        with ThreadPoolExecutor(1) as pool:
+            few = scheduler is None and max(self._draws) * self.observed.n_cases <= _FEW
+            ahead = int(few and of_thread() == pool.submit(of_thread).result())
+            if ahead and self.predictions:
+                pool.submit(lambda: self._voted)  # which compiles the program of the others
+            coming: deque[Callable[[], Run]] = deque()
+            for number, label in enumerate(self.labels):
+                say(f"[{number + 1} of {len(self.labels)}] {label}")
+                try:
+                    posterior = self._posterior(self.steps[number], folder, say, progress, scheduler)
+                except BaseException:
+                    yield from _taken(coming)  # those before it are not lost
+                    raise
+                made = partial(make_run, self, number, posterior, progress, scheduler)
+                coming.append(pool.submit(made).result if ahead else made)
+                del posterior, made
+                if len(coming) > ahead:
+                    yield coming.popleft()()
+                release_memory()
+            yield from _taken(coming)
 
     def _posterior(
         self, step: PlannedRun, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
@@ -198,23 +218,36 @@ class Plan:
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
         """Join runs into a sweep."""
-        voted = self._voted([run.results.sizes["draw"] for run in runs]) if self.predictions else None
-        return Sweep(self.annotations, tuple(runs), voted)
+        return Sweep(self.annotations, tuple(runs), self._voted if self.predictions else None)
 
-    def _voted(self, draws: Sequence[int]) -> xr.Dataset:
+    @property
+    def _draws(self) -> list[int]:
+        """Number of draws of each run."""
+        given = [step.settled.arguments for step in self.steps]
+        return [one.get("chains", 1) * one.get("draws", 1) for one in given]
+
+    @cached_property
+    def _voted(self) -> xr.Dataset:
         """Evaluate against the majority vote, by the program of the runs where that is cheaper than another one."""
+        draws = min(self._draws)
         posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
         options = {**self.options, "metrics": {}, "by": None, "seed": self.seed, "progress": False, "scheduler": None}
         alike = not self.options["metrics"] and self.options["by"] is None
-        fits = alike and min(draws) * self.annotations.n_cases <= _FEW
+        fits = alike and draws * self.annotations.n_cases <= _FEW
         if fits:  # as many equal draws as a run has
             groups = to_groups(posterior)
-            groups["posterior"] = groups["posterior"].isel(draw=np.zeros(min(draws), int))
+            groups["posterior"] = groups["posterior"].isel(draw=np.zeros(draws, int))
             posterior = from_groups(groups, posterior.attrs)
         else:
             options |= {"risks": None, "sizes": 1, "replicates": 0}
         found, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=fits)
         return found.isel(draw=[0])
+
+
+def _taken(coming: deque[Callable[[], Run]]) -> Iterator[Run]:
+    """Wait for runs, the first come first."""
+    while coming:
+        yield coming.popleft()()
 
 
 def _remove(path: Path) -> None:
