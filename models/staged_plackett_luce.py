@@ -26,6 +26,8 @@ class Stages(NamedTuple):
     ratio: Float[ArrayLike, ""] = 1.0  #: reliability of later draws as a share of the first's, 1 to switch it off
     dependence: Float[ArrayLike, ""] = 0.0  #: share w of later draws that follow from the first block, 0 for none
     focus: Float[ArrayLike, ""] = 0.0  #: power of plausibilities in what follows the first block, 0 to switch it off
+    sharpness: Float[ArrayLike, ""] = 1.0  #: power of the dictionary there, 1 to take its shares as they are
+    discount: Float[ArrayLike, ""] = 0.0  #: power of the shares of the population that is divided out, 0 for none
     careless: Float[ArrayLike, ""] = 0.0  #: probability that a first draw is from the population alone, 0 for none
     careless_later: Float[ArrayLike, ""] = 0.0  #: the same of later draws
     #: log odds that a list ends: after one, two, and more classes, and the slopes on the log of the mass that is left
@@ -65,12 +67,14 @@ def log_prob(
     the set :math:`S` that was drawn before, with probability
 
     .. math:: (1 - w) \frac{\lambda_k^{\rho\gamma}}{\sum_{l \notin S} \lambda_l^{\rho\gamma}}
-       + w \frac{D_k \lambda_k^{\eta}}{\sum_{l \notin S} D_l \lambda_l^{\eta}},
+       + w \frac{f_k}{\sum_{l \notin S} f_l}, \quad f_k = \lambda_k^{\eta} D_k^{\beta} \pi_k^{-\delta},
 
     within the first block with :math:`w = 0`; and each draw is careless with probability :math:`\epsilon_1` if it is
     the first, :math:`\epsilon` if not, and then made by the shares of the population. This depends on the set alone, so
     the orders of a tied block are summed over its subsets. By the focus :math:`\eta`, annotators of a case who agree on
-    its first class agree on later ones more than annotators of two cases with the same first class.
+    its first class agree on later ones more than annotators of two cases with the same first class. Both
+    :math:`\lambda` and :math:`D` know which classes are common; the discount :math:`\delta`, with :math:`\pi` the shares
+    of the population, keeps this from counting twice.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ def log_prob(
     population
         Shares by which careless draws are made; they sum to one over slots.
     stages
-        Shared parameters :math:`\rho, w, \eta, \epsilon_1, \epsilon`, and those of the lengths of lists.
+        Shared parameters :math:`\rho, w, \eta, \beta, \delta, \epsilon_1, \epsilon`, and those of the lengths of lists.
     reliability
         Reliability :math:`\gamma` of first choices.
     rest
@@ -109,7 +113,7 @@ def log_prob(
 def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp):
     """Probability of the blocks in their order."""
     first, later = (_powered(weight, power, rest, xp) for power in (reliability, reliability * stages.ratio))
-    follow = _powered(weight, stages.focus, rest, xp, follow)
+    follow = _powered(weight, stages.focus, rest, xp, _tilted(follow, population, stages, rest, xp))
     total, named = xp.ones(weight.shape[:-1]), []
     for number, block in enumerate(blocks):
         w = stages.dependence if number else 0.0
@@ -132,6 +136,14 @@ def _of_blocks(blocks, weight, follow, population, stages, reliability, rest, xp
         total = total * sums[tuple(range(len(block)))]
         named += block
     return total
+
+
+def _tilted(follow, population, stages, rest, xp):
+    """Shares of what follows, sharpened, with the population divided out: a remainder's by class, as they come."""
+    if rest is not None:
+        shape = xp.asarray(rest)
+        population = xp.append(population[:-1], population[-1] * shape / shape.sum())
+    return follow**stages.sharpness / xp.maximum(population, LEAST) ** stages.discount
 
 
 def _powered(weight, power, rest, xp, shares=1.0):
@@ -182,7 +194,8 @@ def staged_plackett_luce(
 
     .. math::
        z \sim \mathrm{Categorical}(\pi), \quad \lambda \mid z \sim \mathrm{Dirichlet}(A\, C_z), \quad
-       b^r \sim \mathrm{Staged}(\lambda^\gamma, \lambda^{\rho\gamma}, D \lambda^\eta, w, \epsilon_1, \epsilon)
+       b^r \sim \mathrm{Staged}(\lambda^\gamma, \lambda^{\rho\gamma}, \lambda^\eta D^\beta \pi^{-\delta}, w,
+       \epsilon_1, \epsilon)
 
     where :math:`z` is summed out; :func:`log_prob` is the probability of an annotation.
 

@@ -210,7 +210,7 @@ def _twice(log_likelihood):
 
 
 def _of_other_cases(following):
-    return lambda cases, logs, power: following(cases, logs, 0.0)
+    return lambda cases, logs, stages: following(cases, logs, stages._replace(focus=0.0))
 
 
 def _of_these_cases(replicates):

@@ -29,7 +29,7 @@ PROB = 0.9
 
 MANY, FEW = 600, 200  # cases
 K = 8  # classes of the cases
-STAGES = Stages(0.6, 0.7, 2.0, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
+STAGES = Stages(0.6, 0.7, 2.0, 0.7, 0.4, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
 RELIABILITY = 1.3
 SHARED = "what cases share"
 SAMPLERS = (SHARED, f"{SHARED}, by difficulty", "mixture, exact", "mixture, Gibbs", "staged", "staged, by difficulty")
@@ -191,7 +191,8 @@ def draw_staged(shares: np.ndarray, population: Population, rng: np.random.Gener
             weight = np.where(left, expected if careless else shares**power, 0)
             weight = weight / weight.sum()
             if blocks and not careless:
-                after = np.where(left, follow[blocks[0]].mean(0) * shares**stages.focus, 0)
+                follows = follow[blocks[0]].mean(0) ** stages.sharpness
+                after = np.where(left, follows * shares**stages.focus / expected**stages.discount, 0)
                 weight = (1 - stages.dependence) * weight + stages.dependence * after / after.sum()
             block.append(int(rng.choice(K, p=weight)))
             left[block[-1]] = False

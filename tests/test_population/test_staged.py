@@ -25,7 +25,7 @@ from plausibly.population._staged_cases import StagedCases, propose
 P = np.array([0.4, 0.3, 0.2, 0.1])
 D = np.array([0.1, 0.2, 0.3, 0.4])
 PI = np.array([0.25, 0.25, 0.3, 0.2])
-ALL = Stages(0.6, 0.3, 0.7, 0.1, 0.2)
+ALL = Stages(0.6, 0.3, 0.7, 1.3, 0.4, 0.1, 0.2)
 PAIRS = np.array([0, 1]), np.array([1, 2]), np.array([3.0, 1.0])
 SHARED = SharedStages(ALL, 1.0, *PAIRS, np.full(4, 0.25), 2.0, own=False)
 
@@ -56,13 +56,13 @@ def test_without_stages_it_is_plackett_luce():
     assert tempered == pytest.approx(0.09 / (P**2).sum(), abs=1e-9)
 
 
-@pytest.mark.parametrize("stages", [Stages(0.5), Stages(0.5, 0.4, 1.4)])
+@pytest.mark.parametrize("stages", [Stages(0.5), Stages(0.5, 0.4, 1.4), Stages(0.5, 0.4, 1.4, 0.6, 0.5)])
 def test_classes_of_a_remainder_compete_one_by_one(stages):
-    whole = probability([[0], [1]], stages, p=P)
-    lumped = np.array([0.4, 0.3, 0.3])
-    rest = 1e7 * np.array([2 / 3, 1 / 3])
-    value = log_prob(lumped, [[0], [1]], D, PI[:3], stages, rest=rest, xp=np)
-    assert float(np.exp(value)) == pytest.approx(whole, abs=1e-6)
+    lumped, shares, rest = np.array([0.4, 0.3, 0.3]), np.array([0.3, 0.2, 0.5]), 1e7 * np.array([2 / 3, 1 / 3])
+    each = np.append(shares[:2], 0.5 * rest / rest.sum())
+    whole = log_prob(P, [[0], [1]], D, each, stages, xp=np)
+    value = log_prob(lumped, [[0], [1]], D, shares, stages, rest=rest, xp=np)
+    assert float(value) == pytest.approx(whole, abs=1e-6)
 
 
 def test_numpy_and_jax_and_the_program_agree():

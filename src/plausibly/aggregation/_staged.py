@@ -42,6 +42,8 @@ def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settl
         "ratio": arguments["later"] == "inferred",
         "dependence": arguments["follow"] == "inferred",
         "focus": arguments["follow"] == "inferred",
+        "sharpness": arguments["follow"] == "inferred",
+        "discount": arguments["follow"] == "inferred",
         "careless": arguments["careless"] == "inferred",
         "careless_later": arguments["careless"] == "inferred",
     }

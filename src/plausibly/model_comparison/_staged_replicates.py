@@ -69,6 +69,7 @@ class StagedReplicates:
             logs -= logs.max(1, keepdims=True)
             powers = reliability, reliability * stages.ratio, stages.focus
             first, later, focused = (np.exp(power * logs) for power in powers)
+        common = np.maximum(self.population, LEAST) ** -stages.discount
         classes, blocks = np.full((n, 0), PADDING), np.full((n, 0), PADDING)
         going, left = np.ones(n, bool), np.ones(n)
         doubt = np.log(np.maximum(1 - plausibility.max(1), LEAST_MASS))
@@ -90,7 +91,8 @@ class StagedReplicates:
                 of_first = random.random(len(wanted)) < (stages.dependence if number else 0)
                 for place in np.flatnonzero(of_first):
                     row = wanted[place]
-                    weight[place] = focused[row] * sum(follow[one] for one in head[row].tolist() if one >= 0)
+                    after = sum(follow[one] for one in head[row].tolist() if one >= 0)
+                    weight[place] = focused[row] * after**stages.sharpness * common
                 careless = stages.careless if is_first else stages.careless_later
                 weight[random.random(len(wanted)) < careless] = self.population
                 new = _draw(weight, classes[wanted], random)

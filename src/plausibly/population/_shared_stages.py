@@ -84,8 +84,8 @@ class SharedStages:
     def text(self) -> str:
         """Write everything as text, for the attributes of a posterior."""
         file = io.BytesIO()
-        single = np.array([*self.stages[:5], self.reliability, float(self.own)])
-        stop, tie = ([] if odds is None else odds for odds in self.stages[5:])
+        single = np.array([*self.stages[:-2], self.reliability, float(self.own)])
+        stop, tie = ([] if odds is None else odds for odds in self.stages[-2:])
         columns = {
             "single": single,
             "stop": stop,

@@ -7,7 +7,8 @@ with the concentration that was found, and the search goes on.
 
 Priors, all normal on unbounded scales: :math:`\log A` around :math:`\log 5` and :math:`\log \tau` around
 :math:`\log 0.5` (sd 1), :math:`\log \gamma_1` around 0 (sd 0.5), :math:`\log \rho` around :math:`\log 0.7`
-(sd 0.7), :math:`\log \eta` around 0 (sd 1), the log odds of :math:`w` around 0 and those of :math:`\epsilon_1` and
+(sd 0.7), :math:`\log \eta` around 0 (sd 1), :math:`\log \beta` around 0 (sd 0.7), :math:`\log \delta` around
+:math:`\log 0.3` (sd 1), the log odds of :math:`w` around 0 and those of :math:`\epsilon_1` and
 :math:`\epsilon` around 3 % (sd 2).
 """
 
@@ -43,11 +44,13 @@ PRIORS: Mapping[str, tuple[float, float]] = {
     "ratio": (np.log(0.7), 0.7),
     "dependence": (0.0, 2.0),
     "focus": (0.0, 1.0),
+    "sharpness": (0.0, 0.7),
+    "discount": (np.log(0.3), 1.0),
     "careless": (float(logit(0.03)), 2.0),
     "careless_later": (float(logit(0.03)), 2.0),
 }
 _SCALES = {name: expit if name in ("dependence", "careless", "careless_later") else np.exp for name in PRIORS}
-_OF_DRAWS = ("ratio", "dependence", "focus", "careless", "careless_later")
+_OF_DRAWS = Stages._fields[:-2]
 _OFF = {**Stages()._asdict(), "spread": 0.0}
 REACH = 3  #: standard deviations of the priors within which the search stays
 _WIDE = 1.0  # spread of the proposals' concentrations

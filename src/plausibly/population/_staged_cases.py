@@ -1,7 +1,7 @@
 """All annotations of some cases as the staged likelihood sees them, evaluated together at many plausibilities."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -54,6 +54,22 @@ class Following:
     def total(self, weight: Float[np.ndarray, " class"]) -> Float[np.ndarray, " longer"]:
         """Sum of the shares of all classes, weighted."""
         return self.of_base * (self.base @ weight) + self.more @ weight
+
+    def powered(self, power: float) -> "Following":
+        """Raise all shares to a power."""
+        if power == 1:
+            return self
+        more, rows = self.more.copy(), np.repeat(np.arange(len(self.of_base)), np.diff(self.more.indptr))
+        plain = self.of_base[rows] * self.base[more.indices]
+        more.data = (plain + more.data) ** power - plain**power
+        return replace(
+            self,
+            named=self.named**power,
+            share=self.share**power,
+            more=more,
+            of_base=self.of_base**power,
+            base=self.base**power,
+        )
 
     def select(
         self,
@@ -182,21 +198,23 @@ class StagedCases:
         return np.exp(logs - logs.max()), np.exp(gammaln(total + power) - gammaln(total) - logs.max())
 
     def _following(
-        self, logs: Float[np.ndarray, "draw slot"], power: float
+        self, logs: Float[np.ndarray, "draw slot"], stages: Stages
     ) -> tuple[Float[np.ndarray, "draw entry"], Float[np.ndarray, "draw annotation"]]:
         """Weights of classes in what follows the first block of their annotation, and sums over all classes."""
-        follow, slots = self.follow, self.priors.slots
-        weight, total = np.exp(power * logs), np.ones((len(logs), self.annotations.n_annotations))
+        follow, slots = self.follow.powered(stages.sharpness), self.priors.slots
+        weight, total = np.exp(stages.focus * logs), np.ones((len(logs), self.annotations.n_annotations))
+        common = np.maximum(self.expected, LEAST) ** -stages.discount
         if len(follow.annotation):
-            raised, whole = self._raised(power)
+            raised, whole = self._raised(stages.focus)
+            raised = raised * common
             rest, start = slots.is_remainder[follow.slot], follow.start[:-1]
             number = np.repeat(np.arange(len(start)), np.diff(follow.start))[rest]
             class_index = np.maximum(slots.class_index[follow.slot], 0)
             left = follow.total(raised) - np.add.reduceat(np.where(rest, 0, follow.share * raised[class_index]), start)
-            share = follow.share.copy()
+            share = follow.share * common[class_index]
             share[rest] = np.maximum(left[number], LEAST) / whole[follow.slot[rest]]
             total[:, follow.annotation] = np.add.reduceat(weight[:, follow.slot] * share, start, axis=1)
-        return weight[:, self.slot] * follow.named, total
+        return weight[:, self.slot] * (follow.named * common[self.annotations.entry_class]), total
 
     def _blocks(self, logs, stages, reliability) -> Float[np.ndarray, "draw annotation"]:
         """Probability of the blocks of every annotation, in their order."""
@@ -209,7 +227,7 @@ class StagedCases:
         starts = np.cumsum(of.block_sizes) - of.block_sizes
         begin = of.annotation_start[:-1][of.block_annotation]
 
-        following, of_following = self._following(logs, stages.focus)
+        following, of_following = self._following(logs, stages)
 
         def with_left(weight, total):
             """Weights of classes, and what is left of their total before each block."""
