@@ -73,8 +73,8 @@ def log_prob(
     the first, :math:`\epsilon` if not, and then made by the shares of the population. This depends on the set alone, so
     the orders of a tied block are summed over its subsets. By the focus :math:`\eta`, annotators of a case who agree on
     its first class agree on later ones more than annotators of two cases with the same first class. Both
-    :math:`\lambda` and :math:`D` know which classes are common; the discount :math:`\delta`, with :math:`\pi` the shares
-    of the population, keeps this from counting twice.
+    :math:`\lambda` and :math:`D` know which classes are common; the discount :math:`\delta`, with :math:`\pi` the
+    shares of the population, keeps this from counting twice.
 
     Parameters
     ----------

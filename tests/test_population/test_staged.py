@@ -56,6 +56,13 @@ def test_without_stages_it_is_plackett_luce():
     assert tempered == pytest.approx(0.09 / (P**2).sum(), abs=1e-9)
 
 
+def test_a_dictionary_of_the_population_says_nothing():
+    """Divided by the population at the same power, it leaves the plausibilities of the case."""
+    blocks = [[1], [0], [2]]
+    found = log_prob(P, blocks, PI, PI, Stages(0.6, 1.0, 0.6, 0.8, 0.8), xp=np)
+    assert float(found) == pytest.approx(float(log_prob(P, blocks, D, PI, Stages(0.6), xp=np)), abs=1e-9)
+
+
 @pytest.mark.parametrize("stages", [Stages(0.5), Stages(0.5, 0.4, 1.4), Stages(0.5, 0.4, 1.4, 0.6, 0.5)])
 def test_classes_of_a_remainder_compete_one_by_one(stages):
     lumped, shares, rest = np.array([0.4, 0.3, 0.3]), np.array([0.3, 0.2, 0.5]), 1e7 * np.array([2 / 3, 1 / 3])
@@ -103,12 +110,13 @@ def case_of_two():
     return annotations, population, case_priors(population, annotations)
 
 
-def test_proposals_have_the_density_that_they_say():
+@pytest.mark.parametrize("more", [False, True])
+def test_proposals_have_the_density_that_they_say(more):
     """Weighted by the likelihood, they give the mean that weighted draws from the prior give."""
     annotations, population, priors = case_of_two()
     cases = StagedCases.of(annotations, priors, SHARED, population)
     random = np.random.default_rng(0)
-    logs, log_proposal = propose(cases, 0, random, 40_000)
+    logs, log_proposal = propose(cases, 0, random, 40_000, cases if more else None)
     log_weight = cases.log_likelihood(logs, ALL, 1.0)[:, 0] - log_proposal
     found = np.average(np.exp(logs), axis=0, weights=np.exp(log_weight))
     heads = random.choice(4, 40_000, p=np.exp(priors.log_weight[0]))

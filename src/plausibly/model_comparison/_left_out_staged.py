@@ -1,7 +1,8 @@
 """Annotations predicted by the staged model: plausibilities are drawn given the others, and weighted.
 
-Draws come from the proposals by which such models are sampled, so that no chain is run; a class that only the
-annotation left out names has a slot of its own, with the prior of its case.
+Draws come from the proposals by which such models are sampled, so that no chain is run. Half of them know what is left
+out: a class that is plausible in few draws alone would seem less probable than it is. A class that only the annotation
+left out names has a slot of its own, with the prior of its case.
 """
 
 from dataclasses import replace
@@ -16,7 +17,7 @@ from plausibly.population import CasePriors, Population, case_priors
 from plausibly.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
-PROPOSALS = 400  #: of plausibilities, for every copy of a case
+PROPOSALS = 800  #: of plausibilities, for every copy of a case
 
 _TOGETHER = 100  # copies of cases
 
@@ -77,7 +78,7 @@ def _predict(
     words = stream_words(case_keys(seed, wanted.cases))[Stream.POPULATION]
     for case, word in enumerate(words):
         own = slice(*priors.slots.start[case : case + 2])
-        logs[:, own], log_proposal = propose(seen, case, generator(word), PROPOSALS)
+        logs[:, own], log_proposal = propose(seen, case, generator(word), PROPOSALS, None if given is wanted else other)
         weight[:, case] = -log_proposal
     if given is not None:
         weight += seen.log_likelihood(logs, shared.stages, shared.reliability)

@@ -321,28 +321,35 @@ def _tied(of_first, parts, size):
 
 
 def propose(
-    cases: StagedCases, case: int, random: np.random.Generator, n: int
+    cases: StagedCases, case: int, random: np.random.Generator, n: int, more: StagedCases | None = None
 ) -> tuple[Float[np.ndarray, "draw slot"], Float[np.ndarray, " draw"]]:
     r"""Draw log plausibilities of a case from posteriors given label counts, and say how they differ from the prior.
 
-    Two posteriors are mixed: given first choices, and given later ones, too, as parts of labels. The second result is
-    :math:`\log q(\lambda) - \log p(\lambda)`; heads cancel, since both are mixtures over the same heads:
-    :math:`q / p = \sum_c \tfrac12 \prod_k \lambda_k^{n_{ck}} / M_c`, with :math:`M_c` the marginal likelihood of the
-    counts.
+    Two posteriors are mixed: given first choices, and given later ones, too, as parts of labels; with ``more``
+    annotations of the same cases two others, which have seen these. The second result is
+    :math:`\log q(\lambda) - \log p(\lambda)`; heads cancel, since all are mixtures over the same heads:
+    :math:`q / p` is the mean over posteriors of :math:`\prod_k \lambda_k^{n_{ck}} / M_c`, with :math:`M_c` the marginal
+    likelihood of the counts.
     """
     own = slice(*cases.priors.slots.start[case : case + 2])
     shape = cases.priors.shape[:, own]
-    counts = np.array([cases.first[own], cases.first[own] + LATER * cases.later[own]])
-    choose, log_m, below = random.integers(2, size=n), [], []
+
+    def counted(these: StagedCases) -> np.ndarray:
+        return np.array([these.first[own], these.first[own] + LATER * these.later[own]])
+
+    counts = counted(cases)
+    if more is not None:
+        counts = np.concatenate([counts, counts + counted(more)])
+    choose, log_m, below = random.integers(len(counts), size=n), [], []
     for count in counts:
         logs = cases.priors.log_weight[case] + (gammaln(shape + count) - gammaln(shape)).sum(1)
         logs = logs + gammaln(shape.sum(1)) - gammaln(shape.sum(1) + count.sum())
         log_m.append(logsumexp(logs))
         below.append(np.cumsum(np.exp(logs - log_m[-1])))
     u = random.random(n)
-    picked = np.where(choose, np.searchsorted(below[1], u), np.searchsorted(below[0], u))
+    picked = np.choose(choose, [np.searchsorted(one, u) for one in below])
     a = np.maximum(shape[np.minimum(picked, len(shape) - 1)] + counts[choose], 1e-9)
     logs = np.log(random.standard_gamma(a + 1)) - random.standard_exponential(a.shape) / a
     logs -= logsumexp(logs, axis=1, keepdims=True)
     ratio = [np.where(count > 0, count * logs, 0).sum(1) - m for count, m in zip(counts, log_m, strict=True)]
-    return logs, np.logaddexp(*ratio) - np.log(2)
+    return logs, np.logaddexp.reduce(ratio) - np.log(len(counts))
