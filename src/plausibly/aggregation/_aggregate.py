@@ -120,10 +120,10 @@ def aggregate(
         ``"ordinal-scores"``, ``"independence"`` (Metropolis-Hastings with independent proposals) for
         ``"staged-plackett-luce"``, ``"point"`` and ``"ml"`` for models without draws. ``"auto"`` uses exact draws
         wherever the posterior has a closed form, Gibbs for models of one true class and ``"ordinal-scores"``,
-        ``"independence"`` for ``"staged-plackett-luce"``, and NUTS elsewhere. For Plackett-Luce with ``mode="power"``,
-        the posterior has a closed form in cases whose annotators all chose from the same remaining classes, for example
-        because each named one class; ``"auto"`` samples the other cases with the Gibbs sampler at integer reliabilities
-        up to 10, where it mixes fast, and otherwise with NUTS.
+        ``"independence"`` for ``"staged-plackett-luce"``, and NUTS elsewhere, except for Plackett-Luce with
+        ``mode="power"``: there, the posterior has a closed form in cases whose annotators all chose from the same
+        remaining classes, for example because each named one class; ``"auto"`` samples the other cases with the Gibbs
+        sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.
     seed
         Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
     progress

@@ -47,8 +47,8 @@ def aggregate(
         options.modelling(
             metavar="NAME@R:OPTION=VALUE",
             help="Aggregation model with its reliability and options; without @, its default reliability. NAME is "
-            f"one of {MODEL_NAMES}, or a Python file that declares a model. By default the first model that plausibly "
-            "evaluate would use.",
+            f"one of {MODEL_NAMES}, or a Python file that declares a model. By default the first of the "
+            "models that the command evaluate would use.",
         ),
     ] = None,
     infer_reliability: Annotated[

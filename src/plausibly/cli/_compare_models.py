@@ -27,7 +27,7 @@ _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "
     """
 )
 def compare_models(
-    annotations: options.AnnotationsFile,
+    annotations: options.ClassAnnotationsFile,
     classes: options.ClassesFile = None,
     model: ComparedModelNames = None,
     observation: Annotated[

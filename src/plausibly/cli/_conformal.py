@@ -12,7 +12,7 @@ from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
 from plausibly.cli._groups import read_groups
-from plausibly.cli._model_names import ModelNames
+from plausibly.cli._model_names import ModelNamesOfClasses
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.conformal import ConformalSweep, conformal_coverage
 from plausibly.conformal import conformal as calibrate
@@ -30,7 +30,7 @@ _BETWEEN = " | "  # classes of a set
     """
 )
 def conformal(
-    annotations: options.AnnotationsFile,
+    annotations: options.ClassAnnotationsFile,
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
@@ -89,13 +89,15 @@ def conformal(
     randomise: Annotated[
         bool,
         typer.Option(
-            "--randomise", help="Randomise scores and thresholds to get the smallest sets that keep the guarantee."
+            "--randomise",
+            help="Randomise scores and thresholds, so that coverage is no higher than the guarantee requires. Sets "
+            "are then usually smaller.",
         ),
     ] = False,
     splits: Annotated[
         int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")
     ] = 100,
-    model: ModelNames = None,
+    model: ModelNamesOfClasses = None,
     *,
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,

@@ -21,11 +21,13 @@ def _option(default: str):
     )
 
 
+_OF_CLASSES = f"Default for labels and counts: {OF_LABELS[0]}; for rankings: {_RANKINGS}"
 ModelNames = Annotated[
     list[str] | None,
     _option(
-        f"Default for labels and counts: {OF_LABELS[0]}; for rankings: {_RANKINGS}; for scores: {OF_SCORES[0]}, or "
-        f"{OF_SCORES[1]} if there are more than {MOST_CATEGORIES} distinct ones."
+        f"{_OF_CLASSES}; for scores: {OF_SCORES[0]}, or {OF_SCORES[1]} if there are more than {MOST_CATEGORIES} "
+        "distinct ones."
     ),
 ]
+ModelNamesOfClasses = Annotated[list[str] | None, _option(f"{_OF_CLASSES}.")]
 ComparedModelNames = Annotated[list[str] | None, _option(f"By default {_RANKINGS}.")]

@@ -23,6 +23,13 @@ AnnotationsFile = Annotated[
         help="Annotations: rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), or PrefLib.",
     ),
 ]
+ClassAnnotationsFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="ANNOTATIONS",
+        help="Annotations: rankings (.json), a long table or counts (.csv, .parquet, .npy), or PrefLib.",
+    ),
+]
 LabelsFile = Annotated[
     Path,
     typer.Argument(
@@ -31,7 +38,7 @@ LabelsFile = Annotated[
 ]
 PosteriorFile = Annotated[
     Path,
-    typer.Argument(metavar="POSTERIOR", help="Posterior written by plausibly aggregate, evaluate or reliability."),
+    typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep."),
 ]
 OptionalFolder = Annotated[
     Path | None,

@@ -174,8 +174,7 @@ def main_table(swept: Sweep, width: int) -> Table:
             "point: value at the model's point estimate, which ignores uncertainty\n"
             f"P(> next): probability of a better {metric_name(metrics[0])} than the next classifier, on these cases "
             "and on new cases like these\n"
-            "certainty: share of draws in which the class that leads most often is the most plausible one, mean over "
-            "cases"
+            "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
         )
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)

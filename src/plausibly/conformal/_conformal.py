@@ -90,7 +90,7 @@ def conformal(
         calibration. By default 0.
     randomise_scores
         Whether the class itself enters its score (aps, raps, top-k) with a random weight, uniform between 0 and 1. This
-        makes sets as small as the guarantee allows.
+        breaks ties between scores, so that coverage is closer to the guarantee and sets are usually smaller.
     randomise_threshold
         Whether a class whose score equals the threshold is kept at random rather than always, with the probability that
         just meets the guarantee.

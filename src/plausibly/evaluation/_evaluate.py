@@ -108,12 +108,12 @@ def evaluate(
         Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
         Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own group.
     replicates
-        Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are neither
-        sampling nor total intervals.
+        Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are
+        neither sampling draws nor total intervals.
     by
         Groups of cases for which every metric is also computed, in the same pass: a table with one row per case (a data
-        frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or
-        several of these as a mapping from names. :func:`plausibly.evaluation.by_group` tabulates them, and
+        frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or,
+        for several of these, a mapping from a name to each. :func:`plausibly.evaluation.by_group` tabulates them, and
         :func:`plausibly.evaluation.group_difference` returns draws of the difference between two groups.
     intersections
         Whether to also report groups that combine several columns of ``by``.
@@ -139,8 +139,8 @@ def evaluate(
         sampling noise and are NaN if there is a single group. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
 
-        ``annotation_certainty_{size}`` (case), the share of draws in which the set of that size that leads most often
-        is the set of the most plausible classes; ``annotator_agreement`` (case), see
+        ``annotation_certainty_{size}`` (case), the largest share of draws that agree on which classes, that many of
+        them, are the most plausible; ``annotator_agreement`` (case), see
         :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
         annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce; both are in
         nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder (for a model of

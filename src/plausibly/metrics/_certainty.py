@@ -24,10 +24,9 @@ def annotation_certainty(
     break_ties: BreakTies = "order",
     seed: int = 0,
 ) -> Float[Array, " case"]:
-    """Share of draws in which the set of ``size`` classes that leads most often is the set of the most plausible ones.
+    """Largest share of draws that agree on which ``size`` classes are the most plausible.
 
-    For size 1, the share of draws in which the class that leads most often is the most plausible one. The certainty of
-    a data set is the mean over its cases; a point estimate has certainty 1.
+    The certainty of a data set is the mean over its cases; a point estimate has certainty 1.
 
     Parameters
     ----------

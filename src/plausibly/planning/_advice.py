@@ -105,8 +105,8 @@ def _what_it_brings(plan: Plan) -> list[str]:
     for (_, a), (_, b) in zip(first.iterrows(), last.iterrows(), strict=True):
         of = f"between {a['classifier']} and {a['versus']} in {words}" if a["versus"] else f"of {a['classifier']}"
         said.append(
-            f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} is expected "
-            f"to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
+            f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} on these "
+            f"cases is expected to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
             f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])} in 90 % of simulations); with cases "
             f"chosen at random, to "
             f"{_size(plan, b['width_at_random'])}."
@@ -162,8 +162,8 @@ def _when_to_stop(plan: Plan) -> list[str]:
         ]
     if enough.index[0] < width.index[-1]:
         return [
-            f"After {_count(enough.index[0], 'label')}, the remaining labels narrow the interval by less than "
-            f"{100 * _WORTH:g} % of its width: stop there, or plan again with the new labels."
+            f"After {_count(enough.index[0], 'label')} of these, the others narrow the interval by less than "
+            f"{100 * _WORTH:g} % of its present width: stop there, or plan again with the new labels."
         ]
     return ["Plan again once some of them are in: the new labels change where the next ones help most."]
 

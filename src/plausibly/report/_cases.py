@@ -18,7 +18,7 @@ class Undecided:
     """A case that the annotations leave open."""
 
     name: str
-    certainty: float  # share of draws in which the class that leads most often is the most plausible one
+    certainty: float  # largest share of draws that agree on which class is the most plausible
     classes: list[
         tuple[str, float, float]
     ]  # the most plausible first; mean plausibility, share of draws in which it leads

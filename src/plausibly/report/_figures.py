@@ -99,10 +99,9 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
         what = (
-            "the class that leads most often is the most plausible one: at 1 the annotations settle which class that "
-            "is, at 0.5 other classes lead in half of the draws"
+            "which class is the most plausible: at 1 the annotations settle it, at 0.5 half of the draws disagree"
             if size == 1
-            else f"the set of {size} classes that leads most often is the set of the most plausible ones"
+            else f"which {size} classes are the most plausible"
         )
         if size == sizes_found[0]:
             yield _ambiguity(swept)
@@ -111,9 +110,9 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             panels,
             3.4,
             f"Top-{size} annotation certainty of all cases, sorted",
-            "Cases are sorted from the least to the most certain. The height is the share of draws in which "
-            f"{what}. The further to the right a curve rises, the more cases are unsettled. A higher reliability moves "
-            "it to the left.",
+            "Cases are sorted from the least to the most certain. The height is the largest share of draws "
+            f"that agree on {what}. The further to the right a curve rises, the more cases are unsettled. A higher "
+            "reliability moves it to the left.",
             folded=size > 1,
         )
 

@@ -42,7 +42,7 @@ def judge(
     seed: int = 0,
     progress: bool = True,
 ) -> Judgement:
-    """Decide from the answers to four questions whether a model can stand in for an annotator, and why they differ.
+    """Decide from the answers to four questions whether a model can stand in for an annotator.
 
     1. *Closeness.* Is it as close to the annotators as they are to each other? The discrepancy ratio Δ, with a test of
        non-inferiority (:func:`discrepancy_ratio`).
@@ -54,8 +54,9 @@ def judge(
     4. *Truth.* Is it as accurate as the annotators, measured against the truth inferred from their labels alone? The
        accuracy against the vote is shown for comparison.
 
-    Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that every case has one true
-    class, and that annotators err independently of each other.
+    Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
+    independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
+    judgement gives reasons.
 
     Parameters
     ----------

@@ -58,9 +58,9 @@ def read_annotations(
         may have a ``soft_label`` instead, a mapping from class to probability.
         ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
         long table. If doccano exported a folder with one file per annotator, pass the folder.
-        ``.csv``, ``.tsv``, ``.parquet``: a long table (:meth:`Annotations.from_table`) if a column is ``annotator``,
-        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; scores
-        (:meth:`Annotations.from_scores`) if one is named ``score`` and none holds classes; otherwise label counts
+        ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
+        none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
+        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``; otherwise label counts
         (:meth:`Annotations.from_counts`), with or without a header. A long table with a column ``annotation`` in place
         of ``annotator`` has anonymous annotators. An apostrophe before text that begins like a formula ("'=x") is
         removed.
