@@ -265,3 +265,11 @@ def test_refusals():
         )
     with pytest.raises(AnnotationError, match="only one case"):
         pb.aggregate(case_of_two()[0], "staged-plackett-luce", progress=False)
+
+
+def test_stages_are_read_as_written_and_those_of_another_version_refused(monkeypatch):
+    text = SHARED.text()
+    assert SharedStages.read(text).stages == ALL
+    monkeypatch.setattr(Stages, "_fields", Stages._fields[1:])
+    with pytest.raises(ArgumentError, match="of another version of staged-plackett-luce: aggregate again"):
+        SharedStages.read(text)

@@ -17,7 +17,7 @@ from plausibly.population._sampler import Labels, State, start, sweep
 from plausibly.random_streams import check_seed
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
-#: effective draws over all chains that an estimate needs, whose error is then a quarter of the posterior's sd at most
+#: effective draws over all chains that an estimate needs, whose error is then about a quarter of the posterior's sd
 ENOUGH = 20
 ENOUGH_SAMPLES = 100  #: and that draws need
 PROFILES = 25  #: draws of each chain of which profiles are kept

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import digamma
 
 from plausibly.annotations import Annotations
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.models.staged_plackett_luce import LARGEST_BLOCK, Stages
 
 
@@ -103,6 +103,8 @@ class SharedStages:
         found = np.load(io.BytesIO(base64.b64decode(text)))
         stop, tie = (tuple(found[name].tolist()) or None for name in ("stop", "tie"))
         *single, reliability, own = found["single"].tolist()
+        if len(single) != len(Stages._fields) - 2:
+            raise ArgumentError("the posterior is of another version of staged-plackett-luce: aggregate again.")
         base = found["base"].astype(float)
         pairs = (found["head"], found["later"], found["count"])
         return cls(Stages(*single, stop, tie), reliability, *pairs, base, float(found["strength"]), bool(own))
