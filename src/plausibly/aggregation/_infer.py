@@ -211,8 +211,8 @@ def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
     share = float((scores.score == threshold).mean())
     if share > AT_THRESHOLD:
         warnings.warn(
-            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, which "
-            "puts about half the plausibility of such a case above the threshold. Choose ordinal-scores, which "
+            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, and "
+            "puts about half the plausibility of such a case above it. Choose ordinal-scores, which "
             "treats scores as categories, or a threshold between two scores.",
             PlausiblyWarning,
             stacklevel=2,

@@ -1,6 +1,5 @@
 """``plausibly demo``: everything once, on bundled data."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def demo(
         say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
         tell_of_first_run()
     with ThreadPoolExecutor(1) as pool:  # alongside, as most of it is compilation
-        published = None if quiet else pool.submit(lambda: list(_published(seed)))
+        published = None if quiet else pool.submit(_published, seed)
         swept = run(
             out / _simulate.ANNOTATIONS,
             out / _simulate.CLASSES,
@@ -61,18 +60,18 @@ def demo(
         )
     if published is not None:
         say("Top-3 accuracy of two classifiers on one published case:")
-        for line in published.result():
-            say(line)
+        say("\n".join(published.result()))
         say(f"To repeat the evaluation of the simulated cases:\n{command}")
     finish(swept, out, quiet=quiet, strict=strict)
 
 
-def _published(seed: int) -> Iterator[str]:
+def _published(seed: int) -> list[str]:
     """Compute the published case, and put it next to the figures that were published."""
-    case = published_case()
+    case, lines = published_case(), []
     for model, arguments, (a, b) in PUBLISHED:
         posterior = refit(case.annotations, model, seed=seed, progress=False, **arguments)
         best = top_classes(posterior, 1, seed)[:, 0]  # (draw, place); evaluate would take longer to compile
         found = [np.isin(best, ranked_classes(scores, 3)).mean() for scores in case.predictions.values()]
         label = f"{model}@{arguments['reliability']}"
-        yield f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})"
+        lines.append(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")
+    return lines

@@ -16,20 +16,15 @@ data, modelling, sampling, measure = (
 )
 BreakTies = Literal["order", "random"]
 
-AnnotationsFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="ANNOTATIONS",
-        help="Annotations: rankings (.json), a long table, counts or scores (.csv, .parquet, .npy), or PrefLib.",
-    ),
-]
-ClassAnnotationsFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="ANNOTATIONS",
-        help="Annotations: rankings (.json), a long table or counts (.csv, .parquet, .npy), or PrefLib.",
-    ),
-]
+
+def _annotations(tables: str):
+    return typer.Argument(
+        metavar="ANNOTATIONS", help=f"Annotations: rankings (.json), {tables} (.csv, .parquet, .npy), or PrefLib."
+    )
+
+
+AnnotationsFile = Annotated[Path, _annotations("a long table, counts or scores")]
+ClassAnnotationsFile = Annotated[Path, _annotations("a long table or counts")]
 LabelsFile = Annotated[
     Path,
     typer.Argument(

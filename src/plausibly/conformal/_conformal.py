@@ -63,9 +63,9 @@ def conformal(
         greatest risk level.
     score
         Conformal score. ``"lac"``: the prediction itself, a probability or any other number; ``"aps"``: minus the sum
-        of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same, minus a penalty for
-        low ranks; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class) that is greater for
-        more plausible classes and uses only the scores of the same case.
+        of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same, less a penalty that
+        grows with the rank; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class) that is
+        greater for more plausible classes and uses only the scores of the same case.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same

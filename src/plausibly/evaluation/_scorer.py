@@ -26,8 +26,8 @@ def scorer(
     """Make a scorer for ``cross_val_score`` and model selection in scikit-learn, in which rows are cases.
 
     The estimator is trained on whatever labels it is given, such as the votes; it is scored against the plausibilities
-    of the held-out cases. Pass ``X`` or ``y`` as a pandas data frame or series whose index holds the names of the
-    cases, because splits keep neither positions nor order; if both have an index, that of ``X`` is used.
+    of the held-out cases. Splits keep neither the positions nor the order of rows, so cases are matched by name: pass
+    ``X`` or ``y`` as a pandas object with the case names as its index. If both have an index, that of ``X`` counts.
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ have another shape, and then other draws from the same posterior.
 
 from plausibly.inference._batching import bucket_cases as bucket_cases
 from plausibly.inference._batching import plan_shapes as plan_shapes
-from plausibly.inference._compilation import nothing_kept as nothing_kept
 from plausibly.inference._compilation import tell_of_first_run as tell_of_first_run
 from plausibly.inference._likelihood import check_likelihood as check_likelihood
 from plausibly.inference._likelihood import likelihood_shapes as likelihood_shapes

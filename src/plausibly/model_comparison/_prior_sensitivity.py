@@ -30,8 +30,8 @@ class Sensitivity:
     table
         One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice`` (``"baseline"``,
         ``"concentration"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier`` (empty for certainties
-        of the annotations), ``metric``, ``mean``, ``sd``, the 94 % interval over draws from ``lower`` to ``upper`` (NaN
-        for certainties), ``point``, ``shift``, the mean's difference from the baseline's, and ``converged``.
+        of the annotations), ``metric``, ``mean``, ``sd``, ``lower`` and ``upper``, the ends of the 94 % interval over
+        draws (NaN for certainties), ``point``, ``shift``, the mean's difference from the baseline's, and ``converged``.
     baselines
         By model, the value of each choice in the baseline.
     """

@@ -108,8 +108,7 @@ def _what_it_brings(plan: Plan) -> list[str]:
             f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} on these "
             f"cases is expected to narrow from {_size(plan, a['width'])} to {_size(plan, b['width'])}{_unit(plan)} "
             f"({_size(plan, b['width_lower'])}–{_size(plan, b['width_upper'])} in 90 % of simulations); with cases "
-            f"chosen at random, to "
-            f"{_size(plan, b['width_at_random'])}."
+            f"chosen at random, to {_size(plan, b['width_at_random'])}."
         )
     if plan.compare:
         now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))

@@ -104,7 +104,7 @@ class SharedStages:
         stop, tie = (tuple(found[name].tolist()) or None for name in ("stop", "tie"))
         *single, reliability, own = found["single"].tolist()
         if len(single) != len(Stages._fields) - 2:
-            raise ArgumentError("the posterior is of another version of staged-plackett-luce: aggregate again.")
+            raise ArgumentError("another version of staged-plackett-luce wrote this posterior: aggregate again.")
         base = found["base"].astype(float)
         pairs = (found["head"], found["later"], found["count"])
         return cls(Stages(*single, stop, tie), reliability, *pairs, base, float(found["strength"]), bool(own))

@@ -196,8 +196,8 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             1.2 + 1.1 * _row(swept) * n,
             f"Histogram over draws of the {words} of each classifier",
             f"Every draw is one set of plausibilities that fits the annotations, and gives each classifier one value "
-            f"of the {words} on these cases (bars). The line below is the 94 % total interval for new cases like "
-            f"these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
+            f"of the {words} on these cases (bars). The line below the bars shows the 94 % total interval, "
+            f"for new cases like these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
         )
         if n < 2:
             continue

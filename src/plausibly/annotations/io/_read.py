@@ -53,7 +53,7 @@ def read_annotations(
         cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
         ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case. The field ``annotations`` (or
         ``labels``) is a list of answers or a mapping from annotator to answer; ``annotators`` may name the annotators
-        of a list. Other fields are metadata (see :func:`plausibly.read_metadata`). In CSV files, lists are written as
+        of a list. Other fields are metadata (see :func:`plausibly.read_metadata`). Lists in the cells of CSV files are
         JSON. A mapping from case to such a record, or to ``{annotator: answer}``, is read, too. A case without answers
         may have a ``soft_label`` instead, a mapping from class to probability.
         ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
