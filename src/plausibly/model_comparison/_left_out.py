@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 from plausibly._arviz import Posterior, pareto_smoothed, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, aggregate, expected_plausibility, refit, settle
+from plausibly.aggregation import PlannedRun, Settled, aggregate, expected_plausibility, refit, settle
 from plausibly.aggregation._staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
@@ -124,20 +124,12 @@ def leave_out_cases(
             f"{run.label} learns from other cases, and is compared with some of them left out, which needs at least 4 "
             f"cases, but there are {annotations.n_cases}: compare models with class_prior='uniform'."
         )
-    order = np.argsort([int(words[0]) << 32 | int(words[1]) for words in _fold_words(annotations, seed)], kind="stable")
-    group = np.empty(annotations.n_cases, np.int64)
-    group[order] = np.arange(annotations.n_cases) % n_folds
+    group = folds_of_cases(annotations, n_folds, seed)
     columns: dict[str, np.ndarray] = {}
     for number in range(n_folds):
         inside = group == number
         others = annotations.select(np.flatnonzero(~inside))
-        by_case = run.settled.arguments.get("difficulty") == "by-case"
-        population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
-        if run.settled.model.staged is not None:
-            population = learn_stages(replace(run.settled, population=population), others, seed).population
-            assert population is not None
-            assert population.stages is not None
-            population = replace(population, stages=replace(population.stages, own=False))
+        population = learn_from(others, run.settled, seed=seed, progress=progress)
         part = annotations.select(np.flatnonzero(inside))
         arguments = {name: value for name, value in run.arguments.items() if name not in ("shared", "difficulty")}
         arguments["class_prior"] = population
@@ -158,8 +150,25 @@ def leave_out_cases(
     return LeftOut(**columns)
 
 
-def _fold_words(annotations: Annotations, seed: int):
-    return stream_words(case_keys(seed, annotations.cases))[Stream.POPULATION]
+def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bool) -> Population:
+    """Estimate what cases share, from cases that are not among those to be predicted."""
+    by_case = settled.arguments.get("difficulty") == "by-case"
+    population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
+    if settled.model.staged is None:
+        return population
+    found = learn_stages(replace(settled, population=population), others, seed).population
+    assert found is not None
+    assert found.stages is not None
+    return replace(found, stages=replace(found.stages, own=False))
+
+
+def folds_of_cases(annotations: Annotations, n_folds: int, seed: int) -> Int[np.ndarray, " case"]:
+    """Number of the fold of each case, by the seed and the names of the cases."""
+    words = stream_words(case_keys(seed, annotations.cases))[Stream.POPULATION]
+    order = np.argsort([int(word[0]) << 32 | int(word[1]) for word in words], kind="stable")
+    group = np.empty(annotations.n_cases, np.int64)
+    group[order] = np.arange(annotations.n_cases) % n_folds
+    return group
 
 
 def _without_draws(task: _Task, out: LeftOut) -> None:
