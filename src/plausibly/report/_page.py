@@ -72,8 +72,8 @@ def render(
 ) -> str:
     """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`.
 
-    ``conformal`` and ``plan`` may also be functions that return them, called when the figures have been drawn, so that
-    another thread can compute them in the meantime.
+    ``conformal`` and ``plan`` may also be functions that return them, called last, so that another thread can
+    compute them in the meantime.
     """
     audited = _audit(audit)
     environment = jinja2.Environment(
@@ -94,11 +94,47 @@ def render(
     with Progress(progress) as bars:
         for picture in pictures(swept, bars):
             figures[picture.section].append(picture)
-    conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
     failed = not_converged_table(swept.runs)
-    title, planned = further_labels(plan)
     by, grouped = results_by_group(swept)
     subgroups = subgroup_table(swept)
+    shown = {
+        "style": (Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
+        "swept": swept,
+        "many": MANY,
+        "data": _data(swept),
+        "sources": dict(sources or {}),
+        "settings": _settings(swept),
+        "versions": json.loads(swept.runs[0].attrs["versions"]),
+        "rule": RULE,
+        "has_chains": any(run.has_chains for run in swept.runs),
+        "convergence": _records(convergence_table(swept.runs)),
+        "failed": _records(failed.head(MOST_ROWS)),
+        "n_failed": len(failed),
+        "headline": [_records(rows) for _, rows in headline(swept).groupby("run", sort=False)],
+        "headline_metrics": headline_metrics(swept.runs[0]),
+        "certainty": _records(certainty_table(swept.runs)),
+        "metrics": _records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
+        "figures": figures,
+        "ambiguous": _records(most_ambiguous(lead(swept)).head(MOST)),
+        "needed": _records(need_labels(lead(swept)).head(MOST)),
+        "n_needed": len(need_labels(lead(swept))),
+        "n_unclear": len(stay_open(lead(swept))),
+        "disagreements": _records(disagreements(swept).head(MOST)),
+        "n_disagreements": len(disagreements(swept)),
+        "n_groups": int(lead(swept).results.attrs["groups"]),
+        "summary": list(sentences(swept, subgroups)),
+        "first": first_figure(swept),
+        "attainable": attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
+        "lead": lead(swept),
+        "cases": list(undecided(swept, lead(swept))),
+        "subgroups": subgroups,
+        "strata": strata_table(swept, SETTLED, OPEN),
+        "references": references(swept),
+        "audit": audited,
+    }
+    template = environment.get_template("report.html.j2")
+    conformal, plan = (given() if callable(given) else given for given in (conformal, plan))
+    title, planned = further_labels(plan)
     others = [
         ("by", by, extras(grouped)),
         ("shared", "Annotators and classes across all cases", extras(what_cases_share(swept))),
@@ -108,44 +144,9 @@ def render(
         ("sets", "How large must a set of answers be?", extras(sets_of_answers(conformal))),
         ("labels", title, extras(planned)),
     ]
-    template = environment.get_template("report.html.j2")
-    return template.render(
-        style=(Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
-        swept=swept,
-        many=MANY,
-        data=_data(swept),
-        sources=dict(sources or {}),
-        settings=_settings(swept),
-        versions=json.loads(swept.runs[0].attrs["versions"]),
-        rule=RULE,
-        has_chains=any(run.has_chains for run in swept.runs),
-        convergence=_records(convergence_table(swept.runs)),
-        failed=_records(failed.head(MOST_ROWS)),
-        n_failed=len(failed),
-        headline=[_records(rows) for _, rows in headline(swept).groupby("run", sort=False)],
-        headline_metrics=headline_metrics(swept.runs[0]),
-        certainty=_records(certainty_table(swept.runs)),
-        metrics=_records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
-        figures=figures,
-        ambiguous=_records(most_ambiguous(lead(swept)).head(MOST)),
-        needed=_records(need_labels(lead(swept)).head(MOST)),
-        n_needed=len(need_labels(lead(swept))),
-        n_unclear=len(stay_open(lead(swept))),
-        disagreements=_records(disagreements(swept).head(MOST)),
-        n_disagreements=len(disagreements(swept)),
-        n_groups=int(lead(swept).results.attrs["groups"]),
-        summary=list(sentences(swept, subgroups)),
-        steps=list(next_steps(swept, plan if isinstance(plan, Plan) else None)),
-        first=first_figure(swept),
-        attainable=attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
-        lead=lead(swept),
-        cases=list(undecided(swept, lead(swept))),
-        subgroups=subgroups,
-        strata=strata_table(swept, SETTLED, OPEN),
-        references=references(swept),
-        audit=audited,
-        others=[(name, words, shown) for name, words, shown in others if shown],
-    )
+    shown["steps"] = list(next_steps(swept, plan if isinstance(plan, Plan) else None))
+    shown["others"] = [(name, words, found) for name, words, found in others if found]
+    return template.render(shown)
 
 
 def report(
