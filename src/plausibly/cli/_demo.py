@@ -23,7 +23,7 @@ MODELS = ("plackett-luce@1,3,10", "prirn@10,30,100")
 # its own for more draws would take longer to compile.
 PUBLISHED = (
     ("plackett-luce", {"reliability": 3}, (0.70, 1.00), 1),
-    ("prirn", {"reliability": 30, "ties": "full"}, (0.52, 0.99), 4),
+    ("prirn", {"reliability": 30, "ties": "full"}, (0.52, 0.99), 10),
 )
 
 
