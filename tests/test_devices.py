@@ -1,39 +1,71 @@
-"""Evaluation on several devices: the same bytes as on one."""
+"""Several devices: the same bytes as on one, and work for all of them."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 
-from tests.forced_devices import run
-
+# Sixteen seats or fewer, eight cases to a chunk and four to a block, so that two dozen cases are work for four devices.
 PROGRAM = """
-import hashlib, sys
+import hashlib
 import jax
 import numpy as np
 import plausibly as pb
+from plausibly.inference import _scheduling
 from plausibly.posterior import _blocks
 
-used = set()
-size, program = _blocks._size, _blocks._programs
-_blocks._size = lambda *sizes: min(size(*sizes), 4)  # so that two dozen cases are work for four devices
+_scheduling._seats = _scheduling._chunk_size = lambda *sizes: 8
+sampling, evaluating = set(), set()
+units, size, programs = _scheduling._units, _blocks._size, _blocks._programs
+_blocks._size = lambda *sizes: min(size(*sizes), 4)
 
-def noted(*arguments):
-    found = program(*arguments)
-    used.update(device for *_, device in found)
+def noted_units(*arguments):
+    found = units(*arguments)
+    sampling.update(unit.device for unit in found)
     return found
 
-_blocks._programs = noted
-cases = [[[["a"], ["b"]], [["b"], ["c"]], [["c"], ["a"]]][: 1 + n % 3] for n in range(26)]
-annotations = pb.Annotations.from_rankings(cases, classes=["a", "b", "c", "d", "e"])
-posterior = pb.aggregate(annotations, "prirn", draws=50, chains=2, seed=0, progress=False)
-scores = {"A": np.random.default_rng(0).random((26, 5))}
-results = pb.evaluate(posterior, scores, risks=[0, 1, 2, 0, 2], k=1, progress=False)
-digest = hashlib.blake2b()
-for name, variable in results.data_vars.items():
-    digest.update(name.encode() + variable.values.tobytes())
-print(digest.hexdigest())
-print(len(jax.devices()), len(used), file=sys.stderr)
+def noted_programs(*arguments):
+    found = programs(*arguments)
+    evaluating.update(device for *_, device in found)
+    return found
+
+_scheduling._units, _blocks._programs = noted_units, noted_programs
+
+def tell(what, dataset):
+    digest = hashlib.blake2b()
+    for name, variable in dataset.data_vars.items():
+        digest.update(name.encode() + variable.values.tobytes())
+    print(what, digest.hexdigest())
+
+annotations = pb.Annotations.from_labels([["a", "b", "c"]] * 26, classes=["a", "b", "c", "d"])
+settings = {"draws": 5, "chains": 2, "seed": 0, "progress": False}
+for engine in ("nuts", "exact"):
+    adapted = {} if engine == "exact" else {"warmup": 20}
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", engine=engine, **adapted, **settings)
+    for group in ("posterior", "sample_stats", "log_likelihood", "convergence"):
+        if group in posterior and (group != "sample_stats" or engine != "exact"):
+            tell(f"{engine} {group}", posterior[group])
+scores = {"A": np.random.default_rng(0).random((26, 4))}
+tell("results", pb.evaluate(posterior, scores, risks=[0, 1, 2, 0], k=1, progress=False))
+print(len(jax.devices()), len(sampling), len(evaluating))
 """
 
 
+def run(n, folder):
+    """Run it in a process with n devices, and return the lines that it prints."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={n}"
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_COMPILATION_CACHE_DIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
 @pytest.mark.slow
-def test_four_devices_give_the_results_of_one(tmp_path):
-    assert run(PROGRAM, 1, tmp_path) == run(PROGRAM, 4, tmp_path)  # which finds the programs that one device has kept
+def test_four_devices_give_what_one_gives(tmp_path):
+    *one, used = run(1, tmp_path)
+    assert used == "1 1 1"
+    assert len({line.split()[0] for line in one}) == 3
+    *four, used = run(4, tmp_path)  # which finds the programs that one device has kept
+    assert used == "4 4 4"
+    assert four == one

@@ -23,12 +23,12 @@ from validation._ranks import places
 from validation._result import Result, Settings
 
 N, QUICK = 120, 40  # data sets
-CLASSES, CASES, PER_CASE = 3, 25, 3
+CLASSES, CASES, LABELS = 3, 100, 12
 WARMUP, SWEEPS, THIN = 100, 500, 10
 PROB = 0.9
 
 MANY, FEW = 600, 200  # cases
-K = 8  # classes of the cases
+K, PER_CASE = 8, 3  # classes of the cases, and annotations of each
 STAGES = Stages(0.6, 0.7, 2.0, 0.7, 0.4, 0.1, 0.1, (-0.5, 0.8, 1.5, -0.4, -0.3), (-1.0, -0.5, -1.5, 0.5))
 RELIABILITY = 1.3
 SHARED = "what cases share"
@@ -60,7 +60,7 @@ def draw_shared(rng: np.random.Generator, by_case: bool) -> Truth:
         weight = np.exp(-(spreads**2) / 2)
         spread = float(rng.choice(spreads, p=weight / weight.sum()))
     labels = [
-        rng.choice(CLASSES, PER_CASE, p=rng.dirichlet(np.maximum(a * profiles[z], 1e-9)))
+        rng.choice(CLASSES, LABELS, p=rng.dirichlet(np.maximum(a * profiles[z], 1e-9)))
         for a, z in zip(
             case_concentrations(concentration, spread, CASES, rng), heads(prevalence, CASES, rng), strict=True
         )
@@ -86,14 +86,14 @@ def log_likelihood(truth: Truth, concentration: float, prevalence: np.ndarray, p
     count = np.stack([(truth.labels == k).sum(1) for k in range(CLASSES)], axis=1)
     a = np.maximum(concentration * profiles, 1e-12)
     logs = (gammaln(a + count[:, None]) - gammaln(a)).sum(2) + np.log(np.maximum(prevalence, 1e-300))
-    return float((logsumexp(logs, axis=1) + gammaln(concentration) - gammaln(concentration + PER_CASE)).sum())
+    return float((logsumexp(logs, axis=1) + gammaln(concentration) - gammaln(concentration + LABELS)).sum())
 
 
 def one_data_set(number: int, seed: int, by_case: bool) -> dict[str, tuple[float, np.ndarray]]:
     """Simulate a data set, sample what its cases share, and return the truth and the draws of each quantity."""
     rng = np.random.default_rng([seed, by_case, number])
     truth = draw_shared(rng, by_case)
-    case, one = np.repeat(np.arange(CASES), PER_CASE), np.ones(CASES * PER_CASE)
+    case, one = np.repeat(np.arange(CASES), LABELS), np.ones(CASES * LABELS)
     members = truth.labels.ravel()
     labels = Labels(case, one, np.arange(len(case)), one.astype(np.int64), members, CASES, CLASSES)
     state, drawn = start(labels, rng, by_case), []

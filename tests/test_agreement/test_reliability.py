@@ -222,11 +222,13 @@ def answers():
 
 @pytest.fixture(scope="module")
 def fitted(answers):
+    """Its tests are one group, as it takes as long as they do together."""
     rows, _, truth = answers
     return weighted_reliability(rows, truth=truth, draws=600, warmup=400, chains=2, progress=False)
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("rasch")
 def test_rasch_recovers_abilities(fitted, answers):
     table, difficulty = fitted.annotators(ci_prob=0.99), answers[1]
     assert ((table["ability_lower"] < ABILITY) & (table["ability_upper"] > ABILITY)).all()
@@ -238,6 +240,7 @@ def test_rasch_recovers_abilities(fitted, answers):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("rasch")
 def test_rasch_gives_reliability_a_posterior(fitted):
     lower, upper = fitted.interval()
     assert lower < fitted.reliability < upper
@@ -253,6 +256,7 @@ def test_rasch_gives_reliability_a_posterior(fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("rasch")
 def test_rasch_is_diagnosed_like_other_models(fitted):
     found = pb.diagnose(fitted.posterior)
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
@@ -263,6 +267,7 @@ def test_rasch_is_diagnosed_like_other_models(fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("rasch")
 def test_rasch_by_the_majority_of_others(fitted, answers):
     """The majority errs, too, so that competence is underestimated, but annotators keep their order.
 
