@@ -60,10 +60,7 @@ def draw_skene(rng: np.random.Generator) -> Truth:
 
 def log_probability_by_vote(values: dict[str, np.ndarray], labels: LabelledCases) -> np.ndarray:
     """Log probability of all labels if the majority is right, by (draw) of Dawid-Skene without confusion matrices."""
-    votes = np.zeros((labels.n_cases, CLASSES))
-    np.add.at(votes, (labels.case, labels.label), 1)
-    count = np.zeros((labels.n_annotators, CLASSES, CLASSES))
-    np.add.at(count, (labels.annotator, votes.argmax(1)[labels.case], labels.label), 1)
+    count = labels.count(labels.votes.argmax(1))
     attention = values["attention"][..., None, None]
     centre = attention * values["common_confusion"][..., None, :, :] + (1 - attention) * values["habit"][..., None, :]
     shape = np.maximum(values["concentration"][..., None, :, None] * centre, 1e-9)
