@@ -22,7 +22,7 @@ from plausibly.annotations import (
     read_risks,
     write_annotations,
 )
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_column
 from plausibly.errors import AnnotationError, FileError, PlausiblyError, PredictionError
 from plausibly.evaluation import columns_of
 from plausibly.predictions import read_predictions
@@ -353,7 +353,7 @@ READERS = {
     "labels": read_labels,
     "labels of a table": Labels.of,
     "groups to report by": columns_of,
-    "groups to resample": lambda path: read_groups(str(path)),
+    "clusters": lambda path: read_column(str(path)),
 }
 
 

@@ -27,7 +27,7 @@ def predictions():
 
 
 def weights_of(names, n_draws, rounds=1):
-    """Exponential variables of each group (round, draw, group), from the definition of the stream."""
+    """Exponential variables of each cluster (round, draw, cluster), from the definition of the stream."""
     words = stream_words(case_keys(SEED, names))[Stream.BOOTSTRAP]
     draw = np.arange(n_draws, dtype=np.uint32)[:, None]
     bits = np.stack([np.asarray(random_bits(words[None], draw, number)[0]) for number in range(rounds)])
@@ -85,20 +85,20 @@ def test_replicates_are_weighted_means_with_what_annotations_add(posterior, pred
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
 
 
-def test_cases_of_a_group_share_their_weight(posterior, predictions):
-    groups = np.array(["x", "y", "z"])[np.arange(N) % 3]
+def test_cases_of_a_cluster_share_their_weight(posterior, predictions):
+    clusters = np.array(["x", "y", "z"])[np.arange(N) % 3]
     options = {"k": 1, "seed": SEED, "replicates": 40, "progress": False}
-    results = pb.evaluate(posterior, predictions, groups=groups, **options)
+    results = pb.evaluate(posterior, predictions, clusters=clusters, **options)
     right = hits(posterior, predictions)
-    sampling = sampling_of(right, weights_of(groups, 40))
-    total = total_of(right, sampling, signs_of(groups))
+    sampling = sampling_of(right, weights_of(clusters, 40))
+    total = total_of(right, sampling, signs_of(clusters))
     np.testing.assert_allclose(results["top1_accuracy_total"], total.clip(0, 1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
-    assert results.attrs["groups"] == 3
+    assert results.attrs["clusters"] == 3
     names = results["case"].values
-    by_name = pd.Series(groups[::-1], index=names[::-1])
+    by_name = pd.Series(clusters[::-1], index=names[::-1])
     for given in (by_name, dict(by_name)):
-        again = pb.evaluate(posterior, predictions, groups=given, **options)
+        again = pb.evaluate(posterior, predictions, clusters=given, **options)
         np.testing.assert_array_equal(again["top1_accuracy_total"], results["top1_accuracy_total"])
 
 
@@ -157,7 +157,7 @@ def test_intervals_are_quantiles_of_replicates(posterior, predictions):
     assert row["sampling_sd"] == pytest.approx(results["top1_accuracy_sampling"].values[0].std(ddof=1))
 
 
-@pytest.mark.parametrize("options", [{"replicates": 0}, {"groups": ["one"] * N, "replicates": 40}])
+@pytest.mark.parametrize("options", [{"replicates": 0}, {"clusters": ["one"] * N, "replicates": 40}])
 def test_sampling_noise_may_be_unknown(posterior, predictions, options):
     results = pb.evaluate(posterior, predictions, k=1, progress=False, **options)
     assert pb.summary(results)[["total_lower", "total_upper", "sampling_sd"]].isna().all(axis=None)
@@ -166,12 +166,12 @@ def test_sampling_noise_may_be_unknown(posterior, predictions, options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": [1, 2]}, "groups must have one value for each of the 12 cases, but 2 were given"),
-        ({"groups": [None] * N}, "must belong to a group, but None was given"),
-        ({"groups": [float("nan")] * N}, "must belong to a group, but nan was given"),
-        ({"groups": [[1]] * N}, r"must belong to a group, but \[1\] was given"),
-        ({"groups": "patient"}, "groups must be one value per case"),
-        ({"groups": {"nobody": 1}}, "there is no group for case"),
+        ({"clusters": [1, 2]}, "clusters must have one value for each of the 12 cases, but 2 were given"),
+        ({"clusters": [None] * N}, "must belong to a cluster, but None was given"),
+        ({"clusters": [float("nan")] * N}, "must belong to a cluster, but nan was given"),
+        ({"clusters": [[1]] * N}, r"must belong to a cluster, but \[1\] was given"),
+        ({"clusters": "patient"}, "clusters must be one value per case"),
+        ({"clusters": {"nobody": 1}}, "there is no cluster for case"),
         ({"replicates": -1}, "replicates must be a whole number of at least 0, but -1 was given"),
         ({"replicates": 2.5}, "replicates must be a whole number"),
     ],

@@ -1,4 +1,4 @@
-"""The bootstrap: cases, or groups of them, drawn with replacement, and intervals of what is computed from them."""
+"""The bootstrap: cases, or clusters of them, drawn with replacement, and intervals of what is computed from them."""
 
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -12,47 +12,47 @@ from plausibly.errors import ArgumentError
 
 REPLICATES, CI_PROB = 1000, 0.94
 _NUMBERS = 2**22  # counts in memory at once
-_SLOW = 100_000_000  # groups drawn that take seconds
+_SLOW = 100_000_000  # clusters drawn that take seconds
 
 
-def group_counts(
-    n_groups: int, replicates: int, seed: int, size: int | None = None
-) -> Iterator[tuple[slice, Float[np.ndarray, "replicate group"]]]:
-    """Draw `size` groups, by default as many as there are, with replacement, and count them; some replicates at a time.
+def cluster_counts(
+    n_clusters: int, replicates: int, seed: int, size: int | None = None
+) -> Iterator[tuple[slice, Float[np.ndarray, "replicate cluster"]]]:
+    """Draw `size` clusters, by default all, with replacement, and count them; some replicates at a time.
 
     The first replicates do not depend on how many follow.
 
     Examples
     --------
-    >>> [(part, counts.sum(1).tolist()) for part, counts in group_counts(3, 2, seed=0)]
+    >>> [(part, counts.sum(1).tolist()) for part, counts in cluster_counts(3, 2, seed=0)]
     [(slice(0, 2, None), [3.0, 3.0])]
     """
     random = np.random.default_rng(seed)
-    size = n_groups if size is None else size
-    step = max(1, _NUMBERS // max(n_groups, size))
+    size = n_clusters if size is None else size
+    step = max(1, _NUMBERS // max(n_clusters, size))
     for first in range(0, replicates, step):
         n = min(step, replicates - first)
-        drawn = random.integers(n_groups, size=(n, size)) + n_groups * np.arange(n)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=n_groups * n).reshape(n, n_groups)
+        drawn = random.integers(n_clusters, size=(n, size)) + n_clusters * np.arange(n)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=n_clusters * n).reshape(n, n_clusters)
         yield slice(first, first + n), counts.astype(float)
 
 
 def resampled_sums(
     statistics: Float[np.ndarray, "case statistic"] | csr_array,
-    group: Int[np.ndarray, " case"],
+    cluster: Int[np.ndarray, " case"],
     replicates: int,
     seed: int,
     progress: bool = False,
     size: int | None = None,
 ) -> Float[np.ndarray, "replicate statistic"]:
-    """Sum statistics over groups drawn with replacement; `group` is that of each case, counted from 0.
+    """Sum statistics over clusters drawn with replacement; `cluster` is that of each case, counted from 0.
 
-    As many groups are drawn as there are, or `size` of them.
+    As many clusters are drawn as there are, or `size` of them.
 
     Raises
     ------
     ArgumentError
-        If there is a single group, or `replicates` or `seed` is out of range.
+        If there is a single cluster, or `replicates` or `seed` is out of range.
 
     Examples
     --------
@@ -64,9 +64,9 @@ def resampled_sums(
     check_replicates(replicates)
     if not isinstance(seed, Integral) or seed < 0:
         raise ArgumentError(f"seed must be a whole number of at least 0, but {seed!r} was given: write 0.")
-    if group.max() < 1:
-        raise ArgumentError("a bootstrap draws groups, but there is only 1: name more groups, or none for cases.")
-    return _sums(statistics, group, replicates, seed, progress, size)
+    if cluster.max() < 1:
+        raise ArgumentError("a bootstrap draws clusters, but there is only 1: name more clusters, or none for cases.")
+    return _sums(statistics, cluster, replicates, seed, progress, size)
 
 
 def resampled_means(
@@ -121,14 +121,14 @@ def check_probability(name: str, value: float) -> None:
         raise ArgumentError(f"{name} must lie between 0 and 1, but {value!r} was given: give for example {CI_PROB}.")
 
 
-def _sums(statistics, group, replicates, seed, progress=False, size=None) -> Float[np.ndarray, "replicate statistic"]:
-    n_groups = int(group.max()) + 1
-    belongs = csr_array((np.ones(len(group)), (group, np.arange(len(group)))), shape=(n_groups, len(group)))
+def _sums(statistics, cluster, replicates, seed, progress=False, size=None) -> Float[np.ndarray, "replicate statistic"]:
+    n_clusters = int(cluster.max()) + 1
+    belongs = csr_array((np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(n_clusters, len(cluster)))
     sums = belongs @ statistics
     out = np.empty((replicates, np.shape(statistics)[1]))
-    with Progress(progress and replicates * n_groups > _SLOW) as bars:
+    with Progress(progress and replicates * n_clusters > _SLOW) as bars:
         advance = bars.task("Bootstrapping", replicates, "replicates")
-        for part, counts in group_counts(n_groups, replicates, seed, size):
+        for part, counts in cluster_counts(n_clusters, replicates, seed, size):
             # Dense times sparse would be turned into the reverse of this anyway.
             out[part] = counts @ sums if isinstance(sums, np.ndarray) else (sums.T @ counts.T).T
             advance(len(counts))

@@ -4,9 +4,13 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
 from traceback import extract_tb
 from types import CodeType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+from warnings import warn
+
+P, R = ParamSpec("P"), TypeVar("R")
 
 
 class PlausiblyError(ValueError):
@@ -109,3 +113,27 @@ def raised(function: Callable[..., Any], error: BaseException) -> str:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == code.co_filename]
         place = f"{code.co_filename}, line {[code.co_firstlineno, *lines][-1]}"
     return f"raised {type(error).__name__}: {first_line(error)} ({place}); correct it there"
+
+
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Accept keywords by their old names, too, with a FutureWarning; `names` gives the new name of each.
+
+    Examples
+    --------
+    >>> list(inspect.signature(renamed(groups="clusters")(lambda *, clusters: None)).parameters)
+    ['clusters']
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            for old in names.keys() & kwargs.keys():
+                if names[old] in kwargs:
+                    raise ArgumentError(f"{old} is the old name of {names[old]}, but both were given: leave it out.")
+                warn(f"{old} is called {names[old]} now: rename the argument.", FutureWarning, stacklevel=2)
+                kwargs[names[old]] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

@@ -1,4 +1,4 @@
-"""Groups of cases from a column of the annotations, or from a table of their own."""
+"""Clusters of cases, and groups to report by, from a column of the annotations, or from a table of their own."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from plausibly.annotations import read_metadata
 from plausibly.cli import _groups
-from plausibly.cli._groups import read_by, read_groups
+from plausibly.cli._groups import read_by, read_column
 from plausibly.errors import ArgumentError, PlausiblyError
 
 TABLE = "case,annotator,class,patient\np,ann,a,1\np,bob,b,1\nq,ann,a,2\n"
@@ -20,33 +20,35 @@ def annotations(tmp_path):
 
 
 def test_a_column_and_a_table_say_the_same(annotations, tmp_path):
-    (tmp_path / "groups.csv").write_text("case,group\np,1\nq,2\n")
-    for given in ("patient", str(tmp_path / "groups.csv")):
-        assert read_groups(given, annotations).to_dict() == {"p": "1", "q": "2"}
-    assert read_groups(None, annotations) is None
+    (tmp_path / "clusters.csv").write_text("case,cluster\np,1\nq,2\n")
+    for given in ("patient", str(tmp_path / "clusters.csv")):
+        assert read_column(given, annotations).to_dict() == {"p": "1", "q": "2"}
+    assert read_column(None, annotations) is None
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("nobody", "--group must be a file .* or a column of the annotations, but 'nobody' is not a file"),
+        ("nobody", "--clusters must be a file .* or a column of the annotations, but 'nobody' is not a file"),
         ("class", "case 'p' has two values of class, 'a' and 'b': a case belongs to one"),
     ],
 )
 def test_other_names_are_refused(annotations, given, message):
     with pytest.raises(PlausiblyError, match=message):
-        read_groups(given, annotations)
+        read_column(given, annotations)
 
 
 def test_a_posterior_has_no_columns(tmp_path):
-    with pytest.raises(ArgumentError, match="--group must be a file with the columns case and group, but 'patient'"):
-        read_groups("patient")
-    (tmp_path / "groups.csv").write_text("case,patient\np,1\n")
-    with pytest.raises(PlausiblyError, match="the table must have the columns case and group, but has no 'group'"):
-        read_groups(str(tmp_path / "groups.csv"))
-    (tmp_path / "groups.csv").write_text("case,group\np,\n")
-    with pytest.raises(PlausiblyError, match="case 'p' has no group"):
-        read_groups(str(tmp_path / "groups.csv"))
+    with pytest.raises(
+        ArgumentError, match="--clusters must be a file with the columns case and cluster, but 'patient'"
+    ):
+        read_column("patient")
+    (tmp_path / "clusters.csv").write_text("case,patient\np,1\n")
+    with pytest.raises(PlausiblyError, match="the table must have the columns case and cluster, but has no 'cluster'"):
+        read_column(str(tmp_path / "clusters.csv"))
+    (tmp_path / "clusters.csv").write_text("case,cluster\np,\n")
+    with pytest.raises(PlausiblyError, match="case 'p' has no cluster"):
+        read_column(str(tmp_path / "clusters.csv"))
 
 
 def test_groups_to_report_by_are_columns_or_tables(annotations, tmp_path):
@@ -59,7 +61,7 @@ def test_groups_to_report_by_are_columns_or_tables(annotations, tmp_path):
     }
     lines = tmp_path / "cases.jsonl"
     lines.write_text('{"id": "p", "labels": ["a", "b"], "site": "x"}\n{"id": "q", "labels": ["a"], "site": "y"}\n')
-    assert read_by("site", lines)["site"].to_dict() == read_groups("site", lines).to_dict() == {"p": "x", "q": "y"}
+    assert read_by("site", lines)["site"].to_dict() == read_column("site", lines).to_dict() == {"p": "x", "q": "y"}
     assert read_by(None, annotations) is None
 
 

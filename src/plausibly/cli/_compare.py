@@ -9,7 +9,7 @@ import typer
 from plausibly.bootstrap import REPLICATES
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_column
 from plausibly.cli._output import make_folder, print_table, say, write_table
 from plausibly.errors import ArgumentError
 from plausibly.evaluation import evaluate, metric_names, risk_weights, verdict
@@ -40,7 +40,7 @@ def compare(
         typer.Option(min=0, max=2, help="Risk level of the cases to compare on; needs --risks. By default all cases."),
     ] = None,
     ci_prob: options.IntervalWidth = 0.94,
-    group: options.Groups = None,
+    clusters: options.Clusters = None,
     replicates: options.Replicates = None,
     break_ties: options.BreakTiesOption = "order",
     seed: options.Seed = 0,
@@ -69,7 +69,7 @@ def compare(
         if metric not in (known := metric_names(lengths)):
             raise ArgumentError(f"--metric must be one of {', '.join(known)}, but {metric!r} was given: choose one.")
         weights = None if risk is None else risk_weights(draws, str(risks), risk, **given)
-        given |= {"groups": read_groups(group), "replicates": REPLICATES if replicates is None else replicates}
+        given |= {"clusters": read_column(clusters), "replicates": REPLICATES if replicates is None else replicates}
         results = evaluate(draws, named, k=lengths, weights=weights, **given, progress=not quiet)
     tables = {
         DIFFERENCES: differences(results, metric, ci_prob),

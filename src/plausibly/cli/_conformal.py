@@ -11,7 +11,7 @@ from plausibly.annotations import Annotations, read_annotations
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import example
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_column
 from plausibly.cli._model_names import ModelNamesOfClasses
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.conformal import ConformalSweep, conformal_coverage
@@ -186,7 +186,9 @@ def _groups(groups: str | None, new_groups: Path | None) -> tuple[Any, Any]:
             raise ArgumentError("--new-groups goes with --groups FILE: leave it out, or name a table of groups.")
         return groups, None
     new = None if new_groups is None else str(new_groups)
-    return read_groups(groups, option="--groups"), read_groups(new, option="--new-groups")
+    return read_column(groups, option="--groups", column="group"), read_column(
+        new, option="--new-groups", column="group"
+    )
 
 
 def _write(out: Path, thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any, common: dict) -> list[str]:

@@ -14,7 +14,7 @@ from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._further_labels import plan_labels
-from plausibly.cli._groups import read_by, read_groups
+from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
@@ -38,7 +38,7 @@ def evaluate(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
-    group: options.Groups = None,
+    clusters: options.Clusters = None,
     by: options.By = None,
     intersections: options.Intersections = False,
     model: ModelNames = None,
@@ -77,7 +77,7 @@ def evaluate(
         suffix=f".{format}",
         folder=Folder(out, **vars(store)),
         dask=dask,
-        group=group,
+        clusters=clusters,
         by=by,
         intersections=intersections,
         **given.arguments(),
@@ -96,7 +96,7 @@ def run(
     quiet: bool,
     suffix: str = ".csv",
     dask: str | None = None,
-    group: str | None = None,
+    clusters: str | None = None,
     by: str | None = None,
     **given: Any,
 ) -> Sweep:
@@ -107,7 +107,7 @@ def run(
         predictions,
         parse_variants(models or usual_models(read)),
         risks=None if risks is None else str(risks),
-        groups=read_groups(group, annotations),
+        clusters=read_column(clusters, annotations),
         by=read_by(by, annotations),
         **given,
     )

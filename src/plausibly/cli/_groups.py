@@ -1,4 +1,4 @@
-"""Groups of cases, such as patients, from a table of their own or from a column of the annotations."""
+"""Clusters of cases, and groups to report by, from a table of their own or from a column of the annotations."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,36 +17,38 @@ from plausibly.evaluation import columns_of
 _TABLES = ".csv", ".tsv", ".parquet"
 
 
-def read_groups(given: str | None, annotations: Path | None = None, option: str = "--group") -> pd.Series | None:
-    """Read the group of each case.
+def read_column(
+    given: str | None, annotations: Path | None = None, option: str = "--clusters", column: str = "cluster"
+) -> pd.Series | None:
+    """Read the cluster of each case, or something else known of it.
 
     Parameters
     ----------
     given
-        A file with the columns ``case`` and ``group``; or a column of the annotations, if they are a table or have
+        A file with the columns ``case`` and `column`; or a column of the annotations, if they are a table or have
         metadata of cases.
     annotations
         File of the annotations, None where there is none.
-    option
-        Name of the option, for errors.
+    option, column
+        Name of the option, for errors, and of the file's column.
 
     Raises
     ------
     ArgumentError
-        If there is neither such a file nor such a column, or a case has two groups.
+        If there is neither such a file nor such a column, or a case has two values.
     """
     if given is None:
         return None
     path = Path(given)
     if path.is_file():
         with naming(path):
-            return _one_by_case(read_columns(path), "group")
+            return _one_by_case(read_columns(path), column)
     if annotations is not None and (found := _column(given, annotations, _metadata)) is not None:
         return found
     where = "" if annotations is None else f", nor a column of {annotations}"
     raise ArgumentError(
-        f"{option} must be a file with the columns case and group{' or a column of the annotations' if where else ''}, "
-        f"but {given!r} is not a file{where}: check the name."
+        f"{option} must be a file with the columns case and {column}"
+        f"{' or a column of the annotations' if where else ''}, but {given!r} is not a file{where}: check the name."
     )
 
 

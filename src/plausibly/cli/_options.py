@@ -56,13 +56,13 @@ PredictionFiles = Annotated[
         "for each classifier.",
     ),
 ]
-Groups = Annotated[
+Clusters = Annotated[
     str | None,
     data(
-        "--group",
+        "--clusters",
         metavar="COLUMN|FILE",
-        help="Group of each case for the bootstrap, such as the patient: a column of the annotations, or a table with "
-        "the columns case and group. By default every case is its own group.",
+        help="Cluster of each case for the bootstrap, such as the patient: a column of the annotations, or a table "
+        "with the columns case and cluster. By default every case is its own cluster.",
     ),
 ]
 By = Annotated[

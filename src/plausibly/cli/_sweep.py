@@ -11,7 +11,7 @@ from plausibly.aggregation import parse_variants
 from plausibly.annotations._usual_models import usual_models
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
-from plausibly.cli._groups import read_groups
+from plausibly.cli._groups import read_column
 from plausibly.cli._model_names import ModelNames
 from plausibly.cli._output import console, main_table, make_folder, say, speaker, write_svg, write_table, writing
 from plausibly.errors import ArgumentError
@@ -35,7 +35,7 @@ def sweep(
     classes: options.ClassesFile = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
-    group: options.Groups = None,
+    clusters: options.Clusters = None,
     model: ModelNames = None,
     *,
     given: options.SweepOptions,
@@ -67,7 +67,7 @@ def sweep(
         named,
         parse_variants(model or usual_models(read)),
         risks=None if risks is None else str(risks),
-        groups=read_groups(group, annotations),
+        clusters=read_column(clusters, annotations),
         **given.arguments(),
     )
     if metric not in plan.metrics:

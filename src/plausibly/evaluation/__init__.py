@@ -24,4 +24,4 @@ from plausibly.evaluation._summary import summary as summary
 from plausibly.evaluation._total import total_noise as total_noise
 from plausibly.evaluation._verdict import odds as odds
 from plausibly.evaluation._verdict import verdict as verdict
-from plausibly.evaluation._weights import check_groups as check_groups
+from plausibly.evaluation._weights import check_clusters as check_clusters

@@ -18,7 +18,7 @@ from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._table_files import header_of, read_columns
 from plausibly.bootstrap import CI_PROB, interval
 from plausibly.errors import ArgumentError
-from plausibly.evaluation._weights import check_groups
+from plausibly.evaluation._weights import check_clusters
 
 FEW = 30  #: cases below which a group is flagged
 TIMES = " × "  #: between the parts of an intersection
@@ -90,7 +90,7 @@ def read_groups(by: Any, cases: np.ndarray, *, intersections: bool = False) -> G
         return by
     columns: dict[str, Column] = {}
     for name, values in columns_of(by).items():
-        columns[name] = np.unique(check_groups(values, cases), return_inverse=True)
+        columns[name] = np.unique(check_clusters(values, cases, "group"), return_inverse=True)
         if len(cases) > 1 and set(map(str, columns[name][0])) == set(map(str, cases)):
             raise ArgumentError(f"the column {name!r} of by names the cases: call it 'case', so that rows are matched.")
     if not columns:

@@ -17,7 +17,7 @@ from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, renamed
 from plausibly.evaluation._ambiguity import AMBIGUITY, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
@@ -25,7 +25,7 @@ from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._total import total_noise
-from plausibly.evaluation._weights import check_groups, check_weights
+from plausibly.evaluation._weights import check_clusters, check_weights
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._inputs import check_break_ties, check_size
 from plausibly.metrics._risk import N_LEVELS
@@ -37,6 +37,7 @@ from plausibly.random_streams import Stream, case_keys, fold_in
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 
 
+@renamed(groups="clusters")
 def evaluate(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
@@ -46,7 +47,7 @@ def evaluate(
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
-    groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
     by: Any = None,
     intersections: bool = False,
@@ -104,9 +105,9 @@ def evaluate(
         pass the probability that each case belongs to it, or its membership in each draw; see
         :func:`plausibly.evaluation.risk_weights`. In each draw a metric is the weighted mean over cases, or NaN if all
         weights are 0. The point estimate uses the mean weight over draws.
-    groups
-        Group of each case, such as its patient, (case,); cases of a group are resampled together. A mapping, a pandas
-        Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own group.
+    clusters
+        Cluster of each case, such as its patient, (case,); cases of a cluster are resampled together. A mapping, a
+        pandas Series or an xarray DataArray is matched by name, as for ``weights``. By default each case is its own.
     replicates
         Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are
         neither sampling draws nor total intervals.
@@ -136,7 +137,7 @@ def evaluate(
         ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
         ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), the value at the
         model's point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), which include
-        sampling noise and are NaN if there is a single group. The attribute ``better`` of ``top{k}_X`` says whether
+        sampling noise and are NaN if there is a single cluster. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
 
         ``annotation_certainty_{size}`` (case), the largest share of draws that agree on which classes, that many of
@@ -171,7 +172,7 @@ def evaluate(
     ------
     ArgumentError
         If ``posterior`` is not a posterior, two classifiers share a name, a classifier has no name, one of
-        ``k``, ``sizes``, ``replicates`` and ``break_ties`` is out of range, weights or groups do not match the cases,
+        ``k``, ``sizes``, ``replicates`` and ``break_ties`` is out of range, weights or clusters do not match the cases,
         weights are negative, or a metric is not a function of two vectors that returns a number, or shares its name
         with another metric.
     PredictionError
@@ -200,7 +201,7 @@ def evaluate(
     ([[0.0, 1.0]], [1.0])
     """
     options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
-    options |= {"groups": groups, "replicates": replicates, "by": by, "intersections": intersections}
+    options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
     options |= {"break_ties": break_ties, "seed": seed, "progress": progress, "scheduler": scheduler}
     return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
 
@@ -214,7 +215,7 @@ def evaluate_by_level(
     risks,
     metrics,
     weights,
-    groups,
+    clusters,
     replicates,
     break_ties,
     seed,
@@ -251,8 +252,8 @@ def evaluate_by_level(
         )
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
-        group = check_groups(groups, annotations.cases)
-        keys = None if groups is None else fold_in(case_keys(seed, group), np.full(len(group), Stream.BOOTSTRAP))
+        cluster = check_clusters(clusters, annotations.cases)
+        keys = None if clusters is None else fold_in(case_keys(seed, cluster), np.full(len(cluster), Stream.BOOTSTRAP))
         group_words = None if keys is None else np.asarray(jax.random.key_data(keys))
         lined_up = [line_up(given, annotations) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
@@ -298,9 +299,13 @@ def evaluate_by_level(
             }
             | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
             attrs={name: source.attrs[name] for name in ("model", "reliability", "assumes") if name in source.attrs}
-            | {"break_ties": break_ties, "seed": seed, "groups": _resampled(group, checked, named=groups is not None)},
+            | {
+                "break_ties": break_ties,
+                "seed": seed,
+                "clusters": _resampled(cluster, checked, named=clusters is not None),
+            },
         )
-        if empty.attrs["groups"] < 2:  # a single one says nothing about others
+        if empty.attrs["clusters"] < 2:  # a single one says nothing about others
             found.sampling[:] = np.nan
         results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
         n_levels = len(found.weight) - asked.n_by
@@ -343,9 +348,9 @@ def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:
     return {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
 
 
-def _resampled(group: np.ndarray, weights: Float[np.ndarray, "draw case"] | None, *, named: bool) -> int:
-    """Count the groups of which a case has weight; unless they were named, each case is one."""
-    own = group if weights is None else group[weights.any(axis=0)]
+def _resampled(cluster: np.ndarray, weights: Float[np.ndarray, "draw case"] | None, *, named: bool) -> int:
+    """Count the clusters of which a case has weight; unless they were named, each case is one."""
+    own = cluster if weights is None else cluster[weights.any(axis=0)]
     return len(np.unique(own) if named else own)
 
 

@@ -25,7 +25,7 @@ from plausibly.posterior._gamma import coefficients
 from plausibly.random_streams import Stream, as_key
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
-#: all, the random keys of the groups that they are resampled with, and whether they belong to each group asked for.
+#: all, the random keys of the clusters that they are resampled with, and whether they belong to each group asked for.
 Part = tuple[
     Range,
     Sequence[Float[np.ndarray, "case class"]],
@@ -83,7 +83,7 @@ class Found:
     sampling, sampling_weight
         The same of means over draws, with bootstrap weights.
     signed, signed_weight
-        The same by draw, with a sign for each case, which is that of its group.
+        The same by draw, with a sign for each case, which is that of its cluster.
     by_case
         What is known by case, in single precision; cases are last.
     """
@@ -203,7 +203,7 @@ class _Given:
         member: Float[np.ndarray, "group case"],
     ):
         self._member = member
-        self._asked, self._cases, self._group_words = asked, cases, group_words
+        self._asked, self._cases, self._cluster_words = asked, cases, group_words
         self._weights = None if weights is None else np.broadcast_to(weights, (cases.n_draws, len(cases))).T
         words = cases.words[Stream.PREDICTIONS] if asked.break_ties == "random" else None
         lists = [_predicted_lists(values, max(asked.ks), words).T for values in predictions]
@@ -223,7 +223,7 @@ class _Given:
             others = cases.concentration * np.maximum(cases.n_classes - listed, 0) if even else np.zeros(1)
             given["cover"] = coefficients(others)
         if self._asked.replicates:
-            given["group"] = self._group_words[at]
+            given["cluster"] = self._cluster_words[at]
         if self._asked.n_by:
             given["member"] = self._member[:, at]
         if self._scores is not None:

@@ -76,9 +76,9 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         ``real`` (case,), 0 for those that only fill the block; ``shares`` (3, case) of :func:`share_entropies`; with
         classifiers, ``predicted`` (classifier, place, case) and ``cover`` (tail, coefficient, classes), polynomials for
         all but so many classes together; with metrics of the user's own, ``scores`` (classifier, case, class); with
-        weights, ``weights`` (case, draw); with rounds, ``group`` (case, 2), the random key of the group that each case
-        is resampled with; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,) and
-        ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
+        weights, ``weights`` (case, draw); with rounds, ``cluster`` (case, 2), the random key of the cluster that each
+        case is resampled with; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,)
+        and ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
     plan
         What to compute.
 
@@ -123,7 +123,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         return jnp.concatenate([of_groups, (jnp.round(of_members) if whole else of_members).astype(of_groups.dtype)])
 
     resampled = _bootstrap_weights(given, block.draw[:-1], plan.rounds) if plan.rounds else None
-    sign = 1 - 2 * (given["group"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
+    sign = 1 - 2 * (given["cluster"][:, 1] & 1).astype(jnp.int32) if plan.rounds else None
 
     def over_members(values: Array) -> tuple[Array | None, Array | None]:
         """Sums over the cases of each group asked for, and the same with a sign for each case, in one pass."""
@@ -236,10 +236,10 @@ def values_by_draw(
 
 
 def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
-    """Standard exponential variables, which are Dirichlet(1) once divided by their sum, the same for a whole group."""
+    """Standard exponential variables, Dirichlet(1) once divided by their sum, the same for a whole cluster."""
 
     def of_round(number):
-        bits, _ = random_bits(given["group"][:, None], draw, number)
+        bits, _ = random_bits(given["cluster"][:, None], draw, number)
         return -jnp.log(((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24)
 
     return lax.map(of_round, jnp.arange(rounds))

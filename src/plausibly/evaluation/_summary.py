@@ -26,8 +26,8 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         One row per classifier and metric: ``mean``, ``sd``, annotation interval (``lower``, ``upper``), and ``best``
         and ``worst`` value over the draws, all for these cases; ``point``, the value at the model's point estimate;
         ``total_lower`` and ``total_upper``, the interval for new cases like these; and ``sampling_sd``, the standard
-        deviation from the sampling of cases. The last three are NaN without replicates or with a single group. Draws in
-        which a subgroup has no case are left out.
+        deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. Draws
+        in which a subgroup has no case are left out.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def total_noise(
 
     * :math:`E_1` is annotation noise that cases share, for example because a reliability is inferred from all of them.
       In :math:`d^{(m)} = \sum_i \epsilon_i (g_i^{(m)} - \bar a) / N`, with a random sign :math:`\epsilon_i` for each
-      case or group, it cancels, and independent noise remains.
+      case or cluster, it cancels, and independent noise remains.
     * :math:`E_2` is just enough for no total interval, of a classifier or of a difference between two, to be narrower
       than the annotation interval. It is zero as long as cases differ more from each other than the draws of a case do.
       Otherwise, sampling noise is small only because the prior is taken as the truth.

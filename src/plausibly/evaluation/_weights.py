@@ -44,28 +44,33 @@ def _by_name(given: Any, cases: np.ndarray, what: str) -> Any:
     return np.take(np.asarray(given), place, axis=axis)
 
 
-def check_groups(groups: Any, cases: np.ndarray) -> np.ndarray:
-    """Refuse groups that do not match the cases; return the group of each case, its own name if there are no groups.
+def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> np.ndarray:
+    """Refuse clusters that do not match the cases; return the cluster of each case, its own name if none are given.
+
+    In errors they are called `what`.
 
     Examples
     --------
-    >>> check_groups({"q": 1, "p": 2}, np.array(["p", "q"])).tolist(), check_groups(None, np.array(["p", "q"])).tolist()
+    >>> cases = np.array(["p", "q"])
+    >>> check_clusters({"q": 1, "p": 2}, cases).tolist(), check_clusters(None, cases).tolist()
     (['2', '1'], ['p', 'q'])
     """
-    if groups is None:
+    if clusters is None:
         return cases
-    groups = _by_name(groups, cases, "group")
-    if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise ArgumentError(f"groups must be one value per case, but {_show(groups)} was given: give a list of them.")
-    values = list(groups)
+    clusters = _by_name(clusters, cases, what)
+    if isinstance(clusters, str) or not isinstance(clusters, Iterable):
+        raise ArgumentError(
+            f"{what}s must be one value per case, but {_show(clusters)} was given: give a list of them."
+        )
+    values = list(clusters)
     if len(values) != len(cases):
         raise ArgumentError(
-            f"groups must have one value for each of the {len(cases)} cases, but {len(values)} were given: give as "
+            f"{what}s must have one value for each of the {len(cases)} cases, but {len(values)} were given: give as "
             "many as there are cases."
         )
     for case, value in zip(cases, values, strict=True):
         if not isinstance(value, Hashable) or value is None or value != value or str(value).strip() == "":
-            raise ArgumentError(f"case {str(case)!r} must belong to a group, but {value!r} was given: name its group.")
+            raise ArgumentError(f"case {str(case)!r} must belong to a {what}, but {value!r} was given: name it.")
     return np.array([str(value) for value in values])
 
 

@@ -52,7 +52,7 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     -------
     float
         Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown, for example
-        sampling noise with a single group of cases.
+        sampling noise with a single cluster of cases.
 
     Raises
     ------
@@ -222,8 +222,8 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
     Parameters
     ----------
     results, metric
-        As for :func:`probability_better`; ``groups`` and ``replicates`` of :func:`plausibly.evaluate` determine what is
-        resampled and how often.
+        As for :func:`probability_better`; ``clusters`` and ``replicates`` of :func:`plausibly.evaluate` determine what
+        is resampled and how often.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
         ``effective_draws``; ``sampling_sd``, the standard deviation over samples of as many cases; and ``total_sd``,
         sampling noise plus the missing part of annotation noise (:func:`plausibly.evaluation.total_noise`), which
         matters for claims about other cases. For a point estimate, annotation noise and total are unknown and therefore
-        NaN; sampling noise is unknown without replicates and with a single case or group.
+        NaN; sampling noise is unknown without replicates and with a single case or cluster.
 
     Raises
     ------

@@ -207,7 +207,7 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
                 (f"{run.label}, {where}", partial(plots.better_matrix, run.results, metric, noise=noise))
                 for run in runs
                 for where, noise in (("on these cases", "annotation"), ("on new cases like these", "total"))
-                if noise == "annotation" or run.results.attrs["groups"] > 1
+                if noise == "annotation" or run.results.attrs["clusters"] > 1
             ],
             1.4 + _row(swept) * n,
             f"Probability that one classifier has a higher {words} than another",

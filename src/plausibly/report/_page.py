@@ -121,7 +121,7 @@ def render(
         "n_unclear": len(stay_open(lead(swept))),
         "disagreements": _records(disagreements(swept).head(MOST)),
         "n_disagreements": len(disagreements(swept)),
-        "n_groups": int(lead(swept).results.attrs["groups"]),
+        "n_clusters": int(lead(swept).results.attrs["clusters"]),
         "summary": list(sentences(swept, subgroups)),
         "first": first_figure(swept),
         "attainable": attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",

@@ -21,7 +21,7 @@ from plausibly.annotations._names import _show
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.evaluation import (
-    check_groups,
+    check_clusters,
     check_lengths,
     check_metrics,
     evaluate_by_level,
@@ -87,7 +87,7 @@ class Plan:
         risks: Any = None,
         metrics: Mapping[str, Metric | Function] | None = None,
         weights: ArrayLike | None = None,
-        groups: Any = None,
+        clusters: Any = None,
         replicates: int = REPLICATES,
         by: Any = None,
         intersections: bool = False,
@@ -124,7 +124,7 @@ class Plan:
             "risks": None if risks is None else read_risks(risks, annotations.classes),
             "metrics": check_metrics({} if metrics is None else metrics, annotations.n_classes),
             "weights": weights,
-            "groups": None if groups is None else check_groups(groups, annotations.cases),
+            "clusters": None if clusters is None else check_clusters(clusters, annotations.cases),
             "replicates": replicates,
             "by": None if by is None else read_groups(by, annotations.cases, intersections=intersections),
             "break_ties": break_ties,

@@ -12,7 +12,7 @@ from plausibly.aggregation import Variants
 from plausibly.aggregation._on_disk import check_shard
 from plausibly.annotations import Annotations, Scores
 from plausibly.bootstrap import REPLICATES
-from plausibly.errors import FileError, reason
+from plausibly.errors import FileError, reason, renamed
 from plausibly.metrics import Metric
 from plausibly.metrics._user import Function
 from plausibly.posterior import check_path
@@ -20,6 +20,7 @@ from plausibly.sweeps._plan import Folder, Plan
 from plausibly.sweeps._runs import Sweep
 
 
+@renamed(groups="clusters")
 def sweep(
     annotations: Annotations | Scores,
     predictions: Mapping[str, Any],
@@ -30,7 +31,7 @@ def sweep(
     risks: Any = None,
     metrics: Mapping[str, Metric | Function] | None = None,
     weights: ArrayLike | None = None,
-    groups: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
     by: Any = None,
     intersections: bool = False,
@@ -66,7 +67,7 @@ def sweep(
         reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro
         program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, weights, groups, replicates, by, intersections, break_ties
+    k, sizes, risks, metrics, weights, clusters, replicates, by, intersections, break_ties
         Arguments of :func:`plausibly.evaluate`. Weights must be one per case, (case,), since runs differ in their
         draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
@@ -124,7 +125,7 @@ def sweep(
     given = {"ties": ties, "mode": mode, "unranked": unranked, "concentration": concentration}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
-    asked |= {"groups": groups, "replicates": replicates, "by": by, "intersections": intersections}
+    asked |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

@@ -11,7 +11,7 @@ from plausibly.agreement._case_pairs import pairs_within
 from plausibly.agreement._distinct_labels import Distinct
 from plausibly.agreement.chance._measures import Measures, measure
 from plausibly.agreement.chance._pair_counts import Across, Within
-from plausibly.bootstrap import group_counts
+from plausibly.bootstrap import cluster_counts
 from plausibly.distances import Distance
 from plausibly.labels._container import Labels
 
@@ -103,7 +103,7 @@ class ComparedPairs:
         found = np.full((replicates, len(Measures.NAMES)), np.nan)
         with Progress(progress) as bars:
             advance = bars.task("Drawing cases", replicates, "replicates")
-            for part, counts in group_counts(len(has_labels), replicates, seed):
+            for part, counts in cluster_counts(len(has_labels), replicates, seed):
                 for place, count in zip(range(*part.indices(replicates)), counts, strict=True):
                     drawn[has_labels] = count
                     observed, expected = coarse.observed(drawn), coarse.expected(self.across.resampled(drawn))
