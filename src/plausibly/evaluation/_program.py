@@ -76,9 +76,9 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         ``real`` (case,), 0 for those that only fill the block; ``shares`` (3, case) of :func:`share_entropies`; with
         classifiers, ``predicted`` (classifier, place, case) and ``cover`` (tail, coefficient, classes), polynomials for
         all but so many classes together; with metrics of the user's own, ``scores`` (classifier, case, class); with
-        weights, ``weights`` (case, draw); with rounds, ``cluster`` (case, 2), the random key of the cluster that each
-        case is resampled with; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,)
-        and ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
+        weights, ``weights`` (case, draw); with rounds, ``cluster`` (case, 2), the random keys of the clusters of
+        the cases; with groups, ``member`` (group, case), 1 for those within; with risks, ``risks`` (class,) and
+        ``risk`` (tail, coefficient, level, named), polynomials for the classes of a level of which so many are named.
     plan
         What to compute.
 
