@@ -10,6 +10,14 @@ from plausibly.errors import renamed
 NAMES = [
     (pb.evaluate, "groups", "clusters"),
     (pb.sweep, "groups", "clusters"),
+    (pb.agreement.discrepancy_ratio, "groups", "clusters"),
+    (pb.agreement.discrepancy_ratio, "strata", "by"),
+    (pb.agreement.discrepancy_ratio, "delta", "distance"),
+    (pb.agreement.annotator_first_ratio, "delta", "distance"),
+    (pb.agreement.others_consensus_ratio, "delta", "distance"),
+    (pb.agreement.threshold_curve, "groups", "clusters"),
+    (pb.agreement.alternative_annotator_test, "groups", "clusters"),
+    (pb.agreement.judge, "groups", "clusters"),
     (renamed(old="new")(lambda *, new: new), "old", "new"),
 ]
 

@@ -98,7 +98,7 @@ def test_a_model_that_never_differs_and_one_that_is_never_right():
     assert found.winning_rate.to_dict() == {"alike": 1.0, "wrong": 0.0}
     assert found.advantage.to_dict() == {"alike": 1.0, "wrong": 0.0}
     assert any("equally close" in note for note in found.notes)
-    assert np.isinf(found.groups_needed(replicates=20)["wrong"])
+    assert np.isinf(found.clusters_needed(replicates=20)["wrong"])
 
 
 def test_few_annotators_and_few_cases_are_told():
@@ -114,24 +114,24 @@ def test_few_annotators_and_few_cases_are_told():
     assert any("single case" in note for note in alone.notes)
 
 
-def test_interval_draws_groups_and_power_rises_with_cases():
+def test_interval_draws_clusters_and_power_rises_with_cases():
     random = np.random.default_rng(5)
     rows, model = table(random, 120, 4, missing=0.0)
     labels = pd.DataFrame(rows, columns=["case", "annotator", "label"])
     labels["patient"] = labels["case"].str[1:].astype(int) // 6
-    found = alternative_annotator_test(labels, {"m": model}, groups="patient", epsilon=0.35, progress=False)
+    found = alternative_annotator_test(labels, {"m": model}, clusters="patient", epsilon=0.35, progress=False)
     lower, upper = found.interval(0.9, 200).loc["m"]
     assert lower < found.advantage["m"] < upper
     single = alternative_annotator_test(labels, {"m": model}, epsilon=0.35, progress=False)
-    # Once for every group of identical cases: drawing groups is drawing six times as few.
+    # Once for every cluster of identical cases: drawing clusters is drawing six times as few.
     doubled = pd.concat([labels.assign(case=labels["case"] + f"-{i}") for i in range(6)])
     by_case = {f"{case}-{i}": label for case, label in model.items() for i in range(6)}
     doubled["patient"] = doubled["case"].str.split("-").str[0]
-    wide = alternative_annotator_test(doubled, {"m": by_case}, groups="patient", epsilon=0.35, progress=False)
+    wide = alternative_annotator_test(doubled, {"m": by_case}, clusters="patient", epsilon=0.35, progress=False)
     assert wide.interval(0.9, 200).to_numpy() == pytest.approx(single.interval(0.9, 200).to_numpy())
     power = single.power([8, 400], replicates=100)["m"]
     assert power[8] < power[400]
-    needed = single.groups_needed(0.8, replicates=100)["m"]
+    needed = single.clusters_needed(0.8, replicates=100)["m"]
     by_t = alternative_annotator_test(labels, {"m": model}, epsilon=0.35, few_cases=0, progress=False)
     assert by_t.power([round(needed)], replicates=100)["m"].item() >= 0.8
 
@@ -146,5 +146,5 @@ def test_refuses_what_is_out_of_range():
     with pytest.raises(PredictionError, match="no row for case 'p'"):
         alternative_annotator_test([*rows, ("q", "ann", 1)], {"m": [("q", 1)]})
     found = alternative_annotator_test(rows, [("p", 1)])
-    with pytest.raises(ArgumentError, match="n_groups"):
+    with pytest.raises(ArgumentError, match="n_clusters"):
         found.power([1])

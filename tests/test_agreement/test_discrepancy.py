@@ -241,14 +241,14 @@ class TestSimulation:
         assert upper - lower < 0.2
 
 
-def test_bootstrap_draws_groups():
+def test_bootstrap_draws_clusters():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(
         {"case": np.repeat(np.arange(60), 3), "annotator": [0, 1, 2] * 60, "label": rng.integers(0, 2, 180)}
     )
     table["patient"] = table["case"] // 6
     said = list(enumerate(rng.integers(0, 2, 60).tolist()))
-    result = discrepancy_ratio(table, {"A": said}, groups="patient")
+    result = discrepancy_ratio(table, {"A": said}, clusters="patient")
     drawn = result.replicates(300, seed=3, progress=False)
     assert drawn.shape == (300, 1)
     pd.testing.assert_frame_equal(drawn, result.replicates(300, seed=3, progress=False))
@@ -257,7 +257,7 @@ def test_bootstrap_draws_groups():
     chosen = np.random.default_rng(3).integers(0, 10, (300, 10))
     mu, alpha = (sums[name].to_numpy()[chosen].sum(1) for name in ("model_discrepancy A", "annotator_discrepancy"))
     np.testing.assert_allclose(drawn["A"], mu / alpha)
-    by_mapping = discrepancy_ratio(table, {"A": said}, groups={str(i): i // 6 for i in range(60)})
+    by_mapping = discrepancy_ratio(table, {"A": said}, clusters={str(i): i // 6 for i in range(60)})
     pd.testing.assert_frame_equal(drawn, by_mapping.replicates(300, seed=3, progress=False))
 
 
@@ -287,19 +287,19 @@ def test_non_inferiority():
     assert strict.loc["0.95", "p_value"] == pytest.approx(1 / 1001)
 
 
-def test_strata():
+def test_groups():
     labels = pd.DataFrame(
         [("p", "a", 1, "x"), ("p", "b", 0, "x"), ("q", "a", 1, "y"), ("q", "b", 1, "y"), ("q", "c", 0, "y")],
         columns=["case", "annotator", "label", "kind"],
     )
-    result = discrepancy_ratio(labels, {"A": [("p", 1), ("q", 1)]}, strata="kind")
-    table = result.by_stratum().set_index("stratum")
+    result = discrepancy_ratio(labels, {"A": [("p", 1), ("q", 1)]}, by="kind")
+    table = result.by_group().set_index("group")
     assert table["ratio"].to_dict() == pytest.approx({"x": 1 / 2, "y": (1 / 3) / (2 / 3)})
     assert table["n_cases"].to_dict() == {"x": 1, "y": 1}
     assert result.mean_per_class["A"] == pytest.approx(0.5)
     ends = result.interval(mean_per_class=True, progress=False)
     assert ends.loc["A"].tolist() == pytest.approx([0.5, 0.5])
-    with pytest.raises(ArgumentError, match="the cases have no strata: name a column of them with strata="):
+    with pytest.raises(ArgumentError, match="the cases have no groups: name a column of them with by="):
         _ = discrepancy_ratio(labels, [("p", 1), ("q", 1)]).mean_per_class
 
 
@@ -411,21 +411,39 @@ LABELS = {"p": {"a": 1, "b": 0}, "q": {"a": 1}}
 WORDS, A = {"p": {"a": "x", "b": "y"}}, {"A": {"p": 1}}
 FAR, NO_BOX = {"p": {"a": 1e200, "b": -1e200}}, {"p": {"a": [[0, 0, 1, 1]], "b": "x"}}
 NO_BOXES = {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}}
-TWO_GROUPS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
+TWO_CLUSTERS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
 BAD = [
     ({"p": {"a": 1}}, A, {}, AnnotationError, "no case has labels of two annotators"),
-    (LABELS, A, {"delta": "nominl"}, ArgumentError, "no disagreement 'nominl': did you mean 'nominal'"),
-    (LABELS, A, {"delta": "box_iuo"}, ArgumentError, r"did you mean 'box_iou'\?"),
-    (LABELS, A, {"delta": "hinge"}, ArgumentError, "hinge needs a tolerance of at least 0"),
+    (LABELS, A, {"distance": "nominl"}, ArgumentError, "no distance 'nominl': did you mean 'nominal'"),
+    (LABELS, A, {"distance": "box_iuo"}, ArgumentError, r"did you mean 'box_iou'\?"),
+    (LABELS, A, {"distance": "hinge"}, ArgumentError, "hinge needs a tolerance of at least 0"),
     (LABELS, A, {"tolerance": 1}, ArgumentError, "only hinge has a tolerance"),
-    (WORDS, {"A": {"p": "x"}}, {"delta": "squared"}, AnnotationError, r"row 1 \(case 'p', .* is 'x'; write a number"),
-    (LABELS, A, {"delta": "jaccard"}, AnnotationError, "jaccard compares sets, but a label is"),
-    (LABELS, A, {"delta": lambda a, b: -1}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
-    (LABELS, A, {"delta": Backwards()}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
-    (LABELS, A, {"delta": lambda a, b: a.size}, DistanceError, r"failed \(AttributeError: 'int' .*\) on 1 and 0;"),
-    (NO_BOX, {"A": {"p": []}}, {"delta": "iou"}, DistanceError, r"row 2 \(case 'p', annotator 'b'\): a label of boxes"),
-    (BOXES, NO_BOXES, {"delta": "iou"}, DistanceError, r"predictions of B, case 'q': a label of boxes is a list of"),
-    (FAR, A, {"delta": "squared"}, AnnotationError, r"so far apart that their disagreement \(squared\) is not finite"),
+    (
+        WORDS,
+        {"A": {"p": "x"}},
+        {"distance": "squared"},
+        AnnotationError,
+        r"row 1 \(case 'p', .* is 'x'; write a number",
+    ),
+    (LABELS, A, {"distance": "jaccard"}, AnnotationError, "jaccard compares sets, but a label is"),
+    (LABELS, A, {"distance": lambda a, b: -1}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
+    (LABELS, A, {"distance": Backwards()}, ArgumentError, "finite number of at least 0, but that of 1 and 0 is -1"),
+    (LABELS, A, {"distance": lambda a, b: a.size}, DistanceError, r"failed \(AttributeError: 'int' .*\) on 1 and 0;"),
+    (
+        NO_BOX,
+        {"A": {"p": []}},
+        {"distance": "iou"},
+        DistanceError,
+        r"row 2 \(case 'p', annotator 'b'\): a label of boxes",
+    ),
+    (BOXES, NO_BOXES, {"distance": "iou"}, DistanceError, r"predictions of B, case 'q': a label of boxes is a list of"),
+    (
+        FAR,
+        A,
+        {"distance": "squared"},
+        AnnotationError,
+        r"so far apart that their disagreement \(squared\) is not finite",
+    ),
     (LABELS, {"A": {"q": 1}}, {}, PredictionError, "predictions of A: there is no row for case 'p'"),
     (LABELS, {"A": {"p": 1, "z": 1}}, {}, PredictionError, "for case 'z', which"),
     (LABELS, {"A": {"p": None}}, {}, PredictionError, r"row 1 \(case 'p'\): the label is missing; fill it"),
@@ -433,10 +451,10 @@ BAD = [
     (WORDS, A, {}, PredictionError, "labels are text, such as 'x', and the predictions are numbers, such as 1"),
     (LABELS, {}, {}, PredictionError, "there are no predictions; give those of one model"),
     (LABELS, {"p": 1}, {}, PredictionError, "name the model: {model: {case: label}}"),
-    (LABELS, A, {"groups": "patient"}, AnnotationError, "no column 'patient'"),
-    (LABELS, A, {"groups": {"p": 1}}, AnnotationError, "there is no group for case 'q'"),
-    (LABELS, A, {"groups": 3}, ArgumentError, "a group is the name of a column, or a"),
-    (TWO_GROUPS, A, {"groups": "patient"}, AnnotationError, "case 'p' has two values in column 'patient', 'x' and"),
+    (LABELS, A, {"clusters": "patient"}, AnnotationError, "no column 'patient'"),
+    (LABELS, A, {"clusters": {"p": 1}}, AnnotationError, "there is no cluster for case 'q'"),
+    (LABELS, A, {"clusters": 3}, ArgumentError, "a cluster is the name of a column, or a"),
+    (TWO_CLUSTERS, A, {"clusters": "patient"}, AnnotationError, "case 'p' has two values in column 'patient', 'x' and"),
 ]
 
 
@@ -449,7 +467,7 @@ def test_faults_are_named(labels, predictions, arguments, error, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r: r.interval(), "a bootstrap draws groups, but there is only 1"),
+        (lambda r: r.interval(), "a bootstrap draws clusters, but there is only 1"),
         (lambda r: r.interval(ci_prob=95), "ci_prob must lie between 0 and 1, but 95 was given"),
         (lambda r: r.replicates(0), "replicates must be a whole number of at least 1, but 0"),
         (lambda r: r.replicates(9, seed=-1), "seed must be a whole number of at least 0, but -1"),

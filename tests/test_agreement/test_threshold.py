@@ -42,9 +42,9 @@ def test_positive_is_the_label_that_high_scores_stand_for(data):
     assert curve.ratio.min() == pytest.approx(threshold_curve(labels, scores, positive="ill").ratio.min())
 
 
-def test_cross_fitting_chooses_on_other_groups(data):
+def test_cross_fitting_chooses_on_other_clusters(data):
     labels, scores = data
-    curve = threshold_curve(labels, scores, groups="patient", positive="ill")
+    curve = threshold_curve(labels, scores, clusters="patient", positive="ill")
     fitted = curve.cross_fitted(folds=5, seed=1)
     assert fitted.ratio >= curve.ratio.min()
     assert fitted.ratio == curve.cross_fitted(folds=5, seed=1).ratio
@@ -84,6 +84,6 @@ def test_faults_are_named(labels, scores, arguments, error, message):
         threshold_curve(labels, scores, **arguments)
 
 
-def test_folds_are_of_groups():
-    with pytest.raises(ArgumentError, match="folds must lie between 2 and the number of groups, 2, but 5 was given"):
+def test_folds_are_of_clusters():
+    with pytest.raises(ArgumentError, match="folds must lie between 2 and the number of clusters, 2, but 5 was given"):
         threshold_curve(LABELS, {"p": 1, "q": 2}).cross_fitted()

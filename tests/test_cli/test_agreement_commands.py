@@ -28,7 +28,7 @@ def data(tmp_path_factory):
 
 def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--predictions", f"B={data / '0.7.csv'}"]
-    words += ["--groups", "patient", "--strata", "kind", "--margin", 0.2, "--replicates", 200]
+    words += ["--clusters", "patient", "--by", "kind", "--margin", 0.2, "--replicates", 200]
     words += ["--ci-prob", 0.9, "--seed", 3]
     result = plausibly("discrepancy", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -37,12 +37,12 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
         "cases.csv",
         "discrepancy.csv",
         "discrepancy.png",
-        "strata.csv",
+        "groups.csv",
         "without_annotators.csv",
     ]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     models = {"A": data / "0.9.csv", "B": data / "0.7.csv"}
-    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, groups="patient", strata="kind")
+    expected = pb.agreement.discrepancy_ratio(data / "labels.csv", models, clusters="patient", by="kind")
     written = pd.read_csv(tmp_path / "out" / "discrepancy.csv", index_col="model")
     frame = expected.to_frame(0.9, 200, 3, progress=False)
     pd.testing.assert_frame_equal(written[frame.columns], frame)
@@ -66,13 +66,13 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
 
 
 def test_judge_writes_what_the_library_gives(data, tmp_path):
-    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--group", "patient", "--by", "kind"]
+    words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--clusters", "patient", "--by", "kind"]
     result = plausibly("judge", *words, "--model", "none", "--replicates", 100, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     names = ["annotators.csv", "groups.csv", "judge-1.png", "judge.csv", "judge.html"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
     found = pb.agreement.judge(
-        data / "labels.csv", {"A": data / "0.9.csv"}, groups="patient", by="kind", model=None, replicates=100
+        data / "labels.csv", {"A": data / "0.9.csv"}, clusters="patient", by="kind", model=None, replicates=100
     )
     written = pd.read_csv(tmp_path / "out" / "judge.csv", index_col="model")
     pd.testing.assert_frame_equal(written, found.table)
@@ -90,17 +90,17 @@ def test_discrepancy_of_scores(data):
     assert f"{curve.cross_fitted().ratio:.3f} (" in result.stdout
 
 
-def test_discrepancy_of_scores_by_stratum(tmp_path):
-    """Both strata have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
+def test_discrepancy_of_scores_by_group(tmp_path):
+    """Both groups have α = 1/2; the scores, cut on other cases, are as right in one as in the other."""
     label = {"a": lambda c: c % 2, "b": lambda c: c % 2, "c": lambda c: c // 2 % 2}
     rows = [f"{c},{who},{label[who](c)},{'old' if c < 16 else 'young'}" for c in range(32) for who in "abc"]
     (tmp_path / "a.csv").write_text("\n".join(["case,annotator,label,age", *rows]))
     (tmp_path / "s.csv").write_text("\n".join(["case,score", *(f"{c},{c % 2 + c / 100}" for c in range(32))]))
-    words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--strata", "age", "--out", tmp_path]
+    words = [tmp_path / "a.csv", "--scores", f"S={tmp_path / 's.csv'}", "--by", "age", "--out", tmp_path]
     result = plausibly("discrepancy", *words)
     assert result.exit_code == 0, result.output
-    written = pd.read_csv(tmp_path / "strata.csv")
-    assert written["stratum"].tolist() == ["old", "young"]
+    written = pd.read_csv(tmp_path / "groups.csv")
+    assert written["group"].tolist() == ["old", "young"]
     assert written["ratio"].tolist() == pytest.approx([0.5, 0.5])
     assert "mean per class" in result.stdout
 
@@ -181,11 +181,17 @@ def test_reliability_by_a_rasch_model(data, tmp_path):
         (["discrepancy", "labels.csv", "--predictions", "a.csv"], "--predictions must be NAME=FILE, but 'a.csv'"),
         (["discrepancy", "labels.csv", "--scores", "a.csv"], "--scores must be NAME=FILE, but 'a.csv'"),
         (["discrepancy", "labels.csv", "--scores", "A=a", "--predictions", "A=a"], "the model 'A' has both"),
-        (["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--delta", "squared"], "--delta squared was given"),
+        (
+            ["discrepancy", "labels.csv", "--scores", "A=scores.csv", "--distance", "squared"],
+            "--distance squared was given",
+        ),
         (["discrepancy", "labels.csv", "--predictions", "A=no.csv"], "no.csv: the file does not exist"),
         (["discrepancy", "no.csv", "--predictions", "A=0.9.csv"], "no.csv: the file does not exist"),
-        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--delta", "x"], "there is no disagreement 'x'"),
-        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--groups", "x"], "labels.csv: the table has no"),
+        (["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--distance", "x"], "there is no distance 'x'"),
+        (
+            ["discrepancy", "labels.csv", "--predictions", "A=0.9.csv", "--clusters", "x"],
+            "labels.csv: the table has no",
+        ),
         (["reliability", "labels.csv"], "the confidence is 5, outside 0 to 1; give scale="),
         (["reliability", "labels.csv", "--scale", "high"], "--scale must be LOW,HIGH or LEVEL=CONFIDENCE"),
         (["reliability", "labels.csv", "--scale", "1,5", "--competence", "no.csv"], "no.csv: the file does not exist"),

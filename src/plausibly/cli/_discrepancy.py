@@ -21,7 +21,7 @@ from plausibly.labels._case_columns import by_case
     """
     plausibly discrepancy labels.csv \\
         --predictions A=a.csv --predictions B=b.csv \\
-        --groups patient --margin 0.1 --out results/
+        --clusters patient --margin 0.1 --out results/
     """
 )
 def discrepancy(
@@ -41,23 +41,25 @@ def discrepancy(
         ),
     ] = None,
     positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
-    groups: Annotated[
+    clusters: Annotated[
         str | None,
         options.data(
             metavar="COLUMN",
-            help="Column of the groups to resample, such as patients. By default every case is its own group.",
+            help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
         ),
     ] = None,
-    strata: Annotated[
+    by: Annotated[
         str | None,
-        options.data(metavar="COLUMN", help="Column of the strata: kinds of cases that are compared separately."),
+        options.data(
+            metavar="COLUMN", help="Column that groups the cases, such as diagnosis; Δ is also computed for each group."
+        ),
     ] = None,
-    delta: Annotated[
+    distance: Annotated[
         str,
         options.measure(
             metavar="NAME",
-            help="Measure of disagreement between two labels: nominal, squared, absolute, hinge, jaccard, or the "
-            "name of a distance.",
+            help="Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly "
+            "agreement takes.",
         ),
     ] = "nominal",
     tolerance: Annotated[
@@ -83,7 +85,7 @@ def discrepancy(
     interval, whether the model is non-inferior within the margin, the range of Δ if each annotator in turn is
     treated as a model, and the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per
     model), annotators.csv (each annotator treated as a model), without_annotators.csv (Δ without each annotator),
-    cases.csv, strata.csv (with --strata), and discrepancy.png.
+    cases.csv, groups.csv (with --by), and discrepancy.png.
     """
     given = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")
@@ -93,28 +95,30 @@ def discrepancy(
         )
     if both := given.keys() & scored.keys():
         raise ArgumentError(f"the model {min(both)!r} has both --predictions and --scores: keep one.")
-    read = Labels.of(labels, columns=[name for name in (groups, strata) if name is not None])
-    if scored and delta != "nominal":
-        raise ArgumentError(f"scores are cut to labels, which are compared as nominal, but --delta {delta} was given.")
+    read = Labels.of(labels, columns=[name for name in (clusters, by) if name is not None])
+    if scored and distance != "nominal":
+        raise ArgumentError(
+            f"scores are cut to labels, which are compared as nominal, but --distance {distance} was given."
+        )
     results: dict[str, Discrepancy] = {}
     for name, path in scored.items():
-        curve = threshold_curve(read, path, groups, positive=_as_label(positive, read), progress=not quiet)
+        curve = threshold_curve(read, path, clusters, positive=_as_label(positive, read), progress=not quiet)
         results[name] = curve.cross_fitted(seed=seed)
     if given:
-        compared = discrepancy_ratio(read, given, delta, groups, tolerance=tolerance, progress=not quiet)
+        compared = discrepancy_ratio(read, given, distance, clusters, tolerance=tolerance, progress=not quiet)
     else:
         compared = next(iter(results.values()))
-    known = None if strata is None else by_case(strata, read, "stratum")
+    known = None if by is None else by_case(by, read, "group")
     models = dict(compared.to_sets) if given else {}
     models |= {name: result.to_sets["model"] for name, result in results.items()}
-    compared = replace(compared, to_sets=models, single=False, strata=known)
+    compared = replace(compared, to_sets=models, single=False, by=known)
     if out is not None:
         make_folder(out)
     frame = compared.to_frame(ci_prob, replicates, seed, progress=not quiet)
-    if compared.several_groups:
+    if compared.several_clusters:
         tested = compared.non_inferiority(margin, replicates=replicates, seed=seed)
         frame = frame.join(tested[["p_value", "non_inferior"]])
-    if strata is not None:
+    if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
     if not quiet:
         _print(frame, ci_prob)
@@ -180,12 +184,12 @@ def _sentences(compared: Discrepancy, frame: pd.DataFrame, margin: float) -> lis
 def _write(
     compared: Discrepancy, frame: pd.DataFrame, out: Path, ci_prob: float, replicates: int, seed: int
 ) -> list[str]:
-    own = compared.annotators(ci_prob if compared.several_groups else None, replicates, seed)
+    own = compared.annotators(ci_prob if compared.several_clusters else None, replicates, seed)
     tables = {"discrepancy.csv": frame, "annotators.csv": own, "cases.csv": compared.by_case()}
     tables = {name: table.reset_index() for name, table in tables.items()}
     tables["without_annotators.csv"] = compared.without_annotators()
-    if compared.strata is not None:
-        tables["strata.csv"] = compared.by_stratum()
+    if compared.by is not None:
+        tables["groups.csv"] = compared.by_group()
     for name, table in tables.items():
         write_table(table, out / name)
     write_figure(plots.discrepancy_ratios(compared, ci_prob, replicates, seed), out / "discrepancy.png")

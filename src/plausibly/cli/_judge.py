@@ -21,7 +21,7 @@ REPORT = "judge.html"
 @example(
     """
     plausibly judge labels.csv --predictions gpt=gpt.csv \\
-        --group patient --by language,region --out results/
+        --clusters patient --by language,region --out results/
     """
 )
 def judge(
@@ -32,11 +32,11 @@ def judge(
             metavar="NAME=FILE", help="Name of a model and table of its labels (case, label). Repeat for each."
         ),
     ] = None,
-    group: Annotated[
+    clusters: Annotated[
         str | None,
         options.data(
             metavar="COLUMN",
-            help="Column of the groups to resample, such as patients. By default every case is its own group.",
+            help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
         ),
     ] = None,
     by: Annotated[
@@ -48,7 +48,8 @@ def judge(
     ] = None,
     intersections: options.Intersections = False,
     distance: Annotated[
-        str, options.measure(metavar="NAME", help="Distance between two labels; see --delta of plausibly discrepancy.")
+        str,
+        options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
     ] = "nominal",
     tolerance: Annotated[
         float | None,
@@ -91,7 +92,7 @@ def judge(
     if not given:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
-    read = Labels.of(labels, columns=list(dict.fromkeys([*([] if group is None else [group]), *names])))
+    read = Labels.of(labels, columns=list(dict.fromkeys([*([] if clusters is None else [clusters]), *names])))
     if out is not None:
         make_folder(out)
     result = judge_models(
@@ -102,7 +103,7 @@ def judge(
         epsilon=epsilon,
         margin=margin,
         accuracy_margin=accuracy_margin,
-        groups=group,
+        clusters=clusters,
         by=names or None,
         intersections=intersections,
         model=None if model == "none" else model,

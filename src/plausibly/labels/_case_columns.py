@@ -1,4 +1,4 @@
-"""Something known of every case, such as its patient or its stratum, as a column of labels or a mapping."""
+"""Something known of every case, such as its patient or its group, as a column of labels or a mapping."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.
     labels
         Whose cases these are. A case without labels may lack a value.
     what
-        What it is, ``"group"`` or ``"stratum"``.
+        What it is, ``"cluster"`` or ``"group"``.
 
     Returns
     -------

@@ -33,12 +33,12 @@ def discrepancy_ratios(
     result
         Result of :func:`plausibly.agreement.discrepancy_ratio`.
     ci_prob, replicates, seed
-        Confidence level, number of bootstrap replicates and random seed of the intervals; a single group has no
+        Confidence level, number of bootstrap replicates and random seed of the intervals; a single cluster has no
         interval.
     annotators
         Whether to also draw the annotators; those who cannot be judged are left out.
     """
-    several = result.several_groups
+    several = result.several_clusters
     frames = [result.to_frame(ci_prob, replicates, seed, progress=False).assign(kind="model")]
     if annotators:
         own = result.annotators(ci_prob if several else None, replicates, seed).filter(like="relative")

@@ -94,7 +94,7 @@ def _replacement(result: Judgement, model: str, ax: Axes) -> None:
     test = result.test
     rows = test.table[test.table["model"] == model].sort_values("advantage", ascending=False)
     ends = None
-    if test.comparison.several_groups:
+    if test.comparison.several_clusters:
         ends = test.interval(result.ci_prob, result.replicates, result.seed, by_annotator=True)
     for place, row in enumerate(rows.to_dict("records")):
         if ends is not None:

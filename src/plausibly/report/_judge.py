@@ -60,11 +60,11 @@ def render_judgement(result: Judgement, sources: Mapping[str, str] | None = None
             "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
             "annotators": f"{len(labels.annotators):,}",
             "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
-            "distance": compared.delta,
+            "distance": compared.distance,
             "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
             f"{result.accuracy_margin:g} below the annotators' mean",
             "model of annotators": result.model or f"none: {result.left_out}",
-            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_groups:,} "
+            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_clusters:,} "
             f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
         },
         sources=dict(sources or {}),

@@ -17,12 +17,13 @@ from plausibly.agreement.discrepancy._delta import Delta, find_delta
 from plausibly.agreement.discrepancy._discrepancy_ratio import comparable, discrepancy_ratio
 from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model
 from plausibly.agreement.discrepancy._taken_out import ratio_of
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, renamed
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import Predictions, read_models
 
 
-def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal") -> dict[str, float]:
+@renamed(delta="distance")
+def annotator_first_ratio(labels: Any, predictions: Any, distance: Any = "nominal") -> dict[str, float]:
     """Compute Δ with means taken within each annotator first, and then over annotators.
 
     This ratio is biased if annotators choose their cases: one who skips the hard cases has a small discrepancy to the
@@ -37,8 +38,8 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
     """
     labels = Labels.of(labels)
     models = _read_predictions(predictions, labels)
-    result = discrepancy_ratio(labels, models, delta, progress=False)
-    sets, chosen = result.label_sets, find_delta(delta)
+    result = discrepancy_ratio(labels, models, distance, progress=False)
+    sets, chosen = result.label_sets, find_delta(distance)
     compare = chosen.compare(comparable(labels, models, chosen), len(labels))
     counts = result.included[sets.case]
     annotator, others = sets.annotator[counts], sets.n_annotators[sets.case[counts]] - 1
@@ -57,7 +58,8 @@ def annotator_first_ratio(labels: Any, predictions: Any, delta: Any = "nominal")
     return by_model
 
 
-def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal") -> dict[str, float]:
+@renamed(delta="distance")
+def others_consensus_ratio(labels: Any, predictions: Any, distance: str = "nominal") -> dict[str, float]:
     """Divide a model's disagreement with the consensus of all by that of annotators with the consensus of the others.
 
     This ratio depends on the number of annotators: the consensus of many is less noisy than that of few, so the ratio
@@ -67,7 +69,7 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
     ----------
     labels, predictions
         See :func:`discrepancy_ratio`; an annotator labels a case at most once (else :class:`AnnotationError`).
-    delta
+    distance
         ``"nominal"``, whose consensus is the most frequent label (in a tie, each counts in part), or ``"squared"``,
         whose consensus is the mean.
 
@@ -77,26 +79,26 @@ def others_consensus_ratio(labels: Any, predictions: Any, delta: str = "nominal"
     >>> others_consensus_ratio(labels, {"A": {"p": 3, "q": 2}}, "squared")
     {'A': 0.25}
     """
-    if delta not in ("nominal", "squared"):
-        raise ArgumentError(f'delta must be "nominal" or "squared", but {delta!r} was given: choose one.')
-    labels, counts, own, predicted = _single_labels(labels, predictions, find_delta(delta))
+    if distance not in ("nominal", "squared"):
+        raise ArgumentError(f'distance must be "nominal" or "squared", but {distance!r} was given: choose one.')
+    labels, counts, own, predicted = _single_labels(labels, predictions, find_delta(distance))
     case, n, by_model = labels.case, np.diff(labels.start), {}
-    if delta == "squared":
+    if distance == "squared":
         total = np.bincount(case, own, len(n))
-        distance = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
+        apart = (own - (total[case] - own) / np.maximum(n[case] - 1, 1)) ** 2
         consensus = total / np.maximum(n, 1)
     else:
         n_classes = 1 + max(int(codes.max()) for codes in (own, *(codes for _, codes in predicted.values())))
         votes = count_votes(case, own, len(n), n_classes)
-        distance = 1 - np.nan_to_num(agreement_with_others(case, own, *votes.shape))
-    alpha = _mean_of_means(distance[counts[case]], case[counts[case]], len(n))
+        apart = 1 - np.nan_to_num(agreement_with_others(case, own, *votes.shape))
+    alpha = _mean_of_means(apart[counts[case]], case[counts[case]], len(n))
     for name, (model_case, said) in predicted.items():
-        if delta == "squared":
-            distance = (said - consensus[model_case]) ** 2
+        if distance == "squared":
+            apart = (said - consensus[model_case]) ** 2
         else:
-            distance = 1 - share_of_top(votes)[model_case, said]
+            apart = 1 - share_of_top(votes)[model_case, said]
         kept = counts[model_case]
-        mu = _mean_of_means(distance[kept], model_case[kept], len(n))
+        mu = _mean_of_means(apart[kept], model_case[kept], len(n))
         by_model[name] = round(float(ratio_of(mu, alpha)), 12)
     return by_model
 

@@ -92,7 +92,7 @@ def find_delta(delta: str | Callable[[Any, Any], float], tolerance: float | None
     except ArgumentError:
         fix = suggest(delta, [*NAMES, *DISTANCES], f"choose from {', '.join(NAMES)}, or pass a function.")
         raise ArgumentError(
-            f"there is no disagreement {_show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
+            f"there is no distance {_show(delta)}: {fix} (the distances of plausibly.distances are accepted, too)"
         ) from None
     return Delta(delta if isinstance(delta, str) else distance.name, distance)
 

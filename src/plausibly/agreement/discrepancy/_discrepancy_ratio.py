@@ -15,20 +15,21 @@ from plausibly.agreement.discrepancy._label_sets import (
 )
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.distances import LabelRefused
-from plausibly.errors import AnnotationError, DistanceError
+from plausibly.errors import AnnotationError, DistanceError, renamed
 from plausibly.labels._case_columns import by_case, column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import MODEL, Predictions, read_models
 from plausibly.labels._table import to_objects
 
 
+@renamed(groups="clusters", strata="by", delta="distance")
 def discrepancy_ratio(
     labels: Any,
     predictions: Any,
-    delta: str | Callable[[Any, Any], float] = "nominal",
-    groups: str | Mapping[str, Any] | None = None,
+    distance: str | Callable[[Any, Any], float] = "nominal",
+    clusters: str | Mapping[str, Any] | None = None,
     *,
-    strata: str | Mapping[str, Any] | None = None,
+    by: str | Mapping[str, Any] | None = None,
     tolerance: float | None = None,
     progress: bool = True,
 ) -> Discrepancy:
@@ -53,20 +54,20 @@ def discrepancy_ratio(
         Table with the columns ``case`` and ``label`` (a data frame, a path, a mapping of columns, a list of rows), or a
         mapping from the names of models to such tables or to mappings ``{case: label}``. A model may predict several
         labels for a case.
-    delta
-        Disagreement δ between two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``,
+    distance
+        Distance δ between two labels, at least 0: ``"nominal"`` (0 or 1), ``"squared"``, ``"absolute"``,
         ``"hinge"`` (``max(0, |y − y'| − tolerance)``), ``"jaccard"`` (one minus the share of common members of two
         lists, or of text such as ``"a|b"``), a distance from :mod:`plausibly.distances` or its name, or a function,
         which must be symmetric and is called once for every pair of different labels. If a distance compares labels
         with parts (boxes, spans, ranked lists), text is read as JSON or Python literals, like the cells in
         :func:`read_labels`. ``"ordinal"`` counts the annotators' labels only; ``"partial_rankings"`` takes classes and
         depth from all labels, including the models', unless ``PartialRankings(depth, classes)`` sets them.
-    groups
-        Groups that the bootstrap draws, such as patients with several cases: the name of a column of the labels, or a
-        mapping from case to group. By default each case is a group.
-    strata
-        Kinds of cases, such as their diagnosis, to get Δ by stratum and its mean: a column or a mapping, as for
-        ``groups``.
+    clusters
+        Clusters that the bootstrap draws, such as patients with several cases: the name of a column of the labels, or a
+        mapping from case to cluster. By default each case is a cluster.
+    by
+        Groups of cases, such as their diagnosis, to get Δ by group and its mean: a column or a mapping, as for
+        ``clusters``.
     tolerance
         Tolerance λ of ``"hinge"``.
     progress
@@ -82,14 +83,14 @@ def discrepancy_ratio(
     Raises
     ------
     AnnotationError
-        If no case has two annotators, labels are not of the type that ``delta`` compares, or numbers are so far apart
-        that their disagreement is not finite.
+        If no case has two annotators, labels are not of the type that ``distance`` compares, or numbers are so far
+        apart that their disagreement is not finite.
     DistanceError
         If a distance does not accept a label, or a function fails; the message names the label.
     PredictionError
         If a case that counts has no prediction, or predictions and labels are of different types.
     ArgumentError
-        If there is no such measure of disagreement.
+        If there is no such distance.
 
     References
     ----------
@@ -103,14 +104,14 @@ def discrepancy_ratio(
     >>> round(result.annotator_discrepancy, 3), result.ratio.round(3).to_dict()
     (0.333, {'A': 0.5, 'B': 2.5})
     """
-    chosen = find_delta(delta, tolerance)
-    labels = Labels.of(labels, columns=column_names(groups, strata))
+    chosen = find_delta(distance, tolerance)
+    labels = Labels.of(labels, columns=column_names(clusters, by))
     sets = LabelSets.of(labels)
     check_two_annotators(labels, sets.n_annotators)
     counts = sets.n_annotators >= 2
     models = read_models(predictions, labels, counts)
     joined = comparable(labels, models, chosen)
-    group, stratum = by_case(groups, labels, "group")[1], by_case(strata, labels, "stratum")
+    cluster, group = by_case(clusters, labels, "cluster")[1], by_case(by, labels, "group")
     sizes = np.diff(labels.start).astype(np.int64)
     slow = int((sizes * (sizes - 1) // 2).sum()) > chosen.pairs_of_seconds
     with Progress(progress and slow) as bars, np.errstate(over="ignore", invalid="ignore"):
@@ -131,11 +132,11 @@ def discrepancy_ratio(
     return Discrepancy(
         labels=labels,
         label_sets=sets,
-        delta=chosen.name,
+        distance=chosen.name,
         to_others=to_others,
         single=list(models) == [MODEL] and not (isinstance(predictions, Mapping) and MODEL in predictions),
-        groups=group,
-        strata=None if strata is None else stratum,
+        clusters=cluster,
+        by=None if by is None else group,
         to_sets=to_sets,
     )
 

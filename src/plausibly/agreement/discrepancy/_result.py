@@ -29,34 +29,34 @@ class Discrepancy:
     ----------
     labels, label_sets
         Labels of the annotators, and the set of labels for each annotator and case.
-    delta
-        Name of the measure of disagreement.
+    distance
+        Name of the distance.
     to_others
         Sum of the discrepancies of every set to the other sets of its case.
     to_sets
         Discrepancy of every model to each set; NaN if there is none.
     single
         Whether there is one model, without a name.
-    groups
-        Group of every case, −1 without labels.
-    strata
-        Names of the strata, and the stratum of every case.
+    clusters
+        Cluster of every case, −1 without labels.
+    by
+        Names of groups of cases, and the group of every case.
     """
 
     labels: Labels
     label_sets: LabelSets
-    delta: str
+    distance: str
     to_others: Float[np.ndarray, " set"]
     to_sets: Mapping[str, Float[np.ndarray, " set"]]
     single: bool
-    groups: Int[np.ndarray, " case"]
-    strata: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
+    clusters: Int[np.ndarray, " case"]
+    by: tuple[np.ndarray, Int[np.ndarray, " case"]] | None
 
     def __repr__(self) -> str:
         ratios = ", ".join(f"{name}: {ratio:.3f}" for name, ratio in zip(self.models, self._ratios, strict=True))
         return (
-            f"Discrepancy({ratios}; {self.delta}, {self.n_cases:,} cases, {len(self.labels.annotators):,} annotators, "
-            f"{len(self.excluded):,} cases excluded)"
+            f"Discrepancy({ratios}; {self.distance}, {self.n_cases:,} cases, "
+            f"{len(self.labels.annotators):,} annotators, {len(self.excluded):,} cases excluded)"
         )
 
     @property
@@ -93,24 +93,24 @@ class Discrepancy:
         return np.column_stack([annotators, *(model[self.included] for model in self.to_models.values())])
 
     @cached_property
-    def _group(self) -> Int[np.ndarray, " case"]:
-        """Group of the cases that count, counted from 0."""
-        return np.unique(self.groups[self.included], return_inverse=True)[1]
+    def _cluster(self) -> Int[np.ndarray, " case"]:
+        """Cluster of the cases that count, counted from 0."""
+        return np.unique(self.clusters[self.included], return_inverse=True)[1]
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups of the cases that count."""
-        return int(self._group.max()) + 1
+    def n_clusters(self) -> int:
+        """Number of clusters of the cases that count."""
+        return int(self._cluster.max()) + 1
 
     @property
-    def several_groups(self) -> bool:
-        """Whether there are several groups, so that intervals exist."""
-        return self.n_groups > 1
+    def several_clusters(self) -> bool:
+        """Whether there are several clusters, so that intervals exist."""
+        return self.n_clusters > 1
 
     @property
     def resampled(self) -> str:
         """What the bootstrap draws, in words."""
-        return "cases" if self.n_groups == self.n_cases else "groups of cases"
+        return "cases" if self.n_clusters == self.n_cases else "clusters of cases"
 
     @cached_property
     def _ratios(self) -> np.ndarray:
@@ -134,16 +134,16 @@ class Discrepancy:
 
     @property
     def mean_per_class(self) -> Any:
-        """Mean of Δ over the strata, with equal weights."""
-        return self._shaped(self._mean_over_strata(self._strata_statistics().sum(axis=0)))
+        """Mean of Δ over the groups, with equal weights."""
+        return self._shaped(self._mean_over_groups(self._statistics_by_group().sum(axis=0)))
 
     def replicates(
         self, replicates: int = REPLICATES, seed: int = 0, *, mean_per_class: bool = False, progress: bool = True
     ) -> pd.DataFrame:
-        """Compute Δ in bootstrap replicates, in each of which groups are drawn with replacement.
+        """Compute Δ in bootstrap replicates, in each of which clusters are drawn with replacement.
 
-        Rows are replicates, columns are models. All models see the same groups, so differences between columns are
-        differences between models. A single group is refused.
+        Rows are replicates, columns are models. All models see the same clusters, so differences between columns are
+        differences between models. A single cluster is refused.
 
         Parameters
         ----------
@@ -152,13 +152,13 @@ class Discrepancy:
         seed
             Random seed.
         mean_per_class
-            Whether to return the mean of Δ over strata instead.
+            Whether to return the mean of Δ over groups instead.
         progress
             Whether to show progress.
         """
-        statistics = self._strata_statistics() if mean_per_class else self._by_case
-        sums = resampled_sums(statistics, self._group, replicates, seed, progress)
-        values = self._mean_over_strata(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
+        statistics = self._statistics_by_group() if mean_per_class else self._by_case
+        sums = resampled_sums(statistics, self._cluster, replicates, seed, progress)
+        values = self._mean_over_groups(sums) if mean_per_class else ratio_of(sums[:, 1:], sums[:, :1])
         return pd.DataFrame(values, columns=pd.Index(self.models, name="model"))
 
     def interval(
@@ -262,14 +262,14 @@ class Discrepancy:
         frame = pd.DataFrame(table, index=pd.Index(self.labels.annotators, name="annotator"))
         if ci_prob is not None:
             check_probability("ci_prob", ci_prob)
-            drawn = resampled_sums(sums[np.flatnonzero(self.included)], self._group, replicates, seed, progress=True)
+            drawn = resampled_sums(sums[np.flatnonzero(self.included)], self._cluster, replicates, seed, progress=True)
             own, others, n_cases = drawn.reshape(replicates, 3, people).transpose(1, 2, 0)
             # Replicates without a case of theirs say nothing of an annotator.
             ratios = np.where(n_cases > 0, ratio_of(own, others), np.nan)
             frame.insert(1, "lower", (ends := _ends(ratios.T, ci_prob))[0])
             frame.insert(2, "upper", ends[1])
             both = hstack([compared, csr_array(alpha)], format="csr")
-            drawn = _relative(resampled_sums(both, self._group, replicates, seed, progress=True))
+            drawn = _relative(resampled_sums(both, self._cluster, replicates, seed, progress=True))
             frame["relative_lower"], frame["relative_upper"] = _ends(drawn, ci_prob)
         return frame
 
@@ -300,13 +300,13 @@ class Discrepancy:
         order = np.argsort(-np.abs(table["change"].fillna(0).to_numpy()), kind="stable")
         return table.iloc[order].reset_index(drop=True)
 
-    def by_stratum(self) -> pd.DataFrame:
-        """Tabulate Δ, μ and α by stratum and model."""
-        sums = self._strata_statistics().sum(axis=0).reshape(-1, len(self.to_models) + 2)
+    def by_group(self) -> pd.DataFrame:
+        """Tabulate Δ, μ and α by group and model."""
+        sums = self._statistics_by_group().sum(axis=0).reshape(-1, len(self.to_models) + 2)
         rows = []
-        for name, (n, annotators, *models) in zip(self._strata_names(), sums, strict=True):
+        for name, (n, annotators, *models) in zip(self._group_names(), sums, strict=True):
             for model, value in zip(self.models, models, strict=True):
-                row = {"stratum": name, "model": model, "ratio": float(ratio_of(value, annotators))}
+                row = {"group": name, "model": model, "ratio": float(ratio_of(value, annotators))}
                 row |= {"model_discrepancy": value / n, "annotator_discrepancy": annotators / n}
                 rows.append(row | {"n_cases": int(n)})
         return pd.DataFrame(rows)
@@ -332,7 +332,7 @@ class Discrepancy:
         Parameters
         ----------
         ci_prob
-            Confidence level of the interval; None for no interval. A single group has no interval.
+            Confidence level of the interval; None for no interval. A single cluster has no interval.
         replicates, seed, progress
             See :meth:`replicates`.
         """
@@ -346,35 +346,35 @@ class Discrepancy:
             },
             index=pd.Index(self.models, name="model"),
         )
-        if ci_prob is not None and self.several_groups:
+        if ci_prob is not None and self.several_clusters:
             check_probability("ci_prob", ci_prob)
             lower, upper = interval(self.replicates(replicates, seed, progress=progress).values, ci_prob)
             frame.insert(1, "lower", lower)
             frame.insert(2, "upper", upper)
         return frame
 
-    def _strata_names(self) -> np.ndarray:
-        if self.strata is None:
-            raise ArgumentError("the cases have no strata: name a column of them with strata=.")
-        names, code = self.strata
+    def _group_names(self) -> np.ndarray:
+        if self.by is None:
+            raise ArgumentError("the cases have no groups: name a column of them with by=.")
+        names, code = self.by
         return names[np.unique(code[self.included])]
 
-    def _strata_statistics(self) -> csr_array:
-        """In the columns of the case's stratum: 1, the annotators' discrepancy, and every model's."""
-        names = self._strata_names()
-        assert self.strata is not None
-        code = np.unique(self.strata[1][self.included], return_inverse=True)[1]
+    def _statistics_by_group(self) -> csr_array:
+        """In the columns of the case's group: 1, the annotators' discrepancy, and every model's."""
+        names = self._group_names()
+        assert self.by is not None
+        code = np.unique(self.by[1][self.included], return_inverse=True)[1]
         values = np.column_stack([np.ones(self.n_cases), self._by_case])
         width = values.shape[1]
         columns = code[:, None] * width + np.arange(width)
         rows = np.repeat(np.arange(self.n_cases), width)
         return csr_array((values.ravel(), (rows, columns.ravel())), shape=(self.n_cases, width * len(names)))
 
-    def _mean_over_strata(self, sums: np.ndarray) -> np.ndarray:
-        """Average Δ over the strata that a replicate has."""
-        by_stratum = sums.reshape(*sums.shape[:-1], -1, len(self.to_models) + 2)
-        there = by_stratum[..., :1] > 0
-        ratios = ratio_of(by_stratum[..., 2:], by_stratum[..., 1:2])
+    def _mean_over_groups(self, sums: np.ndarray) -> np.ndarray:
+        """Average Δ over the groups that a replicate has."""
+        by_group = sums.reshape(*sums.shape[:-1], -1, len(self.to_models) + 2)
+        there = by_group[..., :1] > 0
+        ratios = ratio_of(by_group[..., 2:], by_group[..., 1:2])
         return np.where(there, ratios, 0.0).sum(axis=-2) / there.sum(axis=-2)
 
     def _shaped(self, values: np.ndarray) -> Any:

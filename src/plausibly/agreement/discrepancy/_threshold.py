@@ -14,7 +14,7 @@ from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_t
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.discrepancy._taken_out import ratio_of
 from plausibly.annotations._names import _show
-from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError, renamed
 from plausibly.labels._case_columns import by_case, column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
@@ -41,7 +41,7 @@ class ThresholdCurve:
     share_positive
         Share of positive labels in the set of labels of every annotator and case.
     comparison
-        Result for the annotators and their groups, without a model.
+        Result for the annotators and their clusters, without a model.
     positive
         Label that a high score stands for.
     """
@@ -68,22 +68,22 @@ class ThresholdCurve:
         return self._cut(self.scores > threshold)
 
     def cross_fitted(self, folds: int = 5, seed: int = 0) -> Discrepancy:
-        """Compute Δ with a threshold for every case that was chosen on the other folds, which contain other groups.
+        """Compute Δ with a threshold for every case that was chosen on the other folds, which contain other clusters.
 
         Parameters
         ----------
         folds
-            Number of folds to divide the groups into, from 2 to the number of groups.
+            Number of folds to divide the clusters into, from 2 to the number of clusters.
         seed
-            Random seed for dividing the groups.
+            Random seed for dividing the clusters.
         """
-        group = self.comparison._group
-        n_groups = int(group.max()) + 1
-        if not 2 <= folds <= n_groups:
+        cluster = self.comparison._cluster
+        n_clusters = int(cluster.max()) + 1
+        if not 2 <= folds <= n_clusters:
             raise ArgumentError(
-                f"folds must lie between 2 and the number of groups, {n_groups}, but {folds!r} was given: choose there."
+                f"folds must lie between 2 and the number of clusters, {n_clusters}, but {folds!r} was given: give 2."
             )
-        fold = (np.random.default_rng(seed).permutation(n_groups) % folds)[group]
+        fold = (np.random.default_rng(seed).permutation(n_clusters) % folds)[cluster]
         positive = np.zeros(len(self.scores), bool)
         for number in range(folds):
             own = fold == number
@@ -97,8 +97,9 @@ class ThresholdCurve:
         return replace(self.comparison, to_sets={"model": to_sets}, single=True)
 
 
+@renamed(groups="clusters")
 def threshold_curve(
-    labels: Any, scores: Any, groups: Any = None, *, positive: Any = None, progress: bool = True
+    labels: Any, scores: Any, clusters: Any = None, *, positive: Any = None, progress: bool = True
 ) -> ThresholdCurve:
     """Compute Δ of a score at every threshold, for two possible labels.
 
@@ -108,8 +109,8 @@ def threshold_curve(
         Labels with two distinct values, see :func:`discrepancy_ratio`.
     scores
         Table with the columns ``case`` and ``score``, or a mapping ``{case: score}``; higher scores are more positive.
-    groups
-        Groups of cases that stay together in folds and bootstraps, see :func:`discrepancy_ratio`.
+    clusters
+        Clusters of cases that stay together in folds and bootstraps, see :func:`discrepancy_ratio`.
     positive
         Label that a high score stands for; by default the greater of the two.
     progress
@@ -128,7 +129,7 @@ def threshold_curve(
     >>> curve.ratio.tolist(), round(curve.best, 6)
     ([1.5, 0.5, 0.5, 1.5], 0.2)
     """
-    labels = Labels.of(labels, columns=column_names(groups))
+    labels = Labels.of(labels, columns=column_names(clusters))
     sets = LabelSets.of(labels)
     names, code = labels.coded
     if len(names) != 2:
@@ -149,7 +150,9 @@ def threshold_curve(
         to_others = discrepancy_to_others(labels, code, sets, delta, delta.compare(code), bars)
     share_positive = np.bincount(sets.of_label, is_positive) / sets.size
     to_negative = mean_by_case(share_positive, sets)[counts]
-    comparison = Discrepancy(labels, sets, "nominal", to_others, {}, False, by_case(groups, labels, "group")[1], None)
+    comparison = Discrepancy(
+        labels, sets, "nominal", to_others, {}, False, by_case(clusters, labels, "cluster")[1], None
+    )
     discrepancies = np.column_stack([comparison._by_case[:, 0], to_negative, 1 - to_negative])
     curve = _curve(found[counts], discrepancies)
     return ThresholdCurve(*curve, found[counts], discrepancies, share_positive, comparison, positive)

@@ -11,9 +11,10 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge._tests import FEW
 from plausibly.bootstrap import check_probability
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, renamed
 
 
+@renamed(groups="clusters")
 def alternative_annotator_test(
     labels: Any,
     predictions: Any,
@@ -22,7 +23,7 @@ def alternative_annotator_test(
     distance: str | Callable[[Any, Any], float] = "nominal",
     fdr: float = 0.05,
     few_cases: int = FEW,
-    groups: str | Mapping[str, Any] | None = None,
+    clusters: str | Mapping[str, Any] | None = None,
     tolerance: float | None = None,
     progress: bool = True,
 ) -> AlternativeAnnotatorTest:
@@ -39,7 +40,7 @@ def alternative_annotator_test(
     can be rejected. This is a t-test, or Wilcoxon's signed-rank test if there are few cases; the false discovery rate
     over annotators is controlled (Benjamini & Yekutieli). The winning rate :math:`\omega` is the share of annotators
     for whom the hypothesis is rejected. The model passes if it is at least one half. The published test ends here; the
-    result also has bootstrap intervals over groups of cases, and the power.
+    result also has bootstrap intervals over clusters of cases, and the power.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def alternative_annotator_test(
     distance
         Distance between two labels: classes (``"nominal"``), numbers (``"squared"``: the comparison of root mean
         squared errors; ``"absolute"``, ``"hinge"``), or any distance of :mod:`plausibly.distances` for texts, boxes,
-        partial rankings and others; see ``delta`` of :func:`discrepancy_ratio`. Only the order of distances matters.
+        partial rankings and others; see ``distance`` of :func:`discrepancy_ratio`. Only the order of distances matters.
     fdr
         False discovery rate over annotators.
     few_cases
@@ -62,8 +63,8 @@ def alternative_annotator_test(
         t-test is always used. Wilcoxon's test is not a test of the mean if differences are −1, 0 and 1: in simulations
         with fewer than 30 cases, models that were worse by a little more than ε passed in up to 39 % of studies, and
         with the t-test in at most 5 %.
-    groups
-        Groups that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
+    clusters
+        Clusters that the bootstrap draws, such as patients with several cases, as for :func:`discrepancy_ratio`. The
         tests always assume independent cases, as published.
     tolerance
         Tolerance λ of ``"hinge"``.
@@ -101,7 +102,7 @@ def alternative_annotator_test(
     if isinstance(few_cases, bool) or not isinstance(few_cases, int) or few_cases < 0:
         raise ArgumentError(f"few_cases must be a whole number of at least 0, but {few_cases!r} was given: give 30.")
     check_probability("fdr", fdr)
-    compared = discrepancy_ratio(labels, predictions, distance, groups, tolerance=tolerance, progress=progress)
+    compared = discrepancy_ratio(labels, predictions, distance, clusters, tolerance=tolerance, progress=progress)
     return from_discrepancy(compared, epsilon, fdr, few_cases)
 
 

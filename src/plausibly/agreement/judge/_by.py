@@ -91,12 +91,12 @@ def _by_cases(
     included = compared.included
     used, place = np.unique(code[included], return_inverse=True)
     n = np.bincount(place)
-    stratified = replace(compared, strata=(names, code))
-    point = stratified._strata_statistics().sum(axis=0).reshape(len(used), -1)
+    grouped = replace(compared, by=(names, code))
+    point = grouped._statistics_by_group().sum(axis=0).reshape(len(used), -1)
     drawn = None
-    if compared.several_groups:
-        statistics = stratified._strata_statistics()
-        sums = resampled_sums(statistics, compared._group, result.replicates, result.seed)
+    if compared.several_clusters:
+        statistics = grouped._statistics_by_group()
+        sums = resampled_sums(statistics, compared._cluster, result.replicates, result.seed)
         drawn = sums.reshape(len(sums), len(used), -1)
     rows = []
     for number, model in enumerate(result.models):
@@ -121,8 +121,8 @@ def _accuracy(
     """Accuracy against the inferred truth by group, and its difference from all other cases."""
     right = result.fits[model].right
     random = np.random.default_rng(result.seed)
-    group = np.unique(result.test.comparison.groups[fitted], return_inverse=True)[1]
-    weight = random.standard_exponential((len(right), group.max() + 1))[:, group]
+    cluster = np.unique(result.test.comparison.clusters[fitted], return_inverse=True)[1]
+    weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
     hit = weight * (random.random(right.shape) < right)
     member = (code[:, None] == used).astype(float)
     n, hits = weight @ member, hit @ member
@@ -155,7 +155,7 @@ def _by_annotators(
             _advantage(test.annotator[mine], test.differences[model][mine])
             for mine in (code[test.annotator] == one for one in used)
         ]
-        if compared.several_groups:
+        if compared.several_clusters:
             drawn = test._resampled(model, result.replicates, result.seed)
             with np.errstate(invalid="ignore"):
                 each = (drawn[..., 0] + drawn[..., 1]) / drawn.sum(-1)

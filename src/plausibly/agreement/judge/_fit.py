@@ -143,7 +143,7 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
 
 def fit(
     answers: Answers,
-    groups: Int[np.ndarray, " case"],
+    clusters: Int[np.ndarray, " case"],
     *,
     ci_prob: float,
     draws: int,
@@ -157,7 +157,7 @@ def fit(
     alone = _sampled(answers.annotations, answers.model, sampling, lambda ability: (ability.mean(axis=1),))
     typical = None if answers.model == RANKED else _abilities(alone).mean(axis=1)
     random = np.random.default_rng(seed)
-    group = np.unique(groups[answers.case], return_inverse=True)[1]
+    cluster = np.unique(clusters[answers.case], return_inverse=True)[1]
     found = {}
     for name, annotations in answers.with_model.items():
         joint = _sampled(annotations, answers.model, sampling, _compared)
@@ -170,7 +170,7 @@ def fit(
         )
         said = answers.said[name]
         right = _right(alone, said, answers.model)
-        weight = random.standard_exponential((len(right), group.max() + 1))[:, group]
+        weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
         drawn = right if answers.model == RANKED else random.random(right.shape) < right
         found[name] = Fit(
             ability=frame,

@@ -12,7 +12,7 @@ from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_dr
 from plausibly.agreement.judge._judgement import Judgement
 from plausibly.agreement.judge._reasons import reasons_of, unknown_labels
 from plausibly.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
-from plausibly.errors import ArgumentError
+from plausibly.errors import ArgumentError, renamed
 from plausibly.labels._case_columns import column_names
 from plausibly.labels._container import Labels
 from plausibly.labels._predictions import read_models
@@ -20,6 +20,7 @@ from plausibly.labels._predictions import read_models
 MODELS = ("auto", "one-coin", "dawid-skene", RANKED)
 
 
+@renamed(groups="clusters")
 def judge(
     labels: Any,
     predictions: Any,
@@ -29,7 +30,7 @@ def judge(
     margin: float = 0.1,
     accuracy_margin: float = 0.05,
     fdr: float = 0.05,
-    groups: str | Mapping[str, Any] | None = None,
+    clusters: str | Mapping[str, Any] | None = None,
     by: str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
     intersections: bool = False,
     tolerance: float | None = None,
@@ -73,8 +74,8 @@ def judge(
     accuracy_margin
         Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
         annotators' mean in questions 3 and 4.
-    groups
-        Groups of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
+    clusters
+        Clusters of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by
         Columns of the table of labels that group cases or annotators, or mappings ``{case: group}`` by name; results
         are also reported for each group.
@@ -137,10 +138,10 @@ def judge(
         )
     if model is not None and model not in MODELS:
         raise ArgumentError(f"model must be one of {', '.join(MODELS)}, or None, but {model!r} was given: choose one.")
-    labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(groups), *columns_of(by)])])
+    labels = Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted)
-    compared = discrepancy_ratio(labels, models, distance, groups, tolerance=tolerance, progress=progress)
+    compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
     test = from_discrepancy(compared, epsilon, fdr, few_cases=0)
     answers: Answers | str = "no model of annotators was asked for"
     if model is not None:
@@ -151,7 +152,7 @@ def judge(
         reasons = {name: {} if words is None else {"unknown labels": words} for name, words in strange.items()}
     if isinstance(answers, Answers):
         sampling = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "progress": progress}
-        fits, alone = fit(answers, compared.groups, ci_prob=ci_prob, **sampling)
+        fits, alone = fit(answers, compared.clusters, ci_prob=ci_prob, **sampling)
         truth = None if answers.model == RANKED else dense_draws(alone, answers.votes.shape).mean(axis=0)
         for name, found in fits.items():
             reasons[name] |= reasons_of(truth, answers, found, test, name)

@@ -109,7 +109,7 @@ class Judgement:
         """
         compared = self.test.comparison
         frame = pd.DataFrame({"ratio": compared._ratios}, index=pd.Index(self.models, name="model"))
-        if compared.several_groups:
+        if compared.several_clusters:
             drawn = compared.replicates(self.replicates, self.seed, progress=False).to_numpy()
             frame["ratio_lower"], frame["ratio_upper"] = interval(drawn, self.ci_prob)
             frame["p_close"] = (drawn < 1 + self.margin).mean(axis=0)
@@ -200,7 +200,7 @@ class Judgement:
         if "p_close" not in row:
             answer = "yes" if row["ratio"] <= 1 else "open"
             return Question(
-                "closeness", answer, f"{words}, without an interval, because there is a single group of cases"
+                "closeness", answer, f"{words}, without an interval, because there is a single cluster of cases"
             )
         words += (
             f" ({row['ratio_lower']:.2f} to {row['ratio_upper']:.2f}; below 1, the model is closer to them than they "
@@ -219,7 +219,7 @@ class Judgement:
         )
         if row["passed"]:
             return Question("replacement", "yes", words)
-        needed = self.test.groups_needed(0.8, replicates=200, seed=self.seed)
+        needed = self.test.clusters_needed(0.8, replicates=200, seed=self.seed)
         needed = needed if isinstance(needed, float) else needed[model]
         if np.isinf(needed):
             return Question("replacement", "no", f"{words}; more cases like these would not change it")

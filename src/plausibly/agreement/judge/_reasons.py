@@ -150,7 +150,7 @@ def _hashable(value: Any) -> Any:
 def _constant(answers: Answers, test: AlternativeAnnotatorTest, most: int) -> tuple[float, bool]:
     """Discrepancy ratio of the most frequent class as the answer to every case, and whether it would pass the test."""
     compared = test.comparison
-    if compared.delta != "nominal":
+    if compared.distance != "nominal":
         return np.nan, False
     to_set = (answers.annotations.entry_class != most).astype(float)  # sets are single labels, in the same order
     other = from_discrepancy(replace(compared, to_sets={"constant": to_set}), test.epsilon, test.fdr, test.few_cases)

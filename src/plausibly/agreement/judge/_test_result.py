@@ -157,7 +157,7 @@ class AlternativeAnnotatorTest:
     def interval(
         self, ci_prob: float = CI_PROB, replicates: int = REPLICATES, seed: int = 0, *, by_annotator: bool = False
     ) -> pd.DataFrame:
-        """Compute a bootstrap interval, over groups of cases, of the average advantage or of each annotator's.
+        """Compute a bootstrap interval, over clusters of cases, of the average advantage or of each annotator's.
 
         The interval reflects that other cases could have been sampled, but not that other annotators could have been
         asked.
@@ -192,17 +192,17 @@ class AlternativeAnnotatorTest:
         index = pd.MultiIndex.from_tuples(rows, names=names) if by_annotator else pd.Index(rows, name="model")
         return pd.DataFrame(np.array(list(rows.values())), index, ["lower", "upper"])
 
-    def power(self, n_groups: Sequence[int] | None = None, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
+    def power(self, n_clusters: Sequence[int] | None = None, replicates: int = 500, seed: int = 0) -> pd.DataFrame:
         """Estimate the probability that a model passes in a study of a given size with cases and annotators like these.
 
-        Groups of cases are resampled from the data, so this is the power of a new study with the same annotators: a
+        Clusters of cases are resampled from the data, so this is the power of a new study with the same annotators: a
         number for planning, not another test of the same data.
 
         Parameters
         ----------
-        n_groups
-            Numbers of groups of cases (of cases, if there are no groups), each from 2 to 100,000. By default the number
-            in the data, and fractions and multiples of it.
+        n_clusters
+            Numbers of clusters (of cases, if there are no clusters), each from 2 to 100,000. By default the number in
+            the data, and fractions and multiples of it.
         replicates
             Number of simulated studies for each size.
         seed
@@ -211,18 +211,18 @@ class AlternativeAnnotatorTest:
         Returns
         -------
         pandas.DataFrame
-            Probability of passing by ``n_groups`` (rows) and model (columns).
+            Probability of passing by ``n_clusters`` (rows) and model (columns).
         """
         check_replicates(replicates)
-        here = self.comparison.n_groups
-        sizes = self._sizes(here) if n_groups is None else [int(n) for n in n_groups]
+        here = self.comparison.n_clusters
+        sizes = self._sizes(here) if n_clusters is None else [int(n) for n in n_clusters]
         if not sizes or min(sizes) < 2 or max(sizes) > _MOST:
-            raise ArgumentError(f"n_groups must lie between 2 and {_MOST:,}, but {sizes!r} was given: give [{here}].")
+            raise ArgumentError(f"n_clusters must lie between 2 and {_MOST:,}, but {sizes!r} was given: give [{here}].")
         found = [[self._passes(name, size, replicates, seed, self.few_cases) for name in self.models] for size in sizes]
-        return pd.DataFrame(found, pd.Index(sizes, name="n_groups"), self._index)
+        return pd.DataFrame(found, pd.Index(sizes, name="n_clusters"), self._index)
 
-    def groups_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
-        """Find the smallest number of groups (or cases) with which a model passes with a given probability.
+    def clusters_needed(self, power: float = 0.8, replicates: int = 500, seed: int = 0) -> Any:
+        """Find the smallest number of clusters (or cases) with which a model passes with a given probability.
 
         The number is found by bisection to 5 %, under the assumptions of :meth:`power`. The t-test is used for every
         size, because the power of Wilcoxon's test falls when more cases remove its false rejections. The result is
@@ -239,12 +239,12 @@ class AlternativeAnnotatorTest:
         Parameters
         ----------
         ci_prob, replicates, seed
-            See :meth:`interval`. A single group has no interval.
+            See :meth:`interval`. A single cluster has no interval.
         """
         frame = pd.DataFrame(
             {"winning_rate": self._rates, "advantage": self._advantages, "passed": self._rates >= PASS}, self._index
         )
-        if self.comparison.several_groups:
+        if self.comparison.several_clusters:
             frame[["lower", "upper"]] = self.interval(ci_prob, replicates, seed)
         frame["n_annotators"], frame["n_cases"] = len(self._tested), self.comparison.n_cases
         return frame
@@ -294,11 +294,11 @@ class AlternativeAnnotatorTest:
     def _resampled(
         self, model: str, replicates: int, seed: int, size: int | None = None
     ) -> Float[np.ndarray, "replicate annotator 3"]:
-        """Counts of the three differences of every tested annotator, of groups drawn with replacement."""
+        """Counts of the three differences of every tested annotator, of clusters drawn with replacement."""
         tested = np.unique(self.annotator)
         columns = (3 * tested[:, None] + np.arange(3)).ravel()
         statistics = self._counts(model)[:, columns].toarray()
-        drawn = resampled_sums(statistics, self.comparison._group, replicates, seed, size=size)
+        drawn = resampled_sums(statistics, self.comparison._cluster, replicates, seed, size=size)
         return drawn.reshape(replicates, len(tested), 3)
 
     def _passes(self, model: str, size: int, replicates: int, seed: int, few_cases: int) -> float:
