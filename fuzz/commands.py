@@ -39,7 +39,7 @@ _COMMANDS = {
 }
 OPTIONS = (
     "--classes --risks --predictions --model --seed --out --metric --k --strict --quiet --as --anonymous --control "
-    "--draws --chains --distance --kind --groups --competence --replicates --cases --qualities --scale --truth "
+    "--draws --chains --distance --kind --by --clusters --competence --replicates --cases --qualities --scale --truth "
     "--measured --break-ties --help"
 )
 WORDS = (

@@ -10,6 +10,7 @@ from plausibly.errors import renamed
 NAMES = [
     (pb.evaluate, "groups", "clusters"),
     (pb.sweep, "groups", "clusters"),
+    (pb.conformal, "groups", "by"),
     (pb.agreement.discrepancy_ratio, "groups", "clusters"),
     (pb.agreement.discrepancy_ratio, "strata", "by"),
     (pb.agreement.discrepancy_ratio, "delta", "distance"),

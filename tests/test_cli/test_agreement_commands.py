@@ -237,17 +237,22 @@ def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
     )
     assert "Of 3 annotators, none is flagged" in result.output
     assert result.output.count("box_iou") >= 1
-    assert result.output.splitlines()[-1].startswith(f"By {table.index[0]}: alpha ")
+    assert result.output.splitlines()[-1].startswith(f"By {table.index[0]}: alpha (pairs weighted equally) ")
 
 
 def test_one_file_per_annotator(tmp_path):
     for name, line in (("ann", "the dog\na cat\n"), ("bob", "the dog\nthe cat\n")):
         (tmp_path / f"{name}.txt").write_text(line)
     words = [f"ann={tmp_path / 'ann.txt'}", "--labels", f"bob={tmp_path / 'bob.txt'}", "--kind", "text"]
-    result = plausibly("agreement", *words, "--distance", "levenshtein", "--replicates", 0, "--quiet")
+    words += ["--distance", "levenshtein", "--replicates", 0]
+    result = plausibly("agreement", *words, "--quiet")
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("By levenshtein: alpha 0.6667, superiority 0.6000 (ties count against it)")
+    start = "By levenshtein: alpha (pairs weighted equally) 0.6667, superiority 0.6000 (ties count against it)"
+    assert result.output.startswith(start)
     assert len(result.output.splitlines()) == 1
+    result = plausibly("agreement", *words, "--weighting", "units")
+    assert "By levenshtein: Krippendorff's alpha " in result.output
+    assert "equally" not in result.output
 
 
 @pytest.mark.parametrize(

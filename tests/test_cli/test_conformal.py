@@ -69,7 +69,7 @@ def test_conformal_writes_what_the_library_computes(files, tmp_path):
 
 
 def test_the_next_annotator_needs_no_model(files, tmp_path):
-    words = ["--target", "annotator", "--groups", files / "groups-p.csv", "--new-groups", files / "groups-n.csv"]
+    words = ["--target", "annotator", "--by", files / "groups-p.csv", "--new-by", files / "groups-n.csv"]
     words += ["--new", f"A={files / 'new.csv'}", "--splits", 0, "--risks", files / "risks.txt", "--randomise"]
     result = run(files, *words, "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -94,9 +94,9 @@ def test_sets_hold_under_every_model(files, tmp_path):
         (["--alpha", "2"], "alpha must lie between 0 and 1"),
         (["--alpha", "x"], "--alpha must be numbers"),
         (["--new", "C=new.csv"], "has no match in --predictions (A)"),
-        (["--new-groups", "g.csv"], "--new-groups goes with --groups FILE"),
-        (["--groups", "nothing.csv"], "nothing.csv"),
-        (["--groups", "risk"], "needs the risk of each class"),
+        (["--new-by", "g.csv"], "--new-by goes with --by FILE"),
+        (["--by", "nothing.csv"], "nothing.csv"),
+        (["--by", "risk"], "needs the risk of each class"),
         (["--samples", "0"], "samples must be"),
         (["--splits", "-1"], "splits must be"),
     ],

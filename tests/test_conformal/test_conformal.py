@@ -91,7 +91,7 @@ def test_thresholds_by_draw_are_those_of_posteriors_of_one_draw(small):
 
 def test_groups_calibrate_apart(small):
     column = np.where(np.arange(small.n) % 3 == 0, "x", "y")
-    found = pb.conformal(small.posterior, small.predictions, alpha=0.25, score="lac", groups=column)
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.25, score="lac", by=column)
     weights = dense_weights(small, "plausibility")
     for name, p in small.predictions.items():
         for group in "xy":
@@ -99,25 +99,25 @@ def test_groups_calibrate_apart(small):
             expected = literal_threshold(p[own], weights[own], 0.25)
             assert found.threshold.sel(classifier=name, group=group).item() == pytest.approx(expected)
             assert found.n_cases.sel(classifier=name, group=group).item() == own.sum()
-    sets = found.predict({"A": small.predictions["A"]}, groups=column).sel(classifier="A").values
+    sets = found.predict({"A": small.predictions["A"]}, by=column).sel(classifier="A").values
     limits = np.where(column == "x", *found.threshold.sel(classifier="A").values)
     np.testing.assert_array_equal(sets, small.predictions["A"] >= limits[:, None])
     with pytest.raises(pb.ArgumentError, match="new cases need theirs"):
         found.predict({"A": small.predictions["A"]})
     with pytest.raises(pb.ArgumentError, match="row 1 belongs to the group 'z'"):
-        found.predict({"A": small.predictions["A"][:1]}, groups=["z"])
+        found.predict({"A": small.predictions["A"][:1]}, by=["z"])
 
 
 def test_groups_by_what_a_classifier_says(small):
     risks = np.array([0, 0, 1, 2, 2])
-    found = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", groups="risk", risks=risks)
+    found = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", by="risk", risks=risks)
     assert found.groups == ["low", "medium", "high"]
     best = small.predictions["A"].argmax(1)
     assert found.n_cases.sel(classifier="A").values.tolist() == [(risks[best] == level).sum() for level in range(3)]
-    own = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", groups=lambda p: risks[p.argmax(1)])
+    own = pb.conformal(small.posterior, small.predictions, alpha=0.4, score="lac", by=lambda p: risks[p.argmax(1)])
     np.testing.assert_array_equal(own.threshold, found.threshold)
     with pytest.warns(pb.PlausiblyWarning, match="in the group 'from 0.95'"):
-        sure = pb.conformal(small.posterior, small.predictions, alpha=0.1, score="lac", groups="certainty")
+        sure = pb.conformal(small.posterior, small.predictions, alpha=0.1, score="lac", by="certainty")
     most = small.predictions["A"].max(1)
     counts = np.histogram(most, [0, 0.5, 0.8, 0.95, 1.01])[0]
     assert sure.n_cases.sel(classifier="A").values.tolist() == counts.tolist()
@@ -254,11 +254,11 @@ BAD = [
     ({"target": "truth"}, "target must be one of"),
     ({"samples": 0}, "samples must be"),
     ({"samples": 2.5}, "samples must be"),
-    ({"groups": "age"}, 'groups must be "risk", "certainty"'),
-    ({"groups": "risk"}, "needs the risk of each class"),
-    ({"groups": ["x"]}, "groups must have one value for each of the 40 cases, but 1 were given"),
-    ({"groups": [None] * 40}, "row 1 has none"),
-    ({"groups": lambda p: 3}, "function of groups must return one value"),
+    ({"by": "age"}, 'by must be "risk", "certainty"'),
+    ({"by": "risk"}, "needs the risk of each class"),
+    ({"by": ["x"]}, "by must have one value for each of the 40 cases, but 1 were given"),
+    ({"by": [None] * 40}, "row 1 has none"),
+    ({"by": lambda p: 3}, "function by must return one value"),
     ({"loss": "cost"}, 'loss must be None or "risk"'),
     ({"loss": "risk"}, "needs the risk of each class"),
     ({"loss": "risk", "risks": [0] * 5}, "needs a class of risk 1 or 2"),
@@ -308,8 +308,8 @@ def test_bad_new_cases(small):
     for new, match in cases:
         with pytest.raises(pb.PlausiblyError, match=match):
             found.predict(new)
-    with pytest.raises(pb.ArgumentError, match="leave them out"):
-        found.predict({"A": p}, groups=["x"] * 3)
+    with pytest.raises(pb.ArgumentError, match="leave by= out"):
+        found.predict({"A": p}, by=["x"] * 3)
     twice = pd.DataFrame(p, columns=small.annotations.classes, index=["q", "q", "r"])
     with pytest.raises(pb.PredictionError, match="case 'q' has two rows"):
         found.predict({"A": twice})

@@ -17,7 +17,7 @@ def test_every_split_is_what_a_loop_finds(small, loss):
     alpha = 0.3 if loss is None else 0.5
     column = np.where(np.arange(small.n) < 22, "x", "y")
     found = pb.conformal_coverage(
-        small.posterior, small.predictions, alpha=alpha, splits=3, score="lac", groups=column, loss=loss, risks=RISKS,
+        small.posterior, small.predictions, alpha=alpha, splits=3, score="lac", by=column, loss=loss, risks=RISKS,
         seed=1, progress=False,
     )  # fmt: skip
     cost, bound = (np.ones(5), 1.0) if loss is None else (RISKS, 2.0)

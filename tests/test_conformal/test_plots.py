@@ -27,7 +27,7 @@ def test_thresholds_lie_on_the_guarantee(small):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["A", "B"]
     groups = pb.conformal(
         small.posterior, small.predictions, alpha=0.4, score="lac", loss="risk", risks=[0, 1, 2, 0, 1],
-        groups=np.arange(small.n) % 2,
+        by=np.arange(small.n) % 2,
     )  # fmt: skip
     assert len(groups.plot().get_legend().get_texts()) == 4
 

@@ -5,9 +5,10 @@ The input is a long table of labels, one row per label, with the columns ``case`
 
 * :func:`agreement`: do annotators agree more than by chance? `Do` are the distances between two labels of the same
   case, `De` those between labels of different cases, under a distance from :mod:`plausibly.distances` or any function
-  of two labels. **alpha** is 1 − mean `Do` / mean `De`; **superiority** is the
-  probability that a `De` exceeds a `Do`; **sigma** is the share of `Do` too small to be due to chance (Braylan, Alonso
-  and Lease 2022, who call superiority KS). Alpha depends on the scale of a distance, superiority does not:
+  of two labels. **alpha** is 1 − mean `Do` / mean `De`, pairs weighted equally; in Krippendorff's alpha
+  (``weighting="units"``), cases weigh as many as they have labels and `De` are between all labels. **superiority** is
+  the probability that a `De` exceeds a `Do`; **sigma** is the share of `Do` too small to be due to chance (Braylan,
+  Alonso and Lease 2022, who call superiority KS). Alpha depends on the scale of a distance, superiority does not:
   :func:`choose_distance` ranks distances by superiority. :func:`noise_dial` shows how sensitive a distance is to
   noise, and :func:`measures_of_distances` accepts distances computed elsewhere.
 * :func:`discrepancy_ratio`: is a model closer to the annotators than they are to each other? With
@@ -19,7 +20,7 @@ The input is a long table of labels, one row per label, with the columns ``case`
 * :func:`weighted_reliability`: how much agreement is due to neither chance nor shared mistakes? With
   :func:`majority_accuracy`, :func:`ground_truth_accuracy`, :func:`actual_accuracy` and :func:`required_reliability`,
   which show what it means for a model that is measured against the labels; and, for comparison, :func:`cohen_kappa`,
-  :func:`fleiss_kappa` and, in Krippendorff's form, ``agreement(labels, weighting="units").alpha``.
+  :func:`fleiss_kappa` and Krippendorff's alpha, ``agreement(labels, weighting="units").alpha``.
 
 An argument out of range raises :class:`ArgumentError`; invalid labels or predictions raise :class:`AnnotationError` or
 :class:`PredictionError`, and a label that a distance does not accept raises :class:`DistanceError`.

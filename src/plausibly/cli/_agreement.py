@@ -55,7 +55,9 @@ def agreement(
     preset: Annotated[str | None, options.measure(help="Use the settings of a publication: braylan2022.")] = None,
     weighting: Annotated[
         Literal["pairs", "units"],
-        options.measure(help="Weights of the pairs: the same for all (pairs), or Krippendorff's (units)."),
+        options.measure(
+            help="Weights of the pairs: the same for all (pairs), or those of Krippendorff's alpha (units)."
+        ),
     ] = "pairs",
     cross: Annotated[
         str,
@@ -102,7 +104,7 @@ def agreement(
     )
     table = _measures(choice, ci_prob, replicates, seed, not quiet)
     if not quiet:
-        _print(table, ci_prob)
+        _print(table, ci_prob, next(iter(choice.results.values())).alpha_name)
         for name, found in choice.results.items():
             for sentence in found.warnings:
                 say(f"{name}: {sentence}.")
@@ -115,8 +117,8 @@ def agreement(
         if not quiet:
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
     say(
-        f"By {choice.best}: alpha {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count against it), "
-        f"sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
+        f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
+        f"against it), sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
     )
 
 
@@ -160,9 +162,9 @@ def _measures(
     return pd.concat(rows, ignore_index=True)
 
 
-def _print(table: pd.DataFrame, ci_prob: float) -> None:
+def _print(table: pd.DataFrame, ci_prob: float, alpha_name: str) -> None:
     intervals = "alpha_lower" in table
-    measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", "alpha": "alpha"}
+    measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", alpha_name: "alpha"}
     rows = []
     for row in table.to_dict("records"):
         cells = [f"{row[measure]:.3f}" for measure in measures.values()]

@@ -58,7 +58,7 @@ def conformal(
             "or the majority vote."
         ),
     ] = "plausibility",
-    groups: Annotated[
+    by: Annotated[
         str | None,
         typer.Option(
             metavar="risk|certainty|FILE",
@@ -66,9 +66,9 @@ def conformal(
             "classifier, or a table with the columns case and group.",
         ),
     ] = None,
-    new_groups: Annotated[
+    new_by: Annotated[
         Path | None,
-        typer.Option("--new-groups", metavar="FILE", help="Groups of the new cases, if --groups is a table."),
+        typer.Option("--new-by", metavar="FILE", help="Groups of the new cases, if --by is a table."),
     ] = None,
     loss: Annotated[
         Literal["risk"] | None,
@@ -120,8 +120,8 @@ def conformal(
         raise AnnotationError(
             "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."
         )
-    column, new_column = _groups(groups, new_groups)
-    asked: dict[str, Any] = {"score": score, "target": target, "groups": column, "loss": loss, "seed": seed}
+    column, new_column = _read_by(by, new_by)
+    asked: dict[str, Any] = {"score": score, "target": target, "by": column, "loss": loss, "seed": seed}
     asked |= {"risks": None if risks is None else str(risks), "samples": samples, "tuning": tuning, "logits": logits}
     asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
     if strangers := [name for name in given_new if name not in named]:
@@ -140,9 +140,7 @@ def conformal(
         for level in alphas:
             found[level][label] = calibrate(source, named, alpha=level, **asked)
         if splits and measured is None:
-            kept = {
-                key: asked[key] for key in ("score", "groups", "loss", "risks", "logits", "seed", "randomise_scores")
-            }
+            kept = {key: asked[key] for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")}
             measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not quiet, **kept)
     swept = {level: ConformalSweep(runs) for level, runs in found.items()}
     common = {
@@ -179,16 +177,14 @@ def _sources(read: Annotations, target: str, model: list[str] | None, given: dic
         yield run.label, aggregate(read, run.model, **run.arguments, seed=seed, progress=not quiet)
 
 
-def _groups(groups: str | None, new_groups: Path | None) -> tuple[Any, Any]:
+def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
     """Groups of the cases, and those of the new ones."""
-    if groups in (None, "risk", "certainty"):
-        if new_groups is not None:
-            raise ArgumentError("--new-groups goes with --groups FILE: leave it out, or name a table of groups.")
-        return groups, None
-    new = None if new_groups is None else str(new_groups)
-    return read_column(groups, option="--groups", column="group"), read_column(
-        new, option="--new-groups", column="group"
-    )
+    if by in (None, "risk", "certainty"):
+        if new_by is not None:
+            raise ArgumentError("--new-by goes with --by FILE: leave it out, or name a table of groups.")
+        return by, None
+    new = None if new_by is None else str(new_by)
+    return read_column(by, option="--by", column="group"), read_column(new, option="--new-by", column="group")
 
 
 def _write(out: Path, thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Any, common: dict) -> list[str]:

@@ -18,12 +18,13 @@ from plausibly.conformal._result import Conformal
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import TARGETS, check_case_by_case, sampled, weights_of
 from plausibly.conformal._tuning import check_tuning, tuned
-from plausibly.errors import ArgumentError, PlausiblyWarning
+from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.posterior import annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, check_seed
 
 
+@renamed(groups="by")
 def conformal(
     posterior: Posterior | Annotations | str | PathLike,
     predictions: Mapping[str, Any],
@@ -31,7 +32,7 @@ def conformal(
     alpha: float = 0.1,
     score: Literal["lac", "aps", "raps", "top-k"] | Function = "aps",
     target: Literal["plausibility", "annotator", "vote"] = "plausibility",
-    groups: Any = None,
+    by: Any = None,
     loss: Literal["risk"] | None = None,
     risks: Any = None,
     samples: int | None = None,
@@ -71,7 +72,7 @@ def conformal(
         plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same
         weight, which tied first choices share; no aggregation model is needed. ``"vote"``: the class with the most
         first choices (tied classes share the weight); with this target, the guarantee is about the vote only.
-    groups
+    by
         Groups of cases that get their own threshold, so that the guarantee holds in each: ``"risk"``, the risk level of
         the predicted class; ``"certainty"``, the greatest predicted probability, cut at 0.5, 0.8 and 0.95; a column
         with a value for each case, also known for new cases; or a function from (case, class) to a value for each case.
@@ -79,7 +80,7 @@ def conformal(
         Loss to bound: None for the probability of missing the answer, ``"risk"`` for the expected risk level of missed
         answers.
     risks
-        Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``groups="risk"``.
+        Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``by="risk"``.
     samples
         Number of labels to draw per case; by default none are drawn, and each class counts with its exact weight.
         Drawing labels gives Monte Carlo conformal prediction as published, for comparison.
@@ -174,7 +175,7 @@ def conformal(
         if samples is not None:
             weights = sampled(weights, int(samples), annotations.n_classes, seed)
         values = [line_up(given, annotations) for given in named.values()]
-        grouping, column = parse_groups(groups, annotations, levels, values, logits=logits)
+        grouping, column = parse_groups(by, annotations, levels, values, logits=logits)
         shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
         n_groups = len(grouping.names)
         shape = (len(named), n_groups)

@@ -38,7 +38,7 @@ def conformal_coverage(
     share: float = 0.5,
     score: Literal["lac", "aps", "raps", "top-k"] | Function = "aps",
     target: str | Sequence[str] | None = None,
-    groups: Any = None,
+    by: Any = None,
     loss: Literal["risk"] | None = None,
     risks: Any = None,
     penalty: float | None = None,
@@ -58,7 +58,7 @@ def conformal_coverage(
 
     Parameters
     ----------
-    posterior, predictions, score, groups, loss, risks, penalty, free_ranks, randomise_scores, logits
+    posterior, predictions, score, by, loss, risks, penalty, free_ranks, randomise_scores, logits
         As for :func:`plausibly.conformal`. Annotations are enough for the targets that need no model.
     alpha
         One or several levels.
@@ -131,7 +131,7 @@ def conformal_coverage(
             check_case_by_case(source)
         weights = {name: weights_of(name, source, annotations) for name in measures}
         values = [line_up(given, annotations) for given in named.values()]
-        grouping, column = parse_groups(groups, annotations, levels, values, logits=logits)
+        grouping, column = parse_groups(by, annotations, levels, values, logits=logits)
         shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
         training = _splits(annotations.n_cases, splits, share, seed)
         advance = bars.task("Calibrating and measuring", len(named) * len(targets), "runs")

@@ -75,7 +75,7 @@ class Grouping:
             return np.searchsorted(present, self.risks[np.argmax(values, axis=1)])
         if self.kind == "certainty":
             values = softmax(np.asarray(values, float)) if self.logits else np.asarray(values, float)
-            check_probabilities(values, 'groups="certainty"')
+            check_probabilities(values, 'by="certainty"')
             return np.searchsorted(EDGES, values.max(axis=1), side="right")
         found = column if self.function is None else self._called(values)
         assert found is not None
@@ -89,13 +89,11 @@ class Grouping:
 
     def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
         assert self.function is not None
-        return as_column(
-            self.function(np.asarray(values)), np.arange(len(values)), "the function of groups must return"
-        )
+        return as_column(self.function(np.asarray(values)), np.arange(len(values)), "the function by must return")
 
 
 def parse_groups(
-    groups: Any,
+    by: Any,
     annotations: Annotations,
     risks: Int[np.ndarray, " class"] | None,
     predictions: Sequence[Float[np.ndarray, "case class"]],
@@ -109,26 +107,26 @@ def parse_groups(
     ArgumentError
         If risks are missing, a name is unknown, or a column does not have one group for each case.
     """
-    if groups is None:
+    if by is None:
         return Grouping(None, (ALL,)), None
-    if isinstance(groups, str):
-        if groups not in _BY_CLASSIFIER:
+    if isinstance(by, str):
+        if by not in _BY_CLASSIFIER:
             raise ArgumentError(
-                f'groups must be "risk", "certainty", a column or a function, but {groups!r} was given: choose one.'
+                f'by must be "risk", "certainty", a column or a function, but {by!r} was given: choose one.'
             )
-        if groups == "certainty":
-            return Grouping(groups, CERTAINTY_NAMES, logits=logits), None
+        if by == "certainty":
+            return Grouping(by, CERTAINTY_NAMES, logits=logits), None
         if risks is None:
-            raise ArgumentError('groups="risk" needs the risk of each class, but none were given: add risks=….')
-        return Grouping(groups, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
-    if callable(groups):
+            raise ArgumentError('by="risk" needs the risk of each class, but none were given: add risks=….')
+        return Grouping(by, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
+    if callable(by):
         found = [
-            as_column(groups(np.asarray(values)), np.arange(len(values)), "the function of groups must return")
+            as_column(by(np.asarray(values)), np.arange(len(values)), "the function by must return")
             for values in predictions
         ]
         names = sorted({name for column in found for name in column})
-        return Grouping("function", tuple(names), function=groups), None
-    column = as_column(groups, annotations.cases, "groups must have")
+        return Grouping("function", tuple(names), function=by), None
+    column = as_column(by, annotations.cases, "by must have")
     return Grouping("column", tuple(dict.fromkeys(sorted(column)))), column
 
 
@@ -142,7 +140,7 @@ def as_column(groups: Any, cases: np.ndarray, must: str) -> np.ndarray:
 
     Examples
     --------
-    >>> as_column(pd.Series([1, 2], ["q", "p"]), np.array(["p", "q"]), "groups must have").tolist()
+    >>> as_column(pd.Series([1, 2], ["q", "p"]), np.array(["p", "q"]), "by must have").tolist()
     ['2', '1']
     """
     if isinstance(groups, pd.Series) and not isinstance(groups.index, pd.RangeIndex):

@@ -86,7 +86,7 @@ class Conformal:
         """Names of the groups; ``["all"]`` without groups."""
         return list(self.grouping.names)
 
-    def predict(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
+    def predict(self, new_scores: Any, by: Any = None) -> xr.DataArray:
         """Predict the set of each new case.
 
         Parameters
@@ -94,7 +94,7 @@ class Conformal:
         new_scores
             Predictions of the new cases by classifier, in any form that :func:`plausibly.conformal` accepts; for a
             single classifier, its predictions alone.
-        groups
+        by
             Group of each new case, if groups were given as a column.
 
         Returns
@@ -109,7 +109,7 @@ class Conformal:
         PredictionError
             If predictions do not match each other or the classes, or are not finite.
         """
-        cases, scored, found = self._scored(new_scores, groups)
+        cases, scored, found = self._scored(new_scores, by)
         return self._labelled(self._sets(cases, scored, found), list(scored), cases)
 
     def _sets(self, cases: np.ndarray, scored: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -126,7 +126,7 @@ class Conformal:
             sets.append(kept)
         return np.stack(sets)
 
-    def p_values(self, new_scores: Any, groups: Any = None) -> xr.DataArray:
+    def p_values(self, new_scores: Any, by: Any = None) -> xr.DataArray:
         """Compute how unusual each class would be, as a p-value.
 
         The set at any ``alpha`` consists of the classes with a p-value above ``alpha``. The p-value of a class drawn
@@ -135,7 +135,7 @@ class Conformal:
 
         Parameters
         ----------
-        new_scores, groups
+        new_scores, by
             As for :meth:`predict`.
 
         Returns
@@ -153,7 +153,7 @@ class Conformal:
         if self.loss is not None:
             raise ArgumentError('loss="risk" bounds an expected risk, which has no p-values: calibrate without loss.')
         values = []
-        cases, scored, found = self._scored(new_scores, groups)
+        cases, scored, found = self._scored(new_scores, by)
         for name, scores in scored.items():
             own = np.empty(scores.shape)
             for group, label in enumerate(self.groups):
@@ -162,12 +162,12 @@ class Conformal:
             values.append(own)
         return self._labelled(np.stack(values), list(scored), cases)
 
-    def table(self, new_scores: Any, groups: Any = None) -> pd.DataFrame:
+    def table(self, new_scores: Any, by: Any = None) -> pd.DataFrame:
         """Tabulate the sets of new cases.
 
         Parameters
         ----------
-        new_scores, groups
+        new_scores, by
             As for :meth:`predict`.
 
         Returns
@@ -176,7 +176,7 @@ class Conformal:
             One row per case and classifier: ``case``, ``classifier``, ``classes`` (names of the classes in the set,
             best first), ``size`` and, with groups, ``group``.
         """
-        cases, scored, found = self._scored(new_scores, groups)
+        cases, scored, found = self._scored(new_scores, by)
         rows = []
         for (name, scores), inside in zip(scored.items(), self._sets(cases, scored, found), strict=True):
             order = np.argsort(-scores, axis=1, kind="stable")
@@ -248,19 +248,19 @@ class Conformal:
     def _n(self) -> str:
         return f"{int(self.n_cases.values[0].sum()):,}"
 
-    def _scored(self, new_scores, groups):
+    def _scored(self, new_scores, by):
         cases, read = read_new(new_scores, self.classifiers, self.classes)
-        if groups is not None and self.grouping.kind != "column":
+        if by is not None and self.grouping.kind != "column":
             raise ArgumentError(
-                "groups of new cases are asked for only where calibration cases had a column of groups: leave them out."
+                "groups of new cases are asked for only where calibration cases had a column of groups: leave by= out."
             )
         column = None
         if self.grouping.kind == "column":
-            if groups is None:
+            if by is None:
                 raise ArgumentError(
-                    "calibration cases had groups given as a column, so new cases need theirs: pass groups=…."
+                    "calibration cases had groups given as a column, so new cases need theirs: pass by=…."
                 )
-            column = as_column(groups, cases, "groups must have")
+            column = as_column(by, cases, "by must have")
         scored, found = {}, {}
         for name, values in read.items():
             score = self.scores[name]

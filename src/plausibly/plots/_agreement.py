@@ -49,7 +49,8 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
         style = {"transform": ax.transAxes, "ha": "right", "va": "top", "color": shade, "fontweight": "bold"}
         ax.text(1.0, 1.0 - 0.08 * position, f"{name} (mean {found.mean():.3g})", **style)
     against = f" (ties, {result.ks.ties:.0%}, against)".replace("%", " %") if result.ks.ties >= 0.005 else ""
-    note = f"superiority {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   alpha {result.alpha:.3f}"
+    alpha = result.alpha_name.partition(" (")[0]
+    note = f"superiority {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   {alpha} {result.alpha:.3f}"
     ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
     ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
     # Room for the names above the highest bar.
@@ -91,7 +92,7 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
         ax,
         cells,
         [plain(name) for name in results],
-        ["superiority, ties against", "KS statistic", "sigma", "alpha"],
+        ["superiority, ties against", "KS statistic", "sigma", rows[0].alpha_name.replace(" (", "\n(")],
         "YlGnBu",
         0,
         1,

@@ -52,8 +52,8 @@ def agreement(
         (:func:`plausibly.distances.find_distance`), and makes ``"sample"`` the default of `cross`.
     weighting
         ``"pairs"``: every pair has the same weight, and expected distances are between labels of different cases.
-        ``"units"``, Krippendorff's form: pairs of a case with `m` labels have the weight 1/(m − 1), expected distances
-        are between all pairs of labels, and cases with one label are left out.
+        ``"units"``, which makes alpha Krippendorff's: pairs of a case with `m` labels have the weight 1/(m − 1),
+        expected distances are between all pairs of labels, and cases with one label are left out.
     cross
         Pairs of labels of different cases to compare: ``"all"``; ``"sample"``, as many as there are pairs within cases,
         drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at

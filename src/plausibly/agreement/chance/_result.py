@@ -73,7 +73,8 @@ class Agreement:
         Name of the distance.
     alpha
         One minus the ratio of mean observed to mean expected distance: 1 is perfect, 0 is chance. It depends on the
-        scale of the distance, so alphas of different distances cannot be compared.
+        scale of the distance, so alphas of different distances cannot be compared. :attr:`alpha_name` tells the two
+        weightings apart.
     ks
         ``.statistic``, ``.pvalue``, ``.superiority`` and ``.ties`` (:class:`KS`): how well the distance separates pairs
         of labels of the same case from pairs of different cases. Choose the distance by ``.superiority``, in which ties
@@ -109,6 +110,11 @@ class Agreement:
     def cases(self) -> np.ndarray:
         """Names of the cases."""
         return self._pairs.labels.cases
+
+    @property
+    def alpha_name(self) -> str:
+        """What this alpha is called: Krippendorff's with the weighting ``"units"`` only."""
+        return "Krippendorff's alpha" if self.weighting == "units" else "alpha (pairs weighted equally)"
 
     @property
     def _measures(self) -> Measures:
@@ -261,7 +267,8 @@ class Agreement:
 
     def __repr__(self) -> str:
         return (
-            f"Agreement({self.distance}: alpha {self.alpha:.4f}, superiority {self.ks.superiority:.4f}, "
-            f"sigma {self.sigma:.4f}; {int(self._pairs.within.count.sum()):,} pairs on one case, "
+            f"Agreement({self.distance}: {self.alpha_name} {self.alpha:.4f}, "
+            f"superiority {self.ks.superiority:.4f}, sigma {self.sigma:.4f}; "
+            f"{int(self._pairs.within.count.sum()):,} pairs on one case, "
             f"{len(self.expected):,} {'sampled ' if self.sampled else ''}on different cases)"
         )
