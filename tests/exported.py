@@ -37,8 +37,7 @@ def recording(function=None, /, **options):
     if function is None:
         return lambda function: recording(function, **options)
     where = place(sys._getframe(1))
-    # A program from disk is for this platform alone; it was recorded when it was traced.
-    if not where.startswith("plausibly.") or isinstance(getattr(function, "__self__", None), export.Exported):
+    if not where.startswith("plausibly."):
         return jit(function, **options)
 
     @wraps(function)

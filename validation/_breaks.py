@@ -16,7 +16,7 @@ from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _summary
-from plausibly.inference import _compilation, _scheduling
+from plausibly.inference import _scheduling
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
@@ -334,13 +334,12 @@ BREAKS = {
 def broken(name: str) -> Iterator[Break]:
     """Break something within a block of code.
 
-    Samplers compiled before are set aside, in memory and on disk, and those compiled within are dropped.
+    Samplers compiled before are set aside, and those compiled within are dropped.
     """
     chosen = BREAKS[name]
     others = {key: program for key, program in _scheduling._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
     with ExitStack() as stack:
         stack.enter_context(patch.object(_scheduling, "_compiled", others))
-        stack.enter_context(patch.object(_compilation, "_folder", lambda: None))
         if isinstance(chosen.owner, dict):
             stack.enter_context(patch.dict(chosen.owner, {chosen.name: chosen.wrong(chosen.owner[chosen.name])}))
         else:

@@ -1,8 +1,6 @@
-"""Traced programs on disk: found again, not used when damaged, never in the way."""
+"""Compiled programs on disk: kept by JAX, in a folder that is never in the way; traced programs are not kept."""
 
 import os
-import zlib
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +8,8 @@ import numpy as np
 import pytest
 
 from plausibly.inference import _compilation
-from plausibly.inference._compilation import kept_on_disk, lower
+from plausibly.inference._compilation import kept_on_disk
+from plausibly.posterior import _blocks
 
 X = np.arange(3, dtype=np.float32)
 
@@ -21,85 +20,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def made():
-    """How often the program was traced, and what traces it."""
-    count = []
-
-    def make():
-        count.append(1)
-        return lambda x: {"twice": 2 * x}, (X,)
-
-    return count, make
-
-
-def run(ident, make):
-    (program,) = lower(ident, make, devices=jax.devices()[:1])
-    return program.compile()(X)["twice"]
-
-
-def test_a_program_is_traced_once(folder, made):
-    count, make = made
-    for _ in range(3):
-        np.testing.assert_array_equal(run(("name", 1), make), 2 * X)
-    assert len(count) == 1
-    run(("name", 2), make)
-    assert len(count) == 2
-    assert len(list(folder.iterdir())) == 2
-
-
-def test_another_source_or_setting_is_another_program(folder, made, monkeypatch, float64):
-    count, make = made
-    run("name", make)
-    with float64():
-        run("name", make)
-    monkeypatch.setattr(_compilation, "_source", lambda: "edited")
-    run("name", make)
-    assert len(count) == len(list(folder.iterdir())) == 3
-
-
-def test_compilation_of_others_are_not_kept(folder, made):
-    count, make = made
-    for _ in range(2):
-        np.testing.assert_array_equal(run(("name", lambda: 0), make), 2 * X)
-    assert len(count) == 2
-    assert not list(folder.iterdir())
-
-
-DAMAGE = {
-    "cut": lambda data: data[: len(data) // 2],
-    "empty": lambda data: b"",
-    "not compressed": zlib.decompress,
-    "a byte in the middle": lambda data: data[:500] + bytes([data[500] ^ 255]) + data[501:],
-    "the last byte": lambda data: data[:-1] + bytes([data[-1] ^ 255]),
-}
-
-
-@pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_program_is_traced_again(folder, made, how):
-    count, make = made
-    run("name", make)
-    (path,) = folder.iterdir()
-    path.write_bytes(DAMAGE[how](path.read_bytes()))
-    for _ in range(2):
-        np.testing.assert_array_equal(run("name", make), 2 * X)
-    assert len(count) == 2
-
-
-def test_every_module_that_programs_are_traced_from_is_in_the_digest(tmp_path, monkeypatch):
-    """Also those in the folders of the engines."""
-    read = []
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
-    _compilation._source.__wrapped__()
-    names = {path.name for path in read}
-    assert {"case.py", "plackett_luce.py", "_trajectory.py", "_sweep.py", "_program.py", "_race.py"} <= names
-
-
-def test_a_folder_that_cannot_be_written_to_is_no_obstacle(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(_compilation, "_folder", lambda: tmp_path / "gone")
-    count, make = made
-    np.testing.assert_array_equal(run("name", make), 2 * X)
-    assert len(count) == 1
+def test_every_process_traces_its_own_programs(folder, monkeypatch):
+    """Functions may have changed since another process ran, in any module."""
+    for factor in (2, 3):
+        monkeypatch.setattr(_blocks, "_compiled", {})
+        ((_, found),) = _blocks.run(
+            ("name",), lambda x, factor=factor: factor * x, [_blocks.Part(3, 1, np.arange(1))], lambda part: (X,)
+        )
+        np.testing.assert_array_equal(found, factor * X)
 
 
 @pytest.fixture

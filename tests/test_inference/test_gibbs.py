@@ -11,7 +11,7 @@ import plausibly as pb
 from plausibly._arviz import az, to_groups
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import ArgumentError
-from plausibly.inference import PlackettLuceGibbs, _compilation, _scheduling, sweeps_per_draw
+from plausibly.inference import PlackettLuceGibbs, _scheduling, sweeps_per_draw
 from plausibly.inference._batching import bucket_cases
 from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
@@ -58,9 +58,8 @@ FULL = {
 )
 def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concentration, raced):
     if raced:
-        # Programs compiled with a changed module are not kept, neither in memory nor on disk.
+        # Programs compiled with a changed module are not kept.
         monkeypatch.setattr(_scheduling, "_compiled", {})
-        monkeypatch.setattr(_compilation, "_folder", lambda: None)
         monkeypatch.setattr(_tied_blocks, "ORDERED", 1)
     cases = FULL if unranked == "ignore" else TIED
     annotations = Annotations.from_rankings(list(cases.values()), classes=LETTERS)

@@ -21,8 +21,8 @@ Cases are independent, and the engines share what follows from that:
 * ``_batching`` sorts cases into *buckets*, one for each shape.
 * ``_scheduling`` runs one program per shape over the cases of all buckets on all cores and devices, either in *chunks*
   of a fixed number of cases or in *seats*, each of which takes the next case when its case has finished.
-* ``_compilation`` traces and compiles, and keeps the results on disk for the next process; ``_devices`` divides the
-  work among the devices.
+* ``_compilation`` traces and compiles, and keeps what is compiled on disk for the next process; ``_devices`` divides
+  the work among the devices.
 
 Random numbers depend on the key of a case alone, and draws on its data and its shape besides. Shapes are decided from
 all cases of a data set, so its draws do not depend on shards, chunks or devices. The same case in another data set may

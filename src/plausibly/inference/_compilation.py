@@ -1,37 +1,28 @@
-"""Tracing and compiling, with the results of both kept on disk for the next process.
+"""Tracing and compiling, with compiled programs kept on disk for the next process.
 
-Tracing a program costs half a second, compiling it several. Traced programs are kept as JAX's exported programs, under
-a name made of everything that they depend on, including the source of this package; compiled programs are kept by JAX's
-own compilation cache. The folder is the one that JAX is configured with (``JAX_COMPILATION_CACHE_DIR``) or, on Linux,
-``~/.cache/plausibly``; on other systems JAX's cache has been seen to crash processes, so by default it is off.
-``JAX_ENABLE_COMPILATION_CACHE=0`` turns both off. Everything in the folder may be deleted at any time.
+Compiling a program takes several seconds, tracing it half a second. JAX's own compilation cache keeps what is compiled,
+under a key made of the traced program, in the folder that JAX is configured with (``JAX_COMPILATION_CACHE_DIR``) or, on
+Linux, in ``~/.cache/plausibly``; on other systems it has been seen to crash processes, so by default it is off.
+``JAX_ENABLE_COMPILATION_CACHE=0`` turns it off. Everything in the folder may be deleted at any time.
 """
 
 import os
 import sys
-import zlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
-from types import FunctionType
 from typing import Any
 
 import jax
-from jax import export
 from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
-from plausibly import models
 from plausibly._progress import tell
 from plausibly.inference._devices import Device
-from plausibly.inference._program import Program
 
-#: Folders of this package whose functions are traced.
-_TRACED = "inference", "distributions", "primitives", "posterior", "metrics", "evaluation"
 _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
 _keeping = Lock()
 _before: list[dict[str, Any]] = []  # settings to restore, once for each thread within kept_on_disk
@@ -59,41 +50,23 @@ def compiler_options(*, repeated: bool = False) -> dict[str, Any] | None:
 
 
 def lower(
-    ident: Hashable,
-    make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]],
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
     donated: tuple[int, ...] = (),
     *,
     devices: Sequence[Device],
 ) -> list[jax.stages.Lowered]:
-    """Trace a program, or find it traced on disk, and lower it for each of some devices.
+    """Trace a program and lower it for each of some devices.
 
     Parameters
     ----------
-    ident
-        Everything that the program depends on: numbers, texts, functions of this package, and tuples of these. With
-        anything else in it, such as a user's own program, nothing is kept.
-    make
-        Returns a function and examples of its arguments; these and its result are arrays in lists, tuples and
-        dictionaries.
+    function, arguments
+        Function, and examples of its arguments; these and its result are arrays in lists, tuples and dictionaries.
     donated
         Arguments that may be overwritten.
     devices
-        Devices to lower it for; the traced program is the same for all.
+        Devices to lower it for; it is traced once.
     """
-    try:
-        name = f"plausibly-{_digest(_spelled((ident, _surroundings())))}.jaxexport"
-    except TypeError:
-        function, arguments = make()
-    else:
-        exported = _read(name)
-        if exported is None:
-            function, arguments = make()
-            data = export.export(jax.jit(function, donate_argnums=donated))(*arguments).serialize()
-            _write(name, bytes(data))
-            # As in the next process: a program from disk might differ in the last bit once it is compiled.
-            exported = export.deserialize(data)
-        function = exported.call
-        arguments, _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
     jitted = jax.jit(function, donate_argnums=donated)
 
     def on(device: Device, array: Any) -> jax.ShapeDtypeStruct:
@@ -184,58 +157,5 @@ def _processor() -> str:
     """A home may be shared by machines whose processors differ."""
     kinds = ("model name", "flags", "CPU implementer", "CPU part", "Features")
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    return _digest("\n".join(sorted({line for line in lines if line.startswith(kinds)})))
-
-
-def _spelled(ident: Any) -> str:
-    """Text of an identity that means the same in every process; raises a TypeError for any other."""
-    if isinstance(ident, Program):
-        return f"Program({_spelled(ident.function)}, {_spelled(ident.static)})"
-    if isinstance(ident, FunctionType) and ident.__module__.startswith("plausibly.") and "<" not in ident.__qualname__:
-        return f"{ident.__module__}.{ident.__qualname__}"
-    if isinstance(ident, tuple):
-        return f"({', '.join(map(_spelled, ident))})"
-    if ident is None or isinstance(ident, str | int | float):
-        return repr(ident)
-    raise TypeError
-
-
-def _surroundings() -> tuple[Hashable, ...]:
-    names = ("enable_x64", "default_matmul_precision", "threefry_partitionable", "debug_nans", "debug_infs")
-    settings = (getattr(jax.config, f"jax_{name}") for name in (*names, "numpy_dtype_promotion"))
-    return (_source(), jax.default_backend(), *settings)
-
-
-@cache
-def _source() -> str:
-    """Digest of versions and of the source that programs are traced from."""
-    package = Path(__file__).parent.parent
-    folders = *(package / name for name in _TRACED), Path(models.__file__).parent
-    files = [
-        package / "case.py",
-        package / "random_streams.py",
-        *(path for folder in folders for path in sorted(folder.rglob("*.py"))),
-    ]
-    versions = " ".join(version(name) for name in ("jax", "jaxlib", "numpyro"))
-    return _digest(versions.encode() + b"".join(path.read_bytes() for path in files))
-
-
-def _digest(text: str | bytes) -> str:
-    return blake2b(text.encode() if isinstance(text, str) else text, digest_size=16).hexdigest()
-
-
-def _read(name: str) -> export.Exported | None:
-    folder = _folder()
-    with suppress(Exception):  # whatever is wrong with the file, it is written again
-        return folder and export.deserialize(bytearray(zlib.decompress((folder / name).read_bytes())))
-    return None
-
-
-def _write(name: str, data: bytes) -> None:
-    """Compressed, which adds a checksum: a damaged program may be noticed only when it is compiled, or never."""
-    folder = _folder()
-    if folder is not None:
-        with suppress(OSError):  # by way of another name, since other processes may read at the same time
-            part = folder / f"{name}.{os.getpid()}"
-            part.write_bytes(zlib.compress(data, level=1))
-            part.replace(folder / name)
+    text = "\n".join(sorted({line for line in lines if line.startswith(kinds)}))
+    return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -298,7 +298,7 @@ class _Pool:
                 compiling = {}
                 for number, places in wanted.items():
                     on = [self.devices[device] for device in places]
-                    programs = lower(idents[number], partial(make, buckets[number]), donated, devices=on)
+                    programs = lower(*make(buckets[number]), donated, devices=on)
                     for device, program in zip(places, programs, strict=True):
                         compiling[self.submit(device, program.compile, options)] = keys[number, device]
                 for future in as_completed(compiling):

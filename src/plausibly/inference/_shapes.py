@@ -12,9 +12,9 @@ by themselves are united, two at a time, the pair first that saves most, as long
 than the padding added.
 
 The constants are ratios of two times on one processor, so that a faster machine speeds up both: a quarter of the time
-of tracing and compiling a program, which is done once and kept on disk, with the time of loading it, which every
-process spends; and the time of one unit. Roughly, on dermatology cases of the benchmarks, in seconds of a processor
-that did other work, too:
+of tracing and compiling a program, which is done once, with the time of loading it from disk; and the time of one unit.
+Tracing, which every process does, takes about half a second more. Roughly, on dermatology cases of the benchmarks, in
+seconds of a processor that did other work, too:
 
 ==========  =======  ====  =======  ==========================
 program     compile  load  unit     repeated for each

@@ -194,8 +194,7 @@ def run(
     Parameters
     ----------
     name
-        Everything that the function depends on, for the cache on disk; with anything else in it than functions of this
-        package, texts and numbers, nothing is kept there.
+        Identifies the function and everything that it closes over among all programs of the process.
     function
         Function of trees of arrays to a tree of arrays.
     parts
@@ -255,10 +254,10 @@ def _programs(name, function, parts, inputs, places, pools) -> dict[tuple[int, i
     with kept_on_disk():
         for ident, (leaves, tree, wanted) in examples.items():
 
-            def make(leaves=leaves, tree=tree):
-                return lambda *leaves: function(*jax.tree.unflatten(tree, leaves)), tuple(leaves)
+            def flat(*leaves, tree=tree):
+                return function(*jax.tree.unflatten(tree, leaves))
 
-            lowered = lower(ident, make, devices=[places[number] for _, number in wanted])
+            lowered = lower(flat, tuple(leaves), devices=[places[number] for _, number in wanted])
             for (shape, number), program in zip(wanted, lowered, strict=True):
                 making[ident, shape, number] = pools[number].submit(program.compile, compiler_options())
         for (ident, shape, number), future in making.items():
