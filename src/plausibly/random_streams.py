@@ -11,7 +11,7 @@ from hashlib import blake2b
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key, UInt32
+from jaxtyping import Array, Float, Int, Key, UInt32
 
 from plausibly.seed import check_seed
 
@@ -111,6 +111,7 @@ class Stream(IntEnum):
     POPULATION = 0x706C000B
     NEXT_ANNOTATIONS = 0x706C0050
     BOOTSTRAP = 0x706C000C
+    TRUE_CLASS = 0x706C000D
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]
@@ -150,6 +151,19 @@ def random_bits(
     True
     """
     return _threefry(words[..., 0], words[..., 1], draw, jnp.asarray(number).astype(jnp.uint32))
+
+
+def uniform_draws(words: UInt32[np.ndarray, "case 2"], n_draws: int) -> Float[np.ndarray, "case draw"]:
+    """Uniform random numbers of cases in every draw, by NumPy; those of a draw do not depend on how many there are.
+
+    Examples
+    --------
+    >>> words = stream_words(case_keys(0, ["p1", "p2"]))[Stream.TRUE_CLASS]
+    >>> bool((uniform_draws(words, 5)[1:, :3] == uniform_draws(words[1:], 3)).all())
+    True
+    """
+    bits, _ = _threefry(words[:, :1], words[:, 1:], np.arange(n_draws, dtype=np.uint32), np.uint32(0))
+    return (bits + 0.5) * 2.0**-32
 
 
 def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Generator:

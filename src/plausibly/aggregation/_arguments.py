@@ -25,7 +25,6 @@ from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
 from plausibly.seed import check_seed
 
-ASSUMES = "one true class"  #: in each case; the attribute "assumes" of a posterior
 _MOST = 250_000_000  # numbers of one kind that models of one true class keep, a gigabyte
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 

@@ -13,14 +13,14 @@ from typing import Any
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation._arguments import ASSUMES, Settled
+from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._shared_draws import Keeper, SharedDraws, names_of, sample_shared
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import LabelledCases
 from plausibly.diagnostics import convergence
 from plausibly.inference import class_probabilities
 from plausibly.model import TrueClass
-from plausibly.posterior import build_posterior
+from plausibly.posterior import ONE_TRUE_CLASS, build_posterior
 
 
 def draw_shared(
@@ -56,7 +56,7 @@ def infer_true_class(
     ``quantities`` is the number of plausibilities that are judged together.
     """
     labels, slots = shared.labels_of(annotations), Slots.of_every_class(annotations.n_cases, annotations.n_classes)
-    described = settled.describe(seed) | {"assumes": ASSUMES}
+    described = settled.describe(seed) | {"assumes": ONE_TRUE_CLASS}
     found, log_probability = class_probabilities(sampler, labels, shared.values)
     plausibility = found.reshape(*found.shape[:2], -1)
     with Progress(progress) as bars:

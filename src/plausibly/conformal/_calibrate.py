@@ -71,7 +71,12 @@ class Calibrated:
         return np.where(counts > 0, sizes / np.maximum(counts, 1), np.nan)
 
     def thresholds_by_draw(
-        self, posterior: Posterior, curves: list[Curve], cost: Float[np.ndarray, " class"] | None, alpha: float
+        self,
+        posterior: Posterior,
+        curves: list[Curve],
+        cost: Float[np.ndarray, " class"] | None,
+        alpha: float,
+        seed: int,
     ) -> Float[np.ndarray, "group draw"]:
         """Threshold of every draw of the plausibilities.
 
@@ -79,7 +84,7 @@ class Calibrated:
         two: exact where there are no more steps, otherwise too low by less than 0.0002 in risk near ``alpha``.
         """
         candidates = [candidate_scores(curve, alpha) for curve in curves]
-        ranges = Ranges(posterior, 0)
+        ranges = Ranges(posterior, seed)
         concentration = remainder_concentration(posterior)
         share = None if np.ndim(concentration) == 0 else np.asarray(concentration, float)
         lost = [np.zeros((len(scores) + 1, ranges.n_draws)) for scores in candidates]

@@ -195,7 +195,7 @@ def conformal(
             scores[name] = chosen
             curves |= {(name, label): curve for label, curve in zip(grouping.names, found, strict=True)}
             if by_draw and target == "plausibility" and samples is None:
-                drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha))
+                drawn.append(calibrated.thresholds_by_draw(source, found, cost, alpha, seed))
     if not randomise_threshold:
         keep[:] = 1
     tell(counts, alpha, bound, grouping.names)

@@ -151,7 +151,7 @@ def conformal_coverage(
                     if "plausibility" in weights:
                         differences[level, name, one] = measured.difference[at]
                 advance(1)
-        by_draw = _by_draw(source, vectors, bound) if "plausibility" in weights else None
+        by_draw = _by_draw(source, vectors, bound, seed) if "plausibility" in weights else None
     return Coverage.of(
         pd.DataFrame(rows),
         by_draw,
@@ -279,9 +279,9 @@ def _thresholds(
     return out
 
 
-def _by_draw(source: Posterior, vectors: dict, bound: float) -> xr.DataArray:
+def _by_draw(source: Posterior, vectors: dict, bound: float, seed: int) -> xr.DataArray:
     """Coverage of the plausibilities in every draw, mean over splits."""
-    ranges = Ranges(source, 0)
+    ranges = Ranges(source, seed)
     axes = [list(dict.fromkeys(key[axis] for key in vectors)) for axis in range(3)]
     stacked = np.stack([vectors[key] for key in product(*axes)])
     missed = np.zeros((len(stacked), ranges.n_draws))

@@ -106,7 +106,7 @@ def of_plausibility(posterior: Posterior) -> Weights:
     slots, means = [], []
     for cases in ranges:
         slots.append(cases.slots)
-        means.append(cases.draws.mean(axis=1, dtype=np.float64))
+        means.append(cases.means)
         _check(means[-1], cases.names[cases.slots.case])
     weight = np.concatenate(means)
     joined = _joined(slots)

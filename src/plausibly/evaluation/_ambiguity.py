@@ -52,7 +52,8 @@ def share_entropies(cases: Range) -> Float[np.ndarray, "3 case"]:
 def ambiguity(block: Block, of_shares: Float[Array, "3 case"]) -> dict[str, Float[Array, " case"]]:
     """Find what :data:`AMBIGUITY` names for the cases of a block, whose last draw is the point estimate."""
     slots, rest = block.values[..., :-1], block.rest[:, :-1]
-    means, mean_rest = jnp.mean(slots, axis=2), jnp.mean(rest, axis=1)
+    averaged = slots if block.probability is None else block.probability[..., :-1]
+    means, mean_rest = jnp.mean(averaged, axis=2), jnp.mean(rest, axis=1)
     point, point_rest = block.values[..., -1], block.rest[:, -1]
     expected, of_means, greatest = of_shares
     ambiguous = jnp.mean(jnp.sum(entr(slots), axis=0) + entr(rest), axis=1) + mean_rest * expected

@@ -18,7 +18,7 @@ from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, renamed
-from plausibly.evaluation._ambiguity import AMBIGUITY, UNNAMED
+from plausibly.evaluation._ambiguity import UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
@@ -73,6 +73,10 @@ def evaluate(
     inferred, and just enough noise to make every total interval (of a metric or of a difference) at least as wide as
     its annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
 
+    Under a model of one true class (``"dawid-skene"``, ``"one-coin"``), plausibilities are probabilities of being the
+    true class. The truth of a draw is then a class drawn from them; lists rank it first, and the others by probability.
+    The point estimate is not drawn: its most plausible class is its truth.
+
     Draws are read in blocks of cases. If a posterior does not fit into memory, pass the name of its file, or the result
     of :func:`plausibly.load` with ``lazy=True``. Run time is proportional to draws, cases and classifiers. Annotations,
     predictions (except those in ``.npy`` files) and results by case are in memory: about 100 bytes per case and
@@ -122,7 +126,7 @@ def evaluate(
         How to break ties between predictions or between plausibilities: by class order (``"order"``) or at random
         (``"random"``).
     seed
-        Random seed for splitting the remainder among the unnamed classes, and for random ties.
+        Random seed for splitting the remainder among the unnamed classes, for true classes, and for random ties.
     progress
         Whether to show progress: a bar on a terminal or in a notebook, elsewhere a line on standard error.
     scheduler
@@ -277,10 +281,6 @@ def evaluate_by_level(
         top = found.by_case["top_class"].astype(int)
         del by_case["top_class"]
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
-        if "assumes" in source.attrs:  # a single class is true, so that labels could settle everything
-            ambiguous, uncertain = AMBIGUITY[:2]
-            by_case[uncertain] = "case", found.by_case[uncertain] + found.by_case[ambiguous]
-            by_case[ambiguous] = "case", np.zeros_like(found.by_case[ambiguous])
         constants = source["constant_data"]
         if "score_certainty" in constants:
             by_case["score_certainty"] = "case", constants["score_certainty"].values

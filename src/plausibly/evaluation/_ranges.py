@@ -12,9 +12,10 @@ from jaxtyping import Float, Int
 from plausibly._arviz import Posterior
 from plausibly.annotations import Slots
 from plausibly.errors import ArgumentError
-from plausibly.posterior import case_names, remainder_concentration, slots_of
+from plausibly.posterior import case_names, has_true_class, remainder_concentration, slots_of
 from plausibly.posterior._blocks import Blocks
 from plausibly.posterior._ranked_lists import rank_slots
+from plausibly.posterior._true_class import draw_true_class
 from plausibly.random_streams import Words, case_keys, select, stream_words
 from plausibly.seed import check_seed
 
@@ -37,7 +38,10 @@ class Range:
     slots
         Slots of these cases, which count from 0.
     values
-        Plausibilities in every draw, and last at the point estimate, which run fastest.
+        Plausibilities in every draw, and last at the point estimate, which run fastest. Under a model of one true
+        class, 1 for the class drawn and 0 for all others, but at the point estimate as they are.
+    probability
+        Probabilities that ``values`` were drawn from; None for other models.
     words
         Random keys of the cases.
     n_classes
@@ -53,6 +57,7 @@ class Range:
     words: Words
     n_classes: int
     concentration: float | Float[np.ndarray, " class"]
+    probability: Float[np.ndarray, "slot draw+1"] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -61,6 +66,12 @@ class Range:
     def draws(self) -> Float[np.ndarray, "slot draw"]:
         """Plausibilities in every draw."""
         return self.values[:, :-1]
+
+    @property
+    def means(self) -> Float[np.ndarray, " slot"]:
+        """Mean plausibilities over draws; of drawn classes, the mean of their probabilities."""
+        values = self.draws if self.probability is None else self.probability[:, :-1]
+        return values.mean(axis=1, dtype=np.float64)
 
     @property
     def n_draws(self) -> int:
@@ -78,6 +89,7 @@ class Range:
             n_classes=self.n_classes,
             concentration=self.concentration,
             break_ties=break_ties,
+            probability=None if self.probability is None else self.probability[:, :-1].T,
         )
         return lists.transpose(2, 1, 0)
 
@@ -97,12 +109,14 @@ class Range:
         """
         # It splits the remainder as the first draw does.
         numbers = np.append(np.arange(self.n_draws), np.zeros(int(point)))
-        draws = self.values if point else self.draws
+        draws, probability = (
+            values if point or values is None else values[:, :-1] for values in (self.values, self.probability)
+        )
         wanted, words = np.arange(len(self)), self.words
         if cases is not None:
             wanted, words = cases, select(words, cases)
-        sizes = {"room": room, "times": times, "numbers": numbers}
-        return Blocks(draws, self.slots, wanted, words, self.n_classes, self.concentration, **sizes)
+        more = {"room": room, "times": times, "numbers": numbers, "probability": probability}
+        return Blocks(draws, self.slots, wanted, words, self.n_classes, self.concentration, **more)
 
 
 class Ranges:
@@ -113,7 +127,7 @@ class Ranges:
     posterior
         Posterior whose draws may still be in a file.
     seed
-        Random seed of the split of the remainder, and of random ties.
+        Random seed of the split of the remainder, of true classes, and of random ties.
     names
         Names of the cases, where they are at hand, since another array of them would need as much memory again.
     """
@@ -125,6 +139,7 @@ class Ranges:
         self._seed = check_seed(seed)
         self._n_classes = int(posterior.attrs["n_classes"])
         self._concentration = remainder_concentration(posterior)
+        self._has_true_class = has_true_class(posterior)
         self.n_chains, self.draws_per_chain = self._draws.shape[:2]
         self.n_draws = self.n_chains * self.draws_per_chain
         self.n_cases = len(self._names)
@@ -143,16 +158,14 @@ class Ranges:
     def read(self, cases: slice) -> Range:
         """Read the draws of neighbouring cases."""
         own = slice(int(self._slots.start[cases.start]), int(self._slots.start[cases.stop]))
-        names = self._names[cases]
-        return Range(
-            cases,
-            names,
-            self._slots.range(cases),
-            _checked(self._draws[..., own].values.reshape(self.n_draws, -1), self._point[own].values, cases),
-            stream_words(case_keys(self._seed, names)),
-            self._n_classes,
-            self._concentration,
-        )
+        names, slots = self._names[cases], self._slots.range(cases)
+        words = stream_words(case_keys(self._seed, names))
+        values = _checked(self._draws[..., own].values.reshape(self.n_draws, -1), self._point[own].values, cases)
+        probability = None
+        if self._has_true_class:
+            probability, values = values, draw_true_class(values, slots, np.arange(len(names)), words)
+            values[:, -1] = probability[:, -1]
+        return Range(cases, names, slots, values, words, self._n_classes, self._concentration, probability)
 
 
 def _checked(

@@ -7,6 +7,9 @@ case sum to one. The remainder is distributed over its classes as Dirichlet(conc
 single classes are needed: :func:`dense` splits it completely, :func:`top_classes` as far as ranked lists need.
 :func:`case_draws` returns the draws of one case by the names of its classes.
 
+Under a model of one true class, plausibilities are probabilities of being the true one, and what reads draws as truth
+reads a class drawn from them (:mod:`plausibly.posterior._true_class`).
+
 A posterior of scores also has the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
 in ``constant_data`` the ``score_certainty`` of each case. If the share of the prior in the posterior is known,
 ``constant_data`` has it for each slot as ``prior_share``.
@@ -34,6 +37,8 @@ from plausibly.posterior._store import Store as Store
 from plausibly.posterior._store import remove_store as remove_store
 from plausibly.posterior._store_reading import difference as difference
 from plausibly.posterior._store_reading import read_fingerprint as read_fingerprint
+from plausibly.posterior._true_class import ONE_TRUE_CLASS as ONE_TRUE_CLASS
+from plausibly.posterior._true_class import has_true_class as has_true_class
 from plausibly.posterior._views import case_draws as case_draws
 from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots

@@ -59,6 +59,9 @@ class Block(NamedTuple):
         Parameter of the Dirichlet that splits the remainder: one for all classes, or one for each.
     polynomial
         What :func:`plausibly.posterior._gamma.coefficients` finds for it.
+    probability
+        Probability of each named class to be the true one (slot, case, draw), if ``values`` are classes drawn from
+        these; None for models that do not assume one true class.
     """
 
     values: Any
@@ -71,6 +74,7 @@ class Block(NamedTuple):
     draw: Any
     concentration: Any
     polynomial: Any
+    probability: Any = None
 
 
 class Part(NamedTuple):
@@ -109,6 +113,8 @@ class Blocks:
         Numbers of the draws, if they are not 0, 1, ….
     times
         How many times as many cases as usual a block has, where a program gives much for each block.
+    probability
+        Probabilities that ``draws`` were drawn from, see :class:`Block`.
     """
 
     def __init__(
@@ -123,8 +129,9 @@ class Blocks:
         room: int = 8,
         numbers: Int[np.ndarray, " draw"] | None = None,
         times: int = 1,
+        probability: Float[np.ndarray, "slot draw"] | None = None,
     ):
-        self._draws, self._slots, self._words = draws, slots, words
+        self._draws, self._slots, self._words, self._probability = draws, slots, words, probability
         self._n_classes, self._concentration = n_classes, np.maximum(concentration, _LEAST)
         n_draws = draws.shape[1]
         self._numbers = np.asarray(np.arange(n_draws) if numbers is None else numbers, np.uint32)
@@ -147,15 +154,19 @@ class Blocks:
         at = part.full
         own = np.arange(part.rung)[:, None] < self.n_named[at]
         slot = np.where(own, self._first[at] + np.arange(part.rung)[:, None], 0)
-        values = self._draws[slot]
-        values[~own] = 0
+
+        def padded(given: np.ndarray) -> np.ndarray:
+            values = given[slot]
+            values[~own] = 0
+            return values
+
         rest = self._draws[np.maximum(self._rest[at], 0)]
         rest[self._rest[at] < 0] = 0
         n_unnamed = self._n_classes - self.n_named[at]
         even = not np.ndim(self._concentration)
         share = [largest_share(int(n), float(self._concentration)) if even else 1.0 for n in n_unnamed]
         return Block(
-            values,
+            padded(self._draws),
             np.where(own, self._slots.class_index[slot], NO_CLASS).astype(np.int32),
             rest,
             self.n_named[at],
@@ -165,6 +176,7 @@ class Blocks:
             self._numbers,
             self._concentration.astype(np.float32),
             coefficients(self._concentration),
+            None if self._probability is None else padded(self._probability),
         )
 
 

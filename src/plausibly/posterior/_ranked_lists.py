@@ -7,6 +7,9 @@ Slots carry the plausibilities of the named classes and of the remainder of each
 2. if the remainder has mass, further unnamed classes: they are exchangeable, and below every named one;
 3. the classes of plausibility exactly zero, in class order or, with ``break_ties="random"``, at random.
 
+Where one class is true, the class drawn (:mod:`plausibly.posterior._true_class`) comes first, and the others follow by
+their probabilities.
+
 Unnamed classes of a list, from the first one on, are a random choice without replacement. All randomness comes from a
 key per case, so that a list depends neither on the other cases nor on its length: the list of three begins with the
 list of one.
@@ -24,6 +27,7 @@ from jaxtyping import Array, Float, Int, UInt32
 from plausibly.annotations import Slots
 from plausibly.posterior._blocks import Block, Blocks, run
 from plausibly.posterior._split_remainder import insert_at, largest_classes, largest_pieces
+from plausibly.posterior._true_class import to_rank
 from plausibly.random_streams import Stream, Words, random_bits
 
 _ZERO, _UNNAMED = -1, -2  # what stands in a place until its class is known
@@ -41,6 +45,7 @@ def rank_slots(
     n_classes: int,
     concentration: float | Float[np.ndarray, " class"],
     break_ties: str = "order",
+    probability: Float[np.ndarray, "draw slot"] | None = None,
 ) -> Int[np.ndarray, "draw case {depth}"]:
     """Rank the ``depth`` most plausible classes of some cases in every draw, best first.
 
@@ -62,8 +67,10 @@ def rank_slots(
         Of the Dirichlet that splits the remainder, for each class: one number, or one of each class.
     break_ties
         Equal plausibilities in class order (``"order"``) or at random (``"random"``).
+    probability
+        Probabilities that ``plausibility`` was drawn from, see :class:`Block`.
     """
-    by_slot = np.ascontiguousarray(plausibility.T)  # draws run fastest in all that follows
+    by_slot = np.ascontiguousarray(to_rank(plausibility, probability).T)  # draws run fastest in all that follows
     blocks = Blocks(by_slot, slots, cases, words, n_classes, concentration, room=max(depth, 8))
     lists = np.empty((depth, len(cases), by_slot.shape[1]), np.int32)
     rank = partial(rank_block, depth=depth, n_classes=n_classes, break_ties=break_ties)
@@ -100,13 +107,14 @@ def _top_named(block, depth, break_ties):
     """Insert one named class after the other; empty places have the value 0."""
     n_slots, n_cases, n_draws = block.values.shape
     at_random = break_ties == "random"
+    ranked = to_rank(block.values, block.probability)
     values = jnp.zeros((depth, n_cases, n_draws), jnp.float32)
     classes = jnp.full(values.shape, _ZERO)
     bits = jnp.zeros((depth if at_random else 0, n_cases, n_draws), jnp.uint32)
 
     def one(slot, state):
         values, classes, bits = state
-        value = block.values[slot]
+        value = ranked[slot]
         greater = value > values
         if at_random:
             own, _ = random_bits(block.words[Stream.TIES][:, None], block.draw, slot)

@@ -24,6 +24,7 @@ from plausibly.posterior._container import (
 from plausibly.posterior._files import reading
 from plausibly.posterior._ranked_lists import rank_slots
 from plausibly.posterior._split_remainder import split_among_all
+from plausibly.posterior._true_class import draw_true_class, has_true_class
 from plausibly.random_streams import Words, case_keys, stream_words
 
 
@@ -44,9 +45,10 @@ def top_classes(
 ) -> Int[np.ndarray, "draw case {k}"]:
     """Rank the ``k`` most plausible classes of each case in every draw, best first.
 
-    They are distributed as if the remainder of every draw were split by its Dirichlet and all classes sorted, except
-    that a list is wrong with a probability below 1e-9. With the same seed, a shorter list is the beginning of a longer
-    one, and the lists of a case do not depend on the other cases.
+    Under a model of one true class, the first is the true class, drawn from the probabilities of the draw, and the
+    others follow by these. Otherwise, lists are distributed as if the remainder of every draw were split by its
+    Dirichlet and all classes sorted, except that a list is wrong with a probability below 1e-9. With the same seed, a
+    shorter list is the beginning of a longer one, and the lists of a case do not depend on the other cases.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def top_classes(
     k
         Length of the lists, at most the number of classes.
     seed
-        Random seed of the split of the remainder and of random ties.
+        Random seed of the split of the remainder, of true classes, and of random ties.
     cases
         Names of the cases, in the order you want; by default all cases.
     break_ties
@@ -85,16 +87,20 @@ def top_classes(
     k = check_size("k", k, n_classes)
     check_break_ties(break_ties)
     positions, names = _positions(posterior, cases)
-    slots = slots_of(posterior)
+    slots, words = slots_of(posterior), stream_words(case_keys(seed, names))
+    draws, probability = stacked_draws(posterior), None
+    if has_true_class(posterior):
+        draws, probability = draw_true_class(draws.T, slots, positions, words).T, draws
     return rank_slots(
-        stacked_draws(posterior),
+        draws,
         slots,
         positions,
-        stream_words(case_keys(seed, names)),
+        words,
         k,
         n_classes=n_classes,
         concentration=remainder_concentration(posterior),
         break_ties=break_ties,
+        probability=probability,
     )
 
 
@@ -156,6 +162,8 @@ def dense(
     posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
 ) -> Float[np.ndarray, "draw case class"]:
     """Return the plausibilities of every class, with the remainder split at random in every draw.
+
+    Under a model of one true class, these are the probabilities of being the true one.
 
     The array has draws × cases × classes numbers, so ask for a few cases at a time.
 

@@ -228,8 +228,13 @@ def _plausibilities(swept: Sweep) -> Iterator[_Sketch]:
         2.7,
         f"Draws of the plausibilities of the least certain cases under {run.label}",
         f"{run.label}: the cases whose most plausible class is least certain. Dots are draws, bars are means, "
-        "diamonds are point estimates. If the dots of several classes reach equally far, any of them may be the "
-        "most plausible class, whatever the point estimate says. Grey: all unnamed classes together.",
+        "diamonds are point estimates. "
+        + (
+            "A mean is the probability that the class is the true one."
+            if "assumes" in run.attrs
+            else "If the dots of several classes reach equally far, any of them may be the most plausible class, "
+            "whatever the point estimate says. Grey: all unnamed classes together."
+        ),
     )
 
 

@@ -104,5 +104,5 @@ def _excerpt(annotations: Annotations, posterior: Posterior, positions: np.ndarr
         chosen,
         point=posterior["constant_data"]["point_plausibility"].values[own],
         concentration=float(posterior.attrs["concentration"]),
-        attrs={"model": posterior.attrs["model"]},
+        attrs={name: posterior.attrs[name] for name in ("model", "assumes") if name in posterior.attrs},
     )
