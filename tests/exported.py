@@ -92,6 +92,7 @@ def workload():
     pb.evaluate(
         posterior, predictions, weights=pb.evaluation.risk_weights(posterior, risks, 2, "level"), progress=False
     )
+    pb.evaluation.panels(labels, predictions, replicates=20)
     pb.plan(posterior, predictions, budget=2, progress=False)
     dense = jnp.asarray(pb.dense(posterior))
     pb.metrics.per_draw(own["expected"], predictions["A"], dense)

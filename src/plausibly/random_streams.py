@@ -112,6 +112,7 @@ class Stream(IntEnum):
     NEXT_ANNOTATIONS = 0x706C0050
     BOOTSTRAP = 0x706C000C
     TRUE_CLASS = 0x706C000D
+    PANELS = 0x706C000E
 
 
 Words = Mapping[Stream, UInt32[np.ndarray, "case 2"]]
@@ -127,6 +128,19 @@ def stream_words(keys: Key[Array, " case"]) -> Words:
     """
     words = np.asarray(jax.random.key_data(keys))
     return {stream: _folded(words, np.full(len(words), stream, np.uint32)) for stream in Stream}
+
+
+def key_words(seed: int, names: Iterable[str], stream: Stream) -> UInt32[np.ndarray, "case 2"]:
+    """Derive the keys of one stream, one per name, as plain data.
+
+    Examples
+    --------
+    >>> names = ["p1", "p2"]
+    >>> bool((key_words(0, names, Stream.TIES) == stream_words(case_keys(0, names))[Stream.TIES]).all())
+    True
+    """
+    words = np.asarray(jax.random.key_data(case_keys(seed, names)))
+    return _folded(words, np.full(len(words), stream, np.uint32))
 
 
 def select(words: Words, cases: Int[np.ndarray, " chosen"] | slice) -> Words:
@@ -164,6 +178,21 @@ def uniform_draws(words: UInt32[np.ndarray, "case 2"], n_draws: int) -> Float[np
     """
     bits, _ = _threefry(words[:, :1], words[:, 1:], np.arange(n_draws, dtype=np.uint32), np.uint32(0))
     return (bits + 0.5) * 2.0**-32
+
+
+def exponentials(
+    words: UInt32[Array, "*#shape 2"], draw: UInt32[Array, "*#shape"], number: Int[Array, "*#shape"] | int
+) -> Float[Array, "*shape"]:
+    """Standard exponential variables of :func:`random_bits`: weights of a Bayesian bootstrap, before they are divided.
+
+    Examples
+    --------
+    >>> draws = jnp.arange(1000, dtype=jnp.uint32)
+    >>> bool(abs(exponentials(jnp.array([[1, 2]], jnp.uint32), draws, 0).mean() - 1) < 0.1)
+    True
+    """
+    bits, _ = random_bits(words, draw, number)
+    return -jnp.log(((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24)
 
 
 def generator(words: UInt32[np.ndarray, "2"], number: int = 0) -> np.random.Generator:

@@ -4,7 +4,8 @@ Draws are read in ranges of neighbouring cases (``_ranges``). ``_measure`` runs 
 blocks of these cases, which turns draws into sums (``_rows``) and means by case; the sums of all ranges, including
 those from a cluster's workers, are added in order. ``_metrics`` names the metrics; ``_weights`` and ``_subgroups``
 compute the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
-sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better.
+sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no
+posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
 """
 
 from plausibly.evaluation import comparison as comparison
@@ -18,6 +19,7 @@ from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
 from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_names as metric_names
+from plausibly.evaluation._panels import panels as panels
 from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary

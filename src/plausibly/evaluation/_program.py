@@ -19,7 +19,7 @@ from plausibly.metrics._risk import N_LEVELS
 from plausibly.posterior._blocks import Block
 from plausibly.posterior._ranked_lists import rank_block
 from plausibly.posterior._split_remainder import split_among_all, split_among_some
-from plausibly.random_streams import Stream, random_bits
+from plausibly.random_streams import Stream, exponentials
 
 
 class Plan(NamedTuple):
@@ -237,12 +237,7 @@ def values_by_draw(
 
 def _bootstrap_weights(given, draw, rounds) -> Float[Array, "round case draw"]:
     """Standard exponential variables, Dirichlet(1) once divided by their sum, the same for a whole cluster."""
-
-    def of_round(number):
-        bits, _ = random_bits(given["cluster"][:, None], draw, number)
-        return -jnp.log(((bits >> 8).astype(jnp.float32) + 0.5) * 2.0**-24)
-
-    return lax.map(of_round, jnp.arange(rounds))
+    return lax.map(lambda number: exponentials(given["cluster"][:, None], draw, number), jnp.arange(rounds))
 
 
 def _over_members(

@@ -15,7 +15,7 @@ uncertainty-adjusted metric. Other functions describe the annotations of each ca
 which given classes are Y_k(λ), and ``annotation_certainty``, the same for the set that leads most often;
 ``expected_entropy`` and ``mutual_information``, the uncertainty that more annotations cannot and can reduce;
 ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap``
-compares partial rankings without draws.
+compares partial rankings without draws; ``panel_shares`` says how often each class wins among n of a case's labels.
 
 **Ties.** Ties between scores, and between plausibilities, are broken by class order (``break_ties="order"``), the lower
 index first; or at random (``break_ties="random"`` with a ``seed``), independently for scores and plausibilities, for
@@ -51,6 +51,7 @@ from plausibly.metrics._certainty import certainty as certainty
 from plausibly.metrics._list_metric import METRICS as METRICS
 from plausibly.metrics._list_metric import ListMetric as ListMetric
 from plausibly.metrics._lists import ranked_classes as ranked_classes
+from plausibly.metrics._panels import panel_shares as panel_shares
 from plausibly.metrics._partial import mean_average_overlap as mean_average_overlap
 from plausibly.metrics._partial import soft_permutation as soft_permutation
 from plausibly.metrics._risk import expected_risk as expected_risk

@@ -1,0 +1,97 @@
+"""Averages over cases, and their replicates under a Bayesian bootstrap over clusters of cases."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int, UInt32
+from scipy.sparse import csr_array
+
+from plausibly.random_streams import Stream, exponentials, key_words
+
+_NUMBERS = 2**24  # weights in memory at once
+
+
+class Average(NamedTuple):
+    """A number, or several, of each case, to be averaged.
+
+    Attributes
+    ----------
+    dims
+        Names of the axes before that of the cases.
+    values
+        Numbers, finite also for cases without weight; a row of NaN has the average NaN.
+    weight
+        Weight of each case.
+    """
+
+    dims: tuple[str, ...]
+    values: Float[np.ndarray, "*shape case"]
+    weight: Float[np.ndarray, " case"]
+
+
+def averages(
+    given: Mapping[str, Average], cluster: np.ndarray, seed: int, replicates: int, n_draws: int = 0
+) -> dict[str, Any]:
+    """Average over cases, and add the replicates of each average under its name with ``_total``, if there are any.
+
+    The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
+    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. An
+    average is NaN without a case, and so are its replicates with a single cluster.
+
+    Examples
+    --------
+    >>> given = {"share": Average((), np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))}
+    >>> mean, replicated = averages(given, np.array(["p", "q", "q"]), seed=0, replicates=2000).values()
+    >>> mean[1].item(), round(replicated[1].mean().item(), 2)  # the latter of 3 u / (1 + 2 u), with u uniform
+    (0.75, 0.68)
+    """
+    names, code = np.unique(cluster, return_inverse=True)
+    belongs = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(len(names), len(code)))
+    sums = [belongs @ (one.values * one.weight).reshape(-1, len(code)).T for one in given.values()]
+    weights = [(belongs @ one.weight)[:, None] for one in given.values()]
+    replicated = np.empty((0, sum(map(np.size, sums)) // len(names) + len(sums)))
+    if replicates:
+        words = key_words(seed, names, Stream.BOOTSTRAP)
+        replicated = _replicated(np.concatenate([*sums, *weights], axis=1), words, replicates, n_draws or replicates)
+    found: dict[str, Any] = {}
+    ends = np.cumsum([0, *(of_one.shape[1] for of_one in sums)])
+    with np.errstate(invalid="ignore"):  # nothing has weight
+        for at, (name, one) in enumerate(given.items()):
+            shape = one.values.shape[:-1]
+            mean = (sums[at].sum(axis=0) / weights[at].sum()).reshape(shape)
+            found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
+            if replicates:
+                of_one = replicated[:, ends[at] : ends[at + 1]] / replicated[:, ends[-1] + at, None]
+                of_one[:] = of_one if np.count_nonzero(weights[at]) > 1 else np.nan
+                found[f"{name}_total"] = (*one.dims, "replicate"), of_one.T.reshape(*shape, replicates)
+    return found
+
+
+def _replicated(
+    sums: Float[np.ndarray, "cluster statistic"],
+    words: UInt32[np.ndarray, "cluster 2"],
+    replicates: int,
+    n_draws: int,
+) -> Float[np.ndarray, "replicate statistic"]:
+    """Sum over clusters with random weights, for some replicates at a time."""
+    step = max(1, min(replicates, _NUMBERS // len(sums)))
+    number = np.arange(-(-replicates // step) * step).reshape(-1, step)
+    found = _weighed(sums.astype(np.float32), words, (number % n_draws).astype(np.uint32), number // n_draws)
+    return np.asarray(found, float).reshape(-1, sums.shape[1])[:replicates]
+
+
+@jax.jit
+def _weighed(
+    sums: Float[Array, "cluster statistic"],
+    words: UInt32[Array, "cluster 2"],
+    draw: UInt32[Array, "part replicate"],
+    number: Int[Array, "part replicate"],
+) -> Float[Array, "part replicate statistic"]:
+    def of_part(part: tuple[Array, Array]) -> Array:
+        return jnp.matmul(exponentials(words, part[0][:, None], part[1][:, None]), sums, precision="highest")
+
+    return lax.map(of_part, (draw, number))
