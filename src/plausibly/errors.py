@@ -10,7 +10,8 @@ from types import CodeType
 from typing import Any, ParamSpec, TypeVar
 from warnings import warn
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class PlausiblyError(ValueError):
