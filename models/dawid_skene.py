@@ -288,6 +288,7 @@ model = Model(
         confusion=confusion,
         thinning=16,
     ),
+    shares=False,
     replicate="rankings",
     citations=(
         ("one true class and annotators who confuse classes", SKENE),

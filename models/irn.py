@@ -63,5 +63,7 @@ model = Model(
     options={"ties": ("split", "full")},
     deterministic=True,
     point_estimate=inverse_ranks,
+    shares=False,
+    learns=False,
     citations=(("inverse rank normalisation", STUTZ),),
 )

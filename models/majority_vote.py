@@ -38,4 +38,11 @@ def winners(entries: Entries) -> Float[np.ndarray, " slot"]:
     return entries.normalised((votes >= entries.largest(votes) * (1 - 1e-6)).astype(float))
 
 
-model = Model(name="majority-vote", program=majority_vote, deterministic=True, point_estimate=winners, baseline=True)
+model = Model(
+    name="majority-vote",
+    program=majority_vote,
+    deterministic=True,
+    point_estimate=winners,
+    shares=False,
+    baseline=True,
+)

@@ -213,6 +213,7 @@ model = Model(
         move=move,
         confusion=confusion,
     ),
+    shares=False,
     replicate="rankings",
     citations=(("one true class and annotators who are right or wrong", SKENE), ("pooling of annotators", PAUN)),
 )

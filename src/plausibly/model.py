@@ -142,6 +142,12 @@ class Model:
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.
+    shares
+        Whether a plausibility is the share of annotators like these who would name the class first. Reports say how
+        annotators will answer only where it is. Never of a model of one true class, or where annotators choose by a
+        power of the plausibilities.
+    learns
+        Whether further annotations of a case narrow its posterior. If not, no report or plan advises to ask for them.
     baseline
         Whether sweeps also evaluate classifiers against this model's labels, as evaluations usually do that ignore
         uncertainty.
@@ -178,6 +184,8 @@ class Model:
     joint: Callable[..., None] | None = None
     true_class: TrueClass | None = None
     categories: bool = False
+    shares: bool = True
+    learns: bool = True
     baseline: bool = False
     citations: tuple[tuple[str, str], ...] = ()
 

@@ -10,7 +10,9 @@ which divides the work and describes the result. ``_variants`` lists the runs of
 from plausibly.aggregation._aggregate import aggregate as aggregate
 from plausibly.aggregation._aggregate import refit as refit
 from plausibly.aggregation._arguments import Settled as Settled
+from plausibly.aggregation._arguments import are_shares as are_shares
 from plausibly.aggregation._arguments import declared as declared
+from plausibly.aggregation._arguments import learns as learns
 from plausibly.aggregation._arguments import settle as settle
 from plausibly.aggregation._layout import expected_plausibility as expected_plausibility
 from plausibly.aggregation._registry import SETTINGS as SETTINGS

@@ -72,7 +72,8 @@ class Settled:
 def declaration(model: Model, choice_power: float | None, count: float = 1.0) -> dict[str, Any]:
     """What a posterior keeps of its model, for those who read it without the model at hand."""
     kept = {"replicate": model.replicate, "choice_power": choice_power, "reliability": model.reliability}
-    return kept | {"count": count, "citations": model.citations}
+    kept |= {"shares": model.shares and model.true_class is None and choice_power in (None, 1)}
+    return kept | {"learns": model.learns and count > 0, "count": count, "citations": model.citations}
 
 
 def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
@@ -88,6 +89,8 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
     >>> {name: annotation_count(model, model.arguments) for name, model in declared.items()}
     {'dirichlet-categorical': 1.0, 'prirn': 0.0}
     """
+    if not model.learns:
+        return 0.0
     if model.repeats is not None:
         return float(model.count(arguments))
     if model.exact is None or model.of_scores:
@@ -103,6 +106,24 @@ def annotation_count(model: Model, arguments: Mapping[str, Any]) -> float:
 def declared(posterior: Posterior) -> dict[str, Any]:
     """Return the declaration that :func:`declaration` stored in a posterior."""
     return json.loads(posterior.attrs.get("declaration", "{}"))
+
+
+def are_shares(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether its plausibilities are shares of annotators (``Model.shares``).
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a", "b"]])
+    >>> posterior = pb.aggregate(annotations, "prirn", seed=0, draws=5, progress=False)
+    >>> are_shares(posterior.attrs), learns(posterior.attrs)
+    (False, False)
+    """
+    return "assumes" not in attrs and json.loads(attrs.get("declaration", "{}")).get("shares", True)
+
+
+def learns(attrs: Mapping[str, Any]) -> bool:
+    """Tell from the attributes of a posterior whether more annotations narrow it (``Model.learns``)."""
+    return json.loads(attrs.get("declaration", "{}")).get("learns", True)
 
 
 def settle(

@@ -207,7 +207,7 @@ def infer_reliability(
     attrs |= {"arguments": json.dumps(arguments, sort_keys=True), "converged": converged}
     # The power by which annotators choose is among the draws.
     defaults = {name: one.default for name, one in signature(infer_reliability).parameters.items() if name in _OPTIONS}
-    kept = declaration(declared, None) | {"defaults": defaults}
+    kept = declaration(declared, None) | {"shares": False, "defaults": defaults}
     attrs |= {"versions": versions_text(), "declaration": json.dumps(kept)}
     posterior = build_posterior(
         plausibility,

@@ -1,7 +1,7 @@
 """A plan of further labels for the report of ``plausibly evaluate``, under the run that stands for the sweep."""
 
 from plausibly.cli._sets_of_answers import kept_posterior
-from plausibly.planning import Plan, learns
+from plausibly.planning import Plan, can_plan
 from plausibly.planning import plan as make_plan
 from plausibly.posterior import opened
 from plausibly.report._tables import headline_metrics, lead
@@ -20,7 +20,7 @@ def plan_labels(plan: Runs, swept: Sweep, folder: Folder, *, progress: bool) -> 
     sources = [source for run in runs if (source := kept_posterior(folder, run.label)) is not None]
     for source in sources:
         with opened(source) as posterior:
-            if learns(posterior):
+            if can_plan(posterior):
                 metric = headline_metrics(swept.runs[0])[0]
                 return make_plan(
                     posterior, plan.predictions, metric=metric, budget=BUDGET, seed=plan.seed, progress=progress

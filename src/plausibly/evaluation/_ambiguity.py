@@ -14,7 +14,16 @@ from plausibly.evaluation._ranges import Range
 from plausibly.posterior._blocks import NO_CLASS, Block
 
 #: names in results; ``top_class`` is a number until it is named
-AMBIGUITY = "expected_entropy", "mutual_information", "top_plausibility", "top_plausibility_point", "top_class"
+AMBIGUITY = (
+    "expected_entropy",
+    "mutual_information",
+    "top_plausibility",
+    "top_plausibility_point",
+    "disagreement_probability",
+    "top_class",
+)
+DISAGREEMENT = AMBIGUITY[4]
+CLEAR = 0.8  #: share of annotators who choose the leading class, below which they disagree
 UNNAMED = -1  #: where the most plausible class is none that an annotator named
 _LEAST = 1e-12
 
@@ -61,7 +70,9 @@ def ambiguity(block: Block, of_shares: Float[Array, "3 case"]) -> dict[str, Floa
     of_named = jnp.max(means, axis=0, initial=0)
     top = jnp.minimum(jnp.maximum(of_named, mean_rest * greatest), 1)
     at_point = jnp.minimum(jnp.maximum(jnp.max(point, axis=0, initial=0), point_rest * greatest), 1)
+    split = jnp.mean(jnp.maximum(jnp.max(slots, axis=0, initial=0), rest * greatest[:, None]) < CLEAR, axis=1)
     best = jnp.min(jnp.where(means == of_named, block.named, NO_CLASS), axis=0, initial=NO_CLASS)
     named = (of_named >= mean_rest * greatest) & (best < NO_CLASS)
-    found = jnp.maximum(ambiguous, 0), jnp.maximum(whole - ambiguous, 0), top, at_point, jnp.where(named, best, UNNAMED)
+    entropies = jnp.maximum(ambiguous, 0), jnp.maximum(whole - ambiguous, 0)
+    found = *entropies, top, at_point, split, jnp.where(named, best, UNNAMED)
     return dict(zip(AMBIGUITY, found, strict=True))

@@ -13,12 +13,13 @@ from jaxtyping import Float
 from plausibly._arviz import Posterior
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
+from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, renamed
-from plausibly.evaluation._ambiguity import UNNAMED
+from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
@@ -35,6 +36,7 @@ from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, case_keys, fold_in
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
+_KEPT = ("model", "reliability", "assumes", "declaration")  # attributes of the posterior
 
 
 @renamed(groups="clusters")
@@ -146,13 +148,16 @@ def evaluate(
 
         ``annotation_certainty_{size}`` (case), the largest share of draws that agree on which classes, that many of
         them, are the most plausible; ``annotator_agreement`` (case), see
-        :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the ambiguity that no further
-        annotation removes; ``mutual_information`` (case), the uncertainty that further annotations reduce; both are in
-        nats (see :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder (for a model of
-        one true class, the former is 0 and the latter the entropy of the true class); ``top_plausibility`` (case), the
-        greatest mean plausibility; the coordinate ``top_class`` (case), the class with this plausibility ("(remainder)"
-        if no annotator named that class); and ``top_plausibility_point`` (case), the greatest plausibility at the point
-        estimate. With ``risks``: ``risk_certainty`` (case), the largest share of draws in which the most plausible
+        :func:`plausibly.annotators.annotator_agreement`. ``expected_entropy`` (case), the expected ambiguity, which is
+        mostly the prior's where annotations are few; ``mutual_information`` (case), the uncertainty that further
+        annotations reduce if the model learns from them; both are in nats (see
+        :func:`plausibly.metrics.expected_entropy`) and averaged over splits of the remainder (for a model of one true
+        class, the former is 0 and the latter the entropy of the true class); ``top_plausibility`` (case), the greatest
+        mean plausibility; the coordinate ``top_class`` (case), the class with this plausibility ("(remainder)" if no
+        annotator named that class); ``top_plausibility_point`` (case), the greatest plausibility at the point estimate;
+        and, where plausibilities are shares of annotators (:class:`plausibly.Model`), ``disagreement_probability``
+        (case), the probability that fewer than 80 % of further annotators would agree on any one class, if they answer
+        like these. With ``risks``: ``risk_certainty`` (case), the largest share of draws in which the most plausible
         class has one and the same risk level; ``risk_level_certainty`` (case), the largest share of draws in which one
         and the same risk level is the most plausible; ``risk_plausibility`` (case, risk_level), the mean over draws;
         ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and maximum of the expected risk level over
@@ -281,6 +286,8 @@ def evaluate_by_level(
         top = found.by_case["top_class"].astype(int)
         del by_case["top_class"]
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
+        if not are_shares(source.attrs):
+            del by_case[DISAGREEMENT]
         constants = source["constant_data"]
         if "score_certainty" in constants:
             by_case["score_certainty"] = "case", constants["score_certainty"].values
@@ -298,7 +305,7 @@ def evaluate_by_level(
                 "case": annotations.cases,
             }
             | ({} if asked.risks is None else {"risk_level": np.arange(N_LEVELS)}),
-            attrs={name: source.attrs[name] for name in ("model", "reliability", "assumes") if name in source.attrs}
+            attrs={name: source.attrs[name] for name in _KEPT if name in source.attrs}
             | {
                 "break_ties": break_ties,
                 "seed": seed,

@@ -1,4 +1,4 @@
-"""Ambiguity and uncertainty of a case: what more annotations cannot settle, and what they can."""
+"""Ambiguity and uncertainty of a case."""
 
 import jax.numpy as jnp
 from jax.scipy.special import entr
@@ -11,8 +11,9 @@ from plausibly.metrics._inputs import check_plausibilities
 def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
     r"""Ambiguity: mean entropy of the plausibilities, :math:`E_m H(\lambda^{(m)})`.
 
-    This is the uncertainty about a random annotator's label that would remain if the plausibilities were known, so no
-    number of annotations removes it.
+    If plausibilities are shares of annotators, this is the expected uncertainty about a random annotator's label that
+    would remain if the plausibilities were known. Further annotations do not reduce it on average if the prior is
+    right, but they change it where the prior is wrong: with few annotations and many classes, it is mostly the prior's.
 
     Parameters
     ----------
@@ -45,8 +46,8 @@ def expected_entropy(plausibilities: Float[ArrayLike, "draw case class"]) -> Flo
 def mutual_information(plausibilities: Float[ArrayLike, "draw case class"]) -> Float[Array, " case"]:
     r"""Uncertainty: mutual information of the next label and the plausibilities, :math:`H(\bar\lambda) - E_m H`.
 
-    More annotations reduce it towards 0. Together with :func:`expected_entropy` it adds up to the entropy of the next
-    label.
+    More annotations reduce it towards 0 under a model that learns from them (``Model.learns``). Together with
+    :func:`expected_entropy` it adds up to the entropy of the next label.
 
     Parameters
     ----------

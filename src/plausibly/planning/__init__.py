@@ -19,7 +19,7 @@ budget; ``_forecast`` simulates the results, and ``_advice`` puts them into word
 annotations and reveals them as a strategy asks for them, which shows whether planning would have helped.
 """
 
-from plausibly.planning._annotators import learns as learns
+from plausibly.planning._annotators import can_plan as can_plan
 from plausibly.planning._plan import plan as plan
 from plausibly.planning._replay import Replay as Replay
 from plausibly.planning._replay import replay as replay

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 
 from plausibly._arviz import Posterior
-from plausibly.aggregation import declared
+from plausibly.aggregation import declared, learns
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, PlausiblyWarning
@@ -85,18 +85,18 @@ def how_annotators_answer(posterior: Posterior) -> tuple[float, float]:
     return (1.0 if power is None else float(power)), float(kept.get("count", 1.0))
 
 
-def learns(posterior: Posterior) -> bool:
-    """Say whether more annotations narrow the posteriors of this model, and whether its draws can be reweighted.
+def can_plan(posterior: Posterior) -> bool:
+    """Whether more annotations narrow the posteriors of this model, and its draws can be reweighted.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "b"]])
     >>> given = {"seed": 0, "draws": 5, "progress": False}
-    >>> [learns(pb.aggregate(annotations, name, **given)) for name in ("dirichlet-categorical", "prirn")]
+    >>> [can_plan(pb.aggregate(annotations, name, **given)) for name in ("dirichlet-categorical", "prirn")]
     [True, False]
     """
     several = posterior["posterior"].sizes["chain"] * posterior["posterior"].sizes["draw"] > 1
-    return several and "assumes" not in posterior.attrs and how_annotators_answer(posterior)[1] > 0
+    return several and "assumes" not in posterior.attrs and learns(posterior.attrs)
 
 
 def parse_annotators(posterior: Posterior, annotations: Annotations, annotators: Any, cost: Any) -> Asked:

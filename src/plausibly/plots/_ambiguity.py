@@ -1,9 +1,10 @@
-"""Ambiguity against uncertainty: which cases need more annotations, and which no annotation settles."""
+"""Ambiguity against uncertainty of every case."""
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from plausibly.aggregation import learns
 from plausibly.errors import ArgumentError
 from plausibly.plots._style import COLOURS, GREY, case_title, grid, new_axes, spread, within
 
@@ -15,9 +16,9 @@ _FAINT = 300  # dots from which on they are drawn faint
 def ambiguity(results: xr.Dataset, *, names: int = _FEW, ax: Axes | None = None) -> Axes:
     """Draw the ambiguity and the uncertainty of every case as a dot, and name the extreme cases.
 
-    Ambiguity (horizontal) is the expected entropy of the plausibilities, which no further annotation removes;
-    uncertainty (vertical) is the mutual information of the next label and the plausibilities, which further annotations
-    reduce.
+    Ambiguity (horizontal) is the expected entropy of the plausibilities, which is mostly the prior's where annotations
+    are few; uncertainty (vertical) is the mutual information of the next label and the plausibilities, which further
+    annotations reduce if the model learns from them.
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ def ambiguity(results: xr.Dataset, *, names: int = _FEW, ax: Axes | None = None)
     ax.plot(ambiguous, uncertain, "o", ms=4.5, mew=0, color=COLOURS[0], alpha=alpha, rasterized=len(cases) > 5000)
     right, top = max(ambiguous.max(initial=0), 0.1), max(uncertain.max(initial=0), 0.02)
     ax.set(xlim=(-0.03 * right, 1.5 * right), ylim=(-0.05 * top, 1.12 * top))
-    ax.set(xlabel="ambiguity (more labels cannot remove it)", ylabel="uncertainty (more labels reduce it)")
+    reduced = ", more labels reduce it" if learns(results.attrs) else ""
+    ax.set(xlabel="expected ambiguity (nats)", ylabel=f"uncertainty (nats{reduced})")
     grid(ax, "both")
     chosen: list[int] = []
     for values in (uncertain, ambiguous):

@@ -1,45 +1,56 @@
-"""Which cases need more labels, which no label settles, and on which models disagree."""
+"""Which cases need more labels, where annotators will keep disagreeing, and where models disagree."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from plausibly.aggregation import learns
+from plausibly.annotations import Annotations, Slots
+from plausibly.case import Entries
+from plausibly.evaluation._ambiguity import DISAGREEMENT
+from plausibly.models.majority_vote import winners
 from plausibly.report._tables import representative
 from plausibly.sweeps import Run, Sweep
 
 MOST = 20  #: cases in a table
-CLEAR = 0.8  #: share of the most common answer from which on a settled case counts as clear
 SETTLED, OPEN = 0.95, 0.5  #: certainties from which on a case counts as settled, and below which as open
-_COLUMNS = ["case", "top_class", "top_plausibility_point", "expected_entropy", "mutual_information"]
+OF_PRIOR = 0.5  #: share of the prior from which on the ambiguity of a case is mostly the prior's
+_COLUMNS = ["top_class", "top_plausibility", "expected_entropy", "mutual_information", "prior_share"]
 
 
 def case_table(run: Run) -> pd.DataFrame:
     """Tabulate ambiguity and uncertainty by case: the case, its most plausible class, and the certainty of that."""
-    names = [*_COLUMNS[1:], "annotation_certainty_1"]
+    names = [*_COLUMNS, "annotation_certainty_1", DISAGREEMENT]
     columns = {"case": run.results["case"].values}
     return pd.DataFrame(columns | {name: run.results[name].values for name in names if name in run.results})
 
 
 def need_labels(run: Run) -> pd.DataFrame:
-    """Cases that annotations have not settled, those first of which a further label would tell most."""
+    """Cases that annotations have not settled, those first of which a further label would tell most.
+
+    None under a model that learns nothing from further labels.
+    """
     table = case_table(run)
-    if "annotation_certainty_1" not in table:
+    if "annotation_certainty_1" not in table or not learns(run.attrs):
         return table.iloc[:0]
     open_cases = table[table["annotation_certainty_1"] < SETTLED]
     return open_cases.sort_values("mutual_information", ascending=False, kind="stable", ignore_index=True)
 
 
 def stay_open(run: Run) -> pd.DataFrame:
-    """Cases whose most plausible class is settled, and is still far from the only answer; the most ambiguous first.
+    """Cases whose leading class is settled although annotators will very probably keep disagreeing; by ambiguity.
 
-    None under a model of one true class, whose plausibilities are not shares of annotators.
+    None under a model whose plausibilities are not shares of annotators, nor where the prior says so, not the
+    annotations.
     """
     table = case_table(run)
-    if "annotation_certainty_1" not in table or "assumes" in run.attrs:
+    if not {"annotation_certainty_1", DISAGREEMENT} <= set(table):
         return table.iloc[:0]
-    unclear = (table["annotation_certainty_1"] >= SETTLED) & (table["top_plausibility_point"] < CLEAR)
-    return table[unclear].sort_values("expected_entropy", ascending=False, kind="stable", ignore_index=True)
+    unclear = (table[["annotation_certainty_1", DISAGREEMENT]] >= SETTLED).all(axis=1)
+    return table[unclear & ~(table["prior_share"] > OF_PRIOR)].sort_values(
+        "expected_entropy", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 def most_ambiguous(run: Run) -> pd.DataFrame:
@@ -67,22 +78,32 @@ def disagreements(swept: Sweep) -> pd.DataFrame:
     return table[(chosen != chosen[:, :1]).any(axis=1)].reset_index(drop=True)
 
 
-def best_attainable(run: Run) -> dict[str, Any]:
-    """What the best possible classifier could reach on average, given these annotations.
+def best_attainable(run: Run) -> float:
+    """Expected top-1 accuracy of a classifier that always chooses what the annotations favour; NaN if unknown."""
+    if "annotation_certainty_1" not in run.results or "case_weight" in run.results:
+        return np.nan  # a weighted mean over cases has another limit
+    return float(run.results["annotation_certainty_1"].mean())
 
-    ``vote``: how often its first choice would be the most plausible class; ``label``: how often it would agree with a
-    random annotator's label; ``given``: the same at the point estimate, with the labels that were given. NaN if
-    unknown.
-    """
-    results = run.results
-    weight = results["case_weight"].values if "case_weight" in results else None
 
-    def mean(name: str) -> float:
-        return float(np.average(results[name].values, weights=weight)) if name in results else np.nan
+@dataclass(frozen=True)
+class FirstChoices:
+    """First choices of the annotators, counted."""
 
-    of_labels = "assumes" not in run.attrs  # else a plausibility is the probability of being the true class
-    return {
-        "vote": mean("annotation_certainty_1") if weight is None else np.nan,
-        "label": mean("top_plausibility") if of_labels else np.nan,
-        "given": mean("top_plausibility_point") if of_labels else np.nan,
-    }
+    n_tied: int  #: cases in which several classes have the most votes
+    most_frequent: float  #: share of annotations whose first choice, or one of those tied first, is the commonest
+
+    @classmethod
+    def of(cls, annotations: Annotations) -> "FirstChoices":
+        """Count the first choices of annotations.
+
+        Examples
+        --------
+        >>> FirstChoices.of(pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"], ["b"]]))
+        FirstChoices(n_tied=1, most_frequent=0.666...)
+        """
+        slots = Slots.of(annotations)
+        entries = Entries.of(annotations, slots)
+        n_winners = np.add.reduceat(winners(entries) > 0, slots.start[:-1], dtype=int)
+        named = entries.totals((entries.position == 0).astype(float))
+        most = np.maximum.reduceat(named, slots.start[:-1])
+        return cls(int((n_winners > 1).sum()), float(most.sum() / annotations.n_annotations))

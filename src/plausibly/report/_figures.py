@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from plausibly import plots
 from plausibly._progress import Progress
+from plausibly.aggregation import learns
 from plausibly.plots._convergence import shown_statistics
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.posterior import case_names
@@ -99,7 +100,7 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             results = dict(zip(labels, (run.results for run in runs), strict=True))
             panels.append((name, partial(plots.certainty_curve, results, size)))
         what = (
-            "which class is the most plausible: at 1 the annotations settle it, at 0.5 half of the draws disagree"
+            "which class is the most plausible: at 1 all of them, at 0.5 half of them"
             if size == 1
             else f"which {size} classes are the most plausible"
         )
@@ -111,21 +112,23 @@ def _certainty(swept: Sweep) -> Iterator[_Sketch]:
             3.4,
             f"Top-{size} annotation certainty of all cases, sorted",
             "Cases are sorted from the least to the most certain. The height is the largest share of draws "
-            f"that agree on {what}. The further to the right a curve rises, the more cases are unsettled. A higher "
-            "reliability moves it to the left.",
+            f"that agree on {what}. The further to the right a curve rises, the more cases are unsettled. A greater "
+            "assumed reliability moves it to the left.",
             folded=size > 1,
         )
 
 
 def _ambiguity(swept: Sweep) -> _Sketch:
     runs = [representative(found) for found in sampled(swept).values()]
+    learning = [run.label for run in runs if learns(run.attrs)]
+    helped = f"; under {' and '.join(learning)}, more labels help there" if learning else ""
     return _Sketch(
         "certainty",
         [(run.label, partial(plots.ambiguity, run.results)) for run in runs],
         3.6,
         "Ambiguity and uncertainty of all cases",
-        "Every dot is a case. Cases at the top are not settled yet, so more labels help. Cases on the right are "
-        "ambiguous: annotators disagree about them, however many you ask. The most extreme cases are labelled with "
+        f"Every dot is a case. Cases at the top are not settled yet{helped}. Cases on the right are expected to be "
+        "ambiguous, by the annotations or, where they are few, by the prior. The most extreme cases are labelled with "
         "their names.",
     )
 

@@ -12,17 +12,18 @@ import pandas as pd
 
 from plausibly import diagnostics
 from plausibly._progress import Progress
+from plausibly.aggregation import are_shares, learns
 from plausibly.errors import ArgumentError, FileError
 from plausibly.planning import Plan
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._ambiguity import (
     MOST,
+    OF_PRIOR,
     OPEN,
     SETTLED,
     disagreements,
     most_ambiguous,
     need_labels,
-    stay_open,
 )
 from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
@@ -97,6 +98,7 @@ def render(
     failed = not_converged_table(swept.runs)
     by, grouped = results_by_group(swept)
     subgroups = subgroup_table(swept)
+    ambiguous = most_ambiguous(lead(swept)).head(MOST)
     shown = {
         "style": (Path(__file__).parent / "style.css").read_text(encoding="utf-8"),
         "swept": swept,
@@ -115,16 +117,18 @@ def render(
         "certainty": _records(certainty_table(swept.runs)),
         "metrics": _records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
         "figures": figures,
-        "ambiguous": _records(most_ambiguous(lead(swept)).head(MOST)),
+        "ambiguous": _records(ambiguous),
+        "n_of_prior": int((ambiguous["prior_share"] > OF_PRIOR).sum()),
+        "shares": are_shares(lead(swept).attrs),
+        "learns": learns(lead(swept).attrs),
         "needed": _records(need_labels(lead(swept)).head(MOST)),
         "n_needed": len(need_labels(lead(swept))),
-        "n_unclear": len(stay_open(lead(swept))),
         "disagreements": _records(disagreements(swept).head(MOST)),
         "n_disagreements": len(disagreements(swept)),
         "n_clusters": int(lead(swept).results.attrs["clusters"]),
         "summary": list(sentences(swept, subgroups)),
         "first": first_figure(swept),
-        "attainable": attainable(lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
+        "attainable": attainable(swept, lead(swept)) if headline_metrics(swept.runs[0])[0] == "top1_accuracy" else "",
         "lead": lead(swept),
         "cases": list(undecided(swept, lead(swept))),
         "subgroups": subgroups,

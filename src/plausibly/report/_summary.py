@@ -6,16 +6,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plausibly.aggregation import learns
+from plausibly.evaluation._ambiguity import CLEAR
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
 from plausibly.planning._advice import in_short
 from plausibly.plots._words import metric_name
-from plausibly.report._ambiguity import CLEAR, OPEN, SETTLED, best_attainable, disagreements, need_labels, stay_open
-from plausibly.report._tables import headline, headline_metrics, lead
+from plausibly.report._ambiguity import (
+    OPEN,
+    SETTLED,
+    FirstChoices,
+    best_attainable,
+    disagreements,
+    need_labels,
+    stay_open,
+)
+from plausibly.report._tables import headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
-_OF_PRIOR = 0.02  # difference between labels given and labels expected from which on the prior is named
 
 
 def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -29,18 +38,18 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
     >>> list(sentences(swept, []))[2]
-    'In 4 of 4 cases (100 %), the annotations settle which class is the most plausible (probability at least 0.95).'
+    'At reliability 100, 4 of 4 cases (100 %) have a class that is the most plausible with a probability of at least...'
     """
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
-        yield _accuracy(rows[0], headline_metrics(run)[0], len(rows), best_attainable(run)["vote"])
+        yield _accuracy(rows[0], headline_metrics(run)[0], swept, run)
     yield from prior_notes([run])
     if len(rows) > 1:
         yield _order(swept, run, rows)
         yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results:
-        yield _certainty(run)
+        yield _certainty(swept, run)
     for label, assumed in _assumptions(swept).items():
         yield (
             f"{label} assumes {assumed} in every case: where annotators disagree, some of them are wrong. Its "
@@ -56,7 +65,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
         yield (
             "Sample longer (--draws, --warmup) before you use results that depend on the cases that did not converge."
         )
-    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
+    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1 and learns(run.attrs):
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
             yield f"Is {first} better than {second}? {said}"
@@ -80,7 +89,7 @@ def _assumptions(swept: Sweep) -> dict[str, str]:
     return {run.label: str(run.attrs["assumes"]) for run in swept.runs if "assumes" in run.attrs}
 
 
-def _certainty(run: Run) -> str:
+def _certainty(swept: Sweep, run: Run) -> str:
     certainty = run.results["annotation_certainty_1"].values
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
@@ -88,8 +97,19 @@ def _certainty(run: Run) -> str:
             f"{run.label} is a point estimate: it takes one set of plausibilities as the truth, and ignores annotation "
             "uncertainty."
         )
-    share = f"{settled:,} of {_cases(n)} ({100 * settled / n:.0f} %)"
-    told = f"In {share}, the annotations settle which class is the most plausible (probability at least {SETTLED:g})."
+    under = f"Under {run.label}" if np.isnan(run.reliability) else f"At reliability {run.reliability:g}"
+    told = (
+        f"{under}, {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %) {'has' if n == 1 else 'have'} a class that "
+        f"is the most plausible with a probability of at least {SETTLED:g}"
+    )
+    others = [
+        f"{int((other.results['annotation_certainty_1'].values >= SETTLED).sum()):,} at {other.reliability:g}"
+        for other in sorted(swept.models[run.model], key=lambda other: other.reliability)
+        if other is not run
+    ]
+    told += f" ({', '.join(others)})." if others else "."
+    if not np.isnan(run.reliability):
+        told += " The greater the assumed reliability, the more cases count as settled, rightly or not."
     if not undecided:
         return told
     share = f"{_cases(undecided)} ({100 * undecided / n:.0f} %)"
@@ -109,6 +129,11 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
     if run.results.sizes["draw"] == 1:
         return
     needed, unclear = need_labels(run), stay_open(run)
+    if not learns(run.attrs):
+        yield (
+            f"Under {run.label}, more labels would not make a case more certain: all annotations of a case together "
+            "have a fixed weight. Ask another model, such as plackett-luce, where more labels would help."
+        )
     if plan is None and len(needed):
         least = (
             "The true class is least certain" if "assumes" in run.attrs else "One more label would be most informative"
@@ -116,9 +141,10 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
         yield f"{least} in {_listed(needed['case'].tolist())}: ask for more labels there."
     if len(unclear):
         yield (
-            f"In {_cases(len(unclear))}, annotators will keep disagreeing: the most plausible class is known, but "
-            f"fewer than {100 * CLEAR:g} % of annotators are expected to choose it, however many you ask. "
-            f"{'These are' if len(unclear) > 1 else 'This is'} {_listed(unclear['case'].tolist())}."
+            f"In {_cases(len(unclear))}, further annotators will keep disagreeing if they answer like these: the "
+            f"leading class is clear, but with a probability of at least {SETTLED:g}, fewer than {100 * CLEAR:g} % of "
+            f"them would choose it. {'These are' if len(unclear) > 1 else 'This is'} "
+            f"{_listed(unclear['case'].tolist())}."
         )
 
 
@@ -136,10 +162,12 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         if n:
             more = f"--model {run.label.partition(':')[0]}:class_prior=population"
             fix = (
-                "The prior is learned from all cases; more labels for these cases reduce its share."
+                "The prior is learned from all cases."
                 if run.attrs.get("class_prior", "uniform") != "uniform"
-                else f"Raise the reliability or lower the concentration, or learn the prior from all cases ({more})."
+                else f"Learn the prior from all cases ({more}); do not raise the reliability only to narrow intervals."
             )
+            if learns(run.attrs):
+                fix += " More labels for these cases reduce its share."
             yield (
                 f"{run.label}: in {n:,} of {_cases(len(share))}, the prior outweighs the annotations. (Averaged over "
                 f"all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty in these cases "
@@ -150,57 +178,78 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
 def _disagreement(swept: Sweep) -> Iterator[str]:
     found = disagreements(swept)
     if len(found):
-        yield (
-            f"Ask more annotators about {_listed(found['case'].tolist())}: the aggregation models disagree on the "
-            "most plausible class."
+        yield f"The aggregation models disagree on the most plausible class of {_listed(found['case'].tolist())}." + (
+            " Ask more annotators about them." if any(learns(run.attrs) for run in swept.runs) else ""
         )
 
 
-def attainable(run: Run) -> str:
-    """State the best attainable values, and what each of them means; empty where they are unknown."""
-    best = best_attainable(run)
-    if np.isnan(best["vote"]):  # a weighted mean over cases has another limit
+def attainable(swept: Sweep, run: Run) -> str:
+    """State what the annotations alone let a classifier reach, and with how many labels it can agree."""
+    most = best_attainable(run)
+    if np.isnan(most):
         return ""
-    told = (
-        "With these annotations, even the best possible classifier would reach an expected top-1 accuracy of at most "
-        f"{_percent(best['vote'])}."
+    labels = FirstChoices.of(swept.annotations).most_frequent
+    return (
+        f"Judged by these annotations alone, a classifier that always chose what they favour would have an expected "
+        f"top-1 accuracy of {_percent(most)}; one that knows more than they do is scored too low. The most frequent "
+        f"first choice of each case makes up {_percent(labels)} of the annotations, so no classifier can agree with "
+        "more of them."
     )
-    if np.isnan(best["label"]):
-        return told
-    told += f" No classifier would agree with more than about {_percent(best['given'])} of the labels given"
-    if best["given"] - best["label"] < _OF_PRIOR:
-        return f"{told}."
-    label = _percent(best["label"])
-    return f"{told}, or with more than {label} of the labels of further annotators if the prior is right."
 
 
-def _accuracy(best: dict, metric: str, n: int, most: float) -> str:
-    name, k = best["classifier"], int(metric[3:].split("_")[0])
+def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
+    name, k, n = best["classifier"], int(metric[3:].split("_")[0]), len(swept.classifiers)
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    who = f"{name} scores best of {n} classifiers: its" if n > 1 else f"{name}: its"
-    told = f"{who} {choice} the most plausible class in {_percent(mean)} of cases"
-    if k == 1 and not np.isnan(most):
-        told += f" ({_percent(most)} for the best possible classifier)"
-    if np.isnan(total).any():
-        told += f", with a 94 % interval of {_range(lower, upper)} on these cases."
-    else:
-        told += (
-            f". The 94 % interval is {_range(*total)} on new cases like these, and {_range(lower, upper)} on these "
-            "cases, where only the labels are uncertain."
+    told = [
+        f"Judged by these annotations alone, {name}'s {choice} the most plausible class in {_percent(mean)} of cases"
+        + (f", the best of {n} classifiers." if n > 1 else ".")
+    ]
+    most = best_attainable(run) if k == 1 else np.nan
+    if not np.isnan(most):
+        told.append(
+            f"A classifier that always chose what these annotations favour would score {_percent(most)}; one that "
+            f"knows more than they do, as {name} may, is scored too low."
         )
+    if run.results.sizes["draw"] > 1:
+        here = f"{_range(lower, upper)} on these cases, where only the labels are uncertain"
+        told.append(
+            f"The 94 % interval is {here}, if {run.label} is right."
+            if np.isnan(total).any()
+            else f"The 94 % interval is {_range(*total)} on new cases like these, and {here}, if {run.label} is right."
+        )
+    told += [*_over_settings(swept, name, metric), *_noise(best, metric)]
+    if not np.isnan(voted):
+        points = abs(voted - mean) * 100
+        more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
+        tied = FirstChoices.of(swept.annotations).n_tied
+        ties = f" ({_cases(tied)} tied, decided by class order)" if tied else ""
+        told.append(
+            f"Against the majority vote{ties}, it is {_percent(voted)}, {more}. Either number can be the farther from "
+            "the truth."
+        )
+    return " ".join(told)
+
+
+def _over_settings(swept: Sweep, name: str, metric: str) -> Iterator[str]:
+    """Say between which values the result lies over the models and reliabilities that were run."""
+    runs = [run for runs in (sampled(swept) or swept.models).values() for run in runs]
+    means = {run.label: float(run.results[metric].sel(classifier=name).mean()) for run in runs}
+    least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if len(means) > 1:
+        yield (
+            f"Between the {len(means)} settings run (models and reliabilities), the accuracy goes from "
+            f"{_percent(means[least])} ({least}) to {_percent(means[most])} ({most})."
+        )
+
+
+def _noise(best: dict, metric: str) -> Iterator[str]:
     if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
-        told += (
-            f" The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the sampling of cases "
+        yield (
+            f"The annotations account for a standard deviation of {100 * sds[0]:.2g} points, the sampling of cases "
             f"for {100 * sds[1]:.2g}."
         )
-    if np.isnan(voted):
-        return told
-    points = abs(voted - mean) * 100
-    more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
-    against = "Measured against the majority vote, which treats disputed labels as the truth, accuracy would be"
-    return f"{told} {against} {_percent(voted)}, {more}."
 
 
 def _range(lower: float, upper: float) -> str:
@@ -217,7 +266,8 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
         finite = rankings[~np.isinf(rankings["reliability"])]
         orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
         told.append(
-            f"The order of the classifiers by {metric_name(metric)} is the same under all models and reliabilities."
+            f"The order of the classifiers by {metric_name(metric)} is the same under the {len(swept.runs)} settings "
+            "run."
             if len(orders) == 1
             else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability, so "
             "it depends on these choices."

@@ -1,0 +1,126 @@
+"""What the report says of annotators and labels holds under the model that it speaks of."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import plausibly as pb
+from plausibly.aggregation import are_shares, learns
+from plausibly.report._ambiguity import FirstChoices, stay_open
+from plausibly.report._summary import attainable, next_steps, prior_notes, sentences
+from plausibly.report._tables import lead
+
+FAST = {"draws": 200, "progress": False}
+
+
+def whole(swept):
+    """All sentences of a summary."""
+    return " ".join([*sentences(swept, []), *next_steps(swept), attainable(swept, lead(swept))])
+
+
+@pytest.fixture(scope="module")
+def unanimous():
+    """Cases that all annotators put into the same order, under a model whose plausibilities are no shares."""
+    annotations = pb.Annotations.from_rankings([[[["a"], ["b"]]] * 5] * 20, classes=["a", "b", "c"])
+    predictions = {"A": [[0.8, 0.1, 0.1]] * 20, "B": [[0.8, 0.1, 0.1]] * 16 + [[0.1, 0.8, 0.1]] * 4}
+    return pb.sweep(annotations, predictions, {"prirn": [3, 30]}, **FAST)
+
+
+def test_no_one_is_said_to_disagree_where_plausibilities_are_not_shares(unanimous):
+    assert "keep disagreeing" not in whole(unanimous)
+
+
+def test_no_more_labels_are_asked_for_where_a_model_does_not_learn_from_them(unanimous):
+    said = whole(unanimous)
+    assert "more labels would help" not in said.replace("where more labels would help", "")
+    assert "ask for more labels" not in said
+    assert "would not make a case more certain" in said
+
+
+def test_agreement_with_the_labels_is_bounded_by_counting_them(unanimous):
+    assert FirstChoices.of(unanimous.annotations).most_frequent == 1
+    rng = np.random.default_rng(0)
+    given = [[[list(rng.permutation(4)[:n])] for n in rng.integers(1, 3, rng.integers(1, 6))] for _ in range(30)]
+    annotations = pb.Annotations.from_rankings(given, classes=range(4))
+    chosen = rng.integers(4, size=(200, 30))
+    agrees = [[[c in one[0] for one in case] for c, case in zip(row, given, strict=True)] for row in chosen]
+    best = [max(sum(c in one[0] for one in case) for c in range(4)) for case in given]
+    bound = FirstChoices.of(annotations).most_frequent
+    assert bound == pytest.approx(sum(best) / annotations.n_annotations)
+    assert max(sum(map(sum, row)) for row in agrees) / annotations.n_annotations <= bound
+
+
+def test_annotators_disagree_with_the_posterior_probability_of_it():
+    counts = [[70, 30], [5, 0], [28, 4]]
+    posterior = pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", seed=0, draws=4000)
+    found = pb.evaluate(posterior, {}, progress=False)["disagreement_probability"].values
+    shapes = np.array(counts) + 1.0
+    expected = [stats.beta(a, b).cdf(0.8) - stats.beta(a, b).cdf(0.2) for a, b in shapes]
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_disagreement_is_foretold_only_where_annotations_and_not_the_prior_say_so():
+    annotations = pb.Annotations.from_counts([[70, 30, 0], [0, 8, 0], [70, 25, 5]], cases=["split", "one", "three"])
+    swept = pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST)
+    assert set(stay_open(lead(swept))["case"]) == {"split", "three"}
+    assert "if they answer like these" in whole(swept)
+    assert not len(stay_open(SimpleNamespace(results=lead(swept).results.assign(prior_share=("case", [0.6] * 3)))))
+
+
+@pytest.mark.parametrize("name", ["prirn", "dawid-skene", "irn"])
+def test_a_posterior_from_a_file_tells_what_its_plausibilities_are(name, tmp_path):
+    labels = [["a", "ab"[i % 2], "b"] for i in range(6)]
+    annotations = pb.Annotations.from_labels(labels, annotators=["ann", "bob", "cy"])
+    options = {"draws": 50, "warmup": 50, "chains": 2} if name == "dawid-skene" else {}
+    pb.save(pb.aggregate(annotations, name, seed=0, progress=False, **options), tmp_path / "x.nc")
+    loaded = pb.load(tmp_path / "x.nc")
+    assert not are_shares(loaded.attrs)
+    assert learns(loaded.attrs) == (name == "dawid-skene")
+    results = pb.evaluate(loaded, {}, progress=False)
+    assert "disagreement_probability" not in results
+    assert learns(results.attrs) == learns(loaded.attrs)
+
+
+@pytest.mark.parametrize(("mode", "shares"), [("power", True), ("temper", False)])
+def test_annotators_who_choose_by_a_power_of_plausibilities_have_no_shares(mode, shares):
+    annotations = pb.Annotations.from_labels([["a", "b"], ["a", "a"]])
+    given = {"mode": mode, "reliability": 2, "draws": 20, "warmup": 50, "chains": 2}
+    assert are_shares(pb.aggregate(annotations, "plackett-luce", seed=0, progress=False, **given).attrs) == shares
+
+
+@pytest.fixture(scope="module")
+def settings():
+    """A sweep over models and reliabilities, with one tied vote."""
+    annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 5 + [["a", "b"]], classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1]] * 6, "B": [[0.1, 0.9]] * 6}
+    return pb.sweep(annotations, predictions, {"dirichlet-categorical": [1, 10], "prirn": [10]}, **FAST)
+
+
+def test_the_headline_says_what_it_depends_on(settings):
+    said = next(sentences(settings, []))
+    means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
+    assert f"{min(means):.1f} %" in said
+    assert f"{max(means):.1f} %" in said
+    assert lead(settings).label in said
+    assert "these annotations alone" in said
+
+
+def test_the_headline_counts_tied_votes(settings):
+    assert re.search(r"majority vote \(1 case tied", next(sentences(settings, [])))
+
+
+def test_settled_cases_are_told_for_every_reliability(settings):
+    said = next(one for one in sentences(settings, []) if one.startswith("At reliability 1,"))
+    other = int((settings.runs[1].results["annotation_certainty_1"] >= 0.95).sum())
+    assert f"({other} at 10)" in said
+
+
+def test_no_one_is_advised_to_trust_more_for_narrower_intervals():
+    annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
+    notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
+    assert len(notes) == 1
+    assert "class_prior=population" in notes[0]
+    assert "Raise" not in notes[0]
