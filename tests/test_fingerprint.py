@@ -11,12 +11,16 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 
 import plausibly as pb
 from plausibly import fingerprint, models
 from plausibly.errors import ArgumentError
-from plausibly.fingerprint import code_digest, data_digest, processor, software, versions, versions_text
+from plausibly.fingerprint import Captured, code_digest, data_digest, processor, software, versions, versions_text
+from plausibly.inference._batching import bucket_cases
+from plausibly.inference.joint._density import make_group
 
 
 def make(power, table=None):
@@ -163,3 +167,130 @@ def test_settings_of_jax_are_those_in_force(float64):
 
 def test_the_processor_has_a_name():
     assert processor().strip() == processor() != ""
+
+
+HELPERS = {
+    "by name": "import helper\ndef f(x):\n    return helper.scaled(x)",
+    "from": "from helper import scaled\ndef f(x):\n    return scaled(x)",
+    "inside": "def f(x):\n    import helper\n    return helper.scaled(x)",
+    "kept": "import functools\nfrom helper import scaled\n@functools.cache\ndef f(x):\n    return scaled(x)",
+    "of a class": "import helper\nclass F:\n    def __call__(self, x):\n        return helper.scaled(x)\nf = F()",
+}
+
+
+@pytest.mark.parametrize("text", HELPERS.values(), ids=HELPERS)
+def test_the_code_of_a_helper_module_counts(tmp_path, monkeypatch, text):
+    """Also where it stands in a third module, whether the function's own can be imported or not."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = []
+    for factor in (2, 2, 3):
+        (tmp_path / "further.py").write_text(f"UNUSED = object()\nFACTOR = {factor}\n")
+        (tmp_path / "helper.py").write_text("import further\ndef scaled(x):\n    return x * further.FACTOR\n")
+        (tmp_path / "mine.py").write_text(text)
+        for name in ("further", "helper", "mine"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        scope = {"__name__": "cell"}
+        exec(text, scope)
+        found.append((code_digest(importlib.import_module("mine").f, "f"), code_digest(scope["f"], "f")))
+    for name in ("further", "helper", "mine"):
+        sys.modules.pop(name, None)
+    assert found[0] == found[1]
+    assert not {*found[0]} & {*found[2]}
+
+
+def test_the_source_of_the_package_counts(tmp_path, monkeypatch):
+    (tmp_path / "planning").mkdir()
+    (tmp_path / "planning" / "_program.py").write_text("1")
+    before = fingerprint.source_digest.__wrapped__()
+    assert before == software()["source"]
+    monkeypatch.setattr(fingerprint, "_own_folders", lambda: (tmp_path,))
+    first = fingerprint.source_digest.__wrapped__()
+    (tmp_path / "planning" / "_program.py").write_text("2")
+    assert len({before, first, fingerprint.source_digest.__wrapped__()}) == 3
+
+
+def test_every_module_of_the_package_is_in_the_digest(monkeypatch):
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+    fingerprint.source_digest.__wrapped__()
+    loaded = [module for name, module in sys.modules.items() if name.partition(".")[0] == "plausibly"]
+    assert {Path(str(module.__file__)).resolve() for module in loaded} <= {path.resolve() for path in read}
+
+
+SCALE = {"by": 1.0}
+
+
+def scaled(scores, plausibility):
+    return SCALE["by"] * (scores @ plausibility)
+
+
+def in_a_loop(scores, plausibility):
+    """JAX keeps the body of a loop by its function alone."""
+    return jax.lax.fori_loop(0, 1, step, scores @ plausibility)
+
+
+def step(_, value):
+    return SCALE["by"] * value
+
+
+class Scaled:
+    by = 1.0
+
+    def __call__(self, scores, plausibility):
+        return self.by * (scores @ plausibility)
+
+
+@pytest.mark.parametrize("function", [scaled, in_a_loop, Scaled(), pb.metrics.Metric(scaled)])
+def test_a_changed_metric_is_computed_as_it_is_now(monkeypatch, function):
+    labels = pb.Annotations.from_labels([["a"], ["b"]])
+    posterior = pb.aggregate(labels, "prirn", draws=10, seed=0, progress=False)
+    predictions = {"A": [[1.0, 0.0], [1.0, 0.0]]}
+    found, by_draw = [], []
+    for by in (1.0, 2.0, 1.0):
+        monkeypatch.setitem(SCALE, "by", by)
+        monkeypatch.setattr(Scaled, "by", by)
+        found.append(float(pb.evaluate(posterior, predictions, metrics={"m": function}, progress=False)["m"].mean()))
+        by_draw.append(float(pb.metrics.per_draw(function, predictions["A"], [[[0.5, 0.5]] * 2]).mean()))
+    assert found == pytest.approx([found[0], 2 * found[0], found[0]])
+    assert by_draw == pytest.approx([0.5, 1.0, 0.5])
+
+
+def test_a_function_without_a_fingerprint_is_unlike_itself():
+    lines = (line for line in "abc")
+    metric = make(2, lines)
+    assert Captured(metric) != Captured(metric)
+    assert Captured(scaled) == Captured(scaled)
+
+
+def program(case):
+    numpyro.sample("plausibility", dist.Dirichlet(SCALE["by"] * case.concentration))
+
+
+def update(plausibility, case):
+    weights = (1.0 + jnp.arange(len(plausibility))) ** SCALE["by"]
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("model", [program, pb.Model("mine", program, deterministic=True, update=update)])
+def test_a_changed_model_is_sampled_as_it_is_now(monkeypatch, model):
+    labels = pb.Annotations.from_labels([["a", "a", "b"]], classes=list("abc"))
+    found = []
+    settings = {} if model is not program else {"draws": 100, "chains": 2, "warmup": 100}
+    for by in (0.5, 50.0):
+        monkeypatch.setitem(SCALE, "by", by)
+        posterior = pb.aggregate(labels, model, seed=0, progress=False, **settings)
+        found.append(np.sort(posterior["posterior"]["plausibility"].values, axis=None))
+    assert np.abs(found[0] - found[1]).max() > 0.1
+
+
+def test_a_changed_program_of_all_cases_is_another_one(monkeypatch):
+    labels = pb.Annotations.from_labels([["a", "a", "b"]], classes=list("abc"))
+    slots = pb.annotations.Slots.of(labels)
+    (bucket,) = bucket_cases(labels, slots, np.ones(len(slots)))
+    found = []
+    for by in (1.0, 1.0, 2.0):
+        monkeypatch.setitem(SCALE, "by", by)
+        found.append(jax.tree.structure(make_group(program, bucket, None, 1)))
+    assert found[0] == found[1] != found[2]

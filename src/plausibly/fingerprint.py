@@ -1,22 +1,27 @@
 """Fingerprints of what a posterior depends on: data, a user's own program, versions of packages, settings of JAX.
 
 Data are known by a checksum of their contents, a function by a checksum of what cloudpickle makes of it. Work that goes
-on after an interruption, or in other processes, compares them.
+on after an interruption, or in other processes, compares them; compiled programs are kept under them, too.
 """
 
 import json
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, MutableMapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from dis import get_instructions
 from functools import cache
 from hashlib import blake2b
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec, resolve_name
 from io import BytesIO
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +36,7 @@ _DEVICE = "jax_default_device"
 # Of a class: annotations, and what Python keeps in the order of a set or as a line of the file.
 _OF_PROCESS = {"__annotations__", "__static_attributes__", "__firstlineno__", "_abc_impl"}
 _PIECE = 2**24  # bytes of an array that are hashed at a time
+_traced: MutableMapping[Any, Hashable] = WeakKeyDictionary()  # identities of functions when they were last traced
 
 
 def versions() -> dict[str, str]:
@@ -72,7 +78,7 @@ def of_thread() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """Return the versions of Python and of packages, and the settings.
+    """Return the versions of Python and of packages, a checksum of the source of this one, and the settings.
 
     Examples
     --------
@@ -80,7 +86,7 @@ def software() -> dict[str, str]:
     'False'
     """
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **versions(), **settings()}
+    return {"python": python, **versions(), "source": source_digest(), **settings()}
 
 
 def processor() -> str:
@@ -128,9 +134,10 @@ def data_digest(*values: Any) -> str:
 
 
 def code_digest(function: Callable[..., Any], what: str) -> str:
-    """Checksum of a user's function, of what it captures, and of what it uses of its own module.
+    """Checksum of a user's function, of what it captures, and of what it reaches in modules that are not installed.
 
-    Functions of installed packages count by their name, and so do those of other modules.
+    That is, functions, classes and other values of its own module and of those that it imports, as they are now.
+    Functions of installed packages count by their name.
 
     Parameters
     ----------
@@ -155,6 +162,17 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
     """
     import cloudpickle
 
+    own: list[ModuleType] = []
+
+    def by_value(module: ModuleType | None) -> bool:
+        """Whether a module is the user's own, of whose functions a pickle would have names alone."""
+        if not _is_own(module):
+            return False
+        if module not in own:
+            own.append(module)
+            cloudpickle.register_pickle_by_value(module)
+        return True
+
     class Pickler(cloudpickle.Pickler):
         """Leaves out what differs between processes, though the code is the same."""
 
@@ -164,26 +182,29 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, CodeType):  # in a notebook the name of the file has the number of the process
                 return self.dispatch_table[CodeType](obj.replace(co_filename="", co_firstlineno=1))
+            if isinstance(obj, ModuleType):
+                return str, (obj.__name__,)
             if type(obj).__module__.startswith("jaxtyping"):  # a class made for an annotation
                 return str, (repr(obj),)
+            wrapped = getattr(obj, "__wrapped__", None)
+            module = sys.modules.get(str(getattr(obj, "__module__", None)))
+            own_module = by_value(module) or module is None
+            if own_module and callable(wrapped) and not isinstance(obj, FunctionType | type):
+                return tuple, ((type(obj).__name__, wrapped),)  # such as of functools.cache, which has a name alone
             reduced = super().reducer_override(obj)
             if not isinstance(reduced, tuple) or len(reduced) < 3:  # another package's, known by its name
                 return reduced
             make, arguments, (state, slots), *rest = reduced
             if isinstance(obj, FunctionType):
                 code, _, *cells = arguments  # without the place of its module
-                slots = {**slots, "__annotations__": {}, "_cloudpickle_submodules": []}
+                used = _used_of_modules(obj, slots["__globals__"])
+                slots = {**slots, "__annotations__": {}, "_cloudpickle_submodules": used}
                 return make, (code, {}, *cells), (state, slots), *rest
             state = {name: value for name, value in state.items() if name not in _OF_PROCESS}
             return make, arguments[:-2], (state, slots), *rest  # without a random number
 
-    used = (function, *getattr(function, "__dict__", {}).values(), getattr(function, "func", None))
-    modules = {sys.modules.get(getattr(value, "__module__", None) or "") for value in used}
-    own = [module for module in modules if (place := getattr(module, "__file__", None)) and not _installed(place)]
     pickled = BytesIO()
     try:
-        for module in own:  # of an importable module a pickle has names alone
-            cloudpickle.register_pickle_by_value(module)
         Pickler(pickled).dump(function)
     except Exception as error:
         raise ArgumentError(
@@ -194,6 +215,102 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
     return blake2b(pickled.getbuffer(), digest_size=16).hexdigest()
+
+
+def identity(function: Callable[..., Any]) -> Hashable:
+    """Return what identifies a function among compiled programs: for a user's own, its code and all that it captures.
+
+    It changes whenever a global, an attribute or a helper of the function does. A function without a fingerprint is
+    unlike any other, and unlike itself the next time.
+
+    Examples
+    --------
+    >>> scale = [1.0]
+    >>> before = identity(lambda x: scale[0] * x)
+    >>> scale[0] = 2.0
+    >>> identity(lambda x: scale[0] * x) == before
+    False
+    """
+    if isinstance(function, Captured):
+        return function.content
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__qualname__", "")
+    if module.startswith("plausibly.") and getattr(sys.modules.get(module), name, None) is function:
+        return function
+    try:
+        found = code_digest(function, "the function")
+    except ArgumentError:
+        found = object()
+    with suppress(TypeError):  # of objects that cannot be referred to weakly
+        if _traced.setdefault(function, found) != found:
+            jax.clear_caches()  # where JAX keeps loops and compiled functions that it calls, by the function alone
+            _traced[function] = found
+    return found
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A function that is equal to another one if the two have the same :func:`identity` when they are wrapped."""
+
+    function: Callable[..., Any] = field(compare=False)
+    content: Hashable = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "content", identity(self.function))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return self.function(*args, **kwargs)
+
+
+@cache
+def source_digest() -> str:
+    """Checksum of the source of this package.
+
+    Examples
+    --------
+    >>> len(source_digest())
+    32
+    """
+    digest = blake2b(digest_size=16)
+    for folder in _own_folders():
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _used_of_modules(function: FunctionType, captured: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """List what a function uses of the user's own modules among its globals, or that it imports itself, by name."""
+    names, imports = _names(function.__code__)
+    modules = [value for value in captured.values() if isinstance(value, ModuleType)]
+    package = function.__globals__.get("__package__") or ""
+    for level, name in sorted(imports):
+        with suppress(Exception):  # whatever is wrong with the import, the function says so
+            parts = resolve_name("." * level + name, package).split(".")
+            modules += [import_module(".".join(parts[: n + 1])) for n in range(len(parts)) if _is_spec_own(parts[0])]
+    found, seen = [], set()
+    while modules:
+        module = modules.pop()
+        if module.__name__ not in seen and _is_own(module):
+            seen.add(module.__name__)
+            for name in sorted(names & vars(module).keys()):
+                value = vars(module)[name]
+                (modules if isinstance(value, ModuleType) else found).append(value)
+    return found
+
+
+def _names(code: CodeType) -> tuple[set[str], set[tuple[int, str]]]:
+    """Names that code uses, and modules that it imports with the levels of relative imports; also functions within."""
+    names, imports = set(code.co_names), set()
+    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for level, _, step in zip(steps, steps[1:], steps[2:], strict=False):
+        if step.opname == "IMPORT_NAME":
+            imports.add((level.argval, step.argval))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            more, further = _names(inner)
+            names, imports = names | more, imports | further
+    return names, imports
 
 
 def _written_out(value: Any) -> str | None:
@@ -207,11 +324,31 @@ def _written_out(value: Any) -> str | None:
     return None
 
 
-def _installed(place: str) -> bool:
-    """Whether a file belongs to Python, to this package or to an installed one, whose version tells the rest."""
-    own = (Path(__file__).parent, Path(sys.modules["plausibly.models"].__file__ or "").parent)
-    library = any(Path(place).is_relative_to(folder) for folder in (sysconfig.get_path("stdlib"), *own))
+def _is_own(module: ModuleType | None) -> bool:
+    """Whether a module is a user's own: not of Python, of this package, or of an installed one."""
+    if module is None or module.__name__.partition(".")[0] in PACKAGES:
+        return False
+    place = getattr(module, "__file__", None)
+    return not _is_library(place) if place else module.__spec__ is None  # such as the module of a notebook
+
+
+def _is_spec_own(name: str) -> bool:
+    """The same of a module that may not be imported yet."""
+    if name in sys.modules:
+        return _is_own(sys.modules[name])
+    spec = find_spec(name)
+    return spec is not None and spec.has_location and not _is_library(str(spec.origin))
+
+
+def _is_library(place: str) -> bool:
+    library = any(Path(place).is_relative_to(folder) for folder in (sysconfig.get_path("stdlib"), *_own_folders()))
     return library or not {"site-packages", "dist-packages"}.isdisjoint(Path(place).parts)
+
+
+@cache
+def _own_folders() -> tuple[Path, ...]:
+    spec = find_spec("plausibly.models")  # which an editable install has elsewhere
+    return Path(__file__).parent, Path(str(spec and spec.origin)).parent
 
 
 @cache

@@ -133,7 +133,7 @@ def aggregate(
         other name, such as ``posterior.zarr``, is a Zarr folder, written in shards of cases: only the draws of one
         shard are in memory, and after an interruption the same call continues with the missing shards. Names and
         annotations of all cases stay in memory, about 600 bytes for a case with five annotators. The returned draws
-        stay on disk. An existing posterior is returned if data, arguments, versions and settings are the same;
+        stay on disk. An existing posterior is returned if data, arguments, versions, source and settings are the same;
         otherwise a netCDF file is overwritten and a Zarr folder refused. Only one process at a time may write to a
         folder; this is not checked.
     shard
@@ -144,7 +144,7 @@ def aggregate(
         Whether to start over and ignore the contents of ``out``.
     version
         Version of your own program; a posterior in ``out`` is reused only if its version is the same. By default
-        the program's code and the values it captures.
+        the program's code, the values it captures, and what it uses of modules that are not installed packages.
     scheduler
         A ``dask.distributed.Client``, or the address of a Dask scheduler, whose workers compute the shards. They need
         the same packages as this process, but not its disk. Draws depend neither on the number of workers nor on

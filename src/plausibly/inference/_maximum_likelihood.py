@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
+from plausibly.fingerprint import identity
 from plausibly.inference._batching import bucket_cases, cases_last, plan_shapes
 from plausibly.inference._program import over_cases
 from plausibly.inference._scheduling import Seated, run_seats
@@ -149,7 +150,7 @@ def maximum_likelihood(
         lambda bucket, at: cases_last(bucket.data, at),
         bucket_cases(annotations, slots, concentration, pooled=True, fit="merged", shapes=shapes),
         keys,
-        name=("maximum likelihood", update, tolerance, max_iterations),
+        name=("maximum likelihood", identity(update), tolerance, max_iterations),
         progress=progress,
         doing="Maximum likelihood",
     )

@@ -1,7 +1,7 @@
 """A NumPyro program of one case, as the functions that the engines need."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 
 from plausibly.case import Case
 from plausibly.errors import ArgumentError, PlausiblyError, code_of, raised
+from plausibly.fingerprint import identity
 from plausibly.inference._batching import Bucket, cases_last
 
 PLAUSIBILITY = "plausibility"  # the site that every program must have, of shape (slot,)
@@ -39,8 +40,12 @@ class Program:
         Keyword arguments that are part of the program, such as ``mode``, as sorted pairs.
     """
 
-    function: Callable[..., None]
+    function: Callable[..., None] = field(compare=False)
     static: tuple[tuple[str, Any], ...] = ()
+    content: Hashable = field(init=False, repr=False)  # of the function, when the program is made
+
+    def __post_init__(self):
+        object.__setattr__(self, "content", identity(self.function))
 
     @cached_property
     def name(self) -> str:

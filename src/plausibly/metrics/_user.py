@@ -1,7 +1,7 @@
 """A metric of the user's own, over all draws and cases."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -11,6 +11,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from plausibly.errors import ArgumentError
+from plausibly.fingerprint import Captured
 from plausibly.metrics._inputs import check_plausibilities, check_predictions
 
 Function = Callable[[Float[Array, " class"], Float[Array, " class"]], Float[Array, ""]]
@@ -95,8 +96,9 @@ def per_draw(
 
 
 def as_metric(metric: Metric | Function) -> Metric:
-    """Take a bare function for a metric of which more is better."""
-    return metric if isinstance(metric, Metric) else Metric(metric)
+    """Take a bare function for a metric of which more is better, and note what either captures now."""
+    metric = metric if isinstance(metric, Metric) else Metric(metric)
+    return replace(metric, function=Captured(metric.function))
 
 
 def check_function(function: Function, n_classes: int, name: str = "the metric") -> None:

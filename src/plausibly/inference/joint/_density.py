@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpyro.handlers import substitute, trace
 
 from plausibly.case import Case
+from plausibly.fingerprint import Captured
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import grid
 
@@ -78,7 +79,7 @@ def make_group(
     if annotator is not None:
         whose[bucket.case, bucket.row] = annotator[bucket.annotations]
     last = jax.tree.map(lambda a: jnp.asarray(np.moveaxis(a[at], 0, -1)), (bucket.data, whose.astype(np.int32)))
-    return Group(*last, jnp.asarray(np.arange(len(at)) < n), program)
+    return Group(*last, jnp.asarray(np.arange(len(at)) < n), Captured(program))
 
 
 class Globals(NamedTuple):
