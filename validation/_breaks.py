@@ -15,7 +15,7 @@ from plausibly.agreement.chance import _annotators
 from plausibly.agreement.reliability import _weighted_reliability
 from plausibly.conformal import _thresholds
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
-from plausibly.evaluation import _summary
+from plausibly.evaluation import _panels, _summary
 from plausibly.inference import _scheduling
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
 from plausibly.inference.joint import _true_class
@@ -217,6 +217,10 @@ def _of_these_cases(replicates):
     return lambda results, metric, noise, position: results[metric].values[position]
 
 
+def _cases_alone(check_clusters):
+    return lambda clusters, cases: check_clusters(None, cases)
+
+
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -306,6 +310,7 @@ BREAKS = {
     "intervals-cases": Break(
         "total intervals forget that cases are sampled", "", "intervals", _summary, "_replicates", _of_these_cases
     ),
+    "panels-clusters": Break("clusters are ignored", "", "panels", _panels, "check_clusters", _cases_alone),
     "conformal-vote": Break(
         "sets for plausibilities are calibrated on the vote",
         "",

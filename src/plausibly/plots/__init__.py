@@ -20,6 +20,7 @@ and lines and rows are labelled directly.
 :func:`ranking_by_reliability`    ranking of classifiers against reliability
 :func:`metric_histogram`          a metric over draws, one row per classifier
 :func:`better_matrix`             probability that one classifier is better than another
+:func:`panel_curve`               accuracy against panels of experts, by their size
 :func:`plausibilities`            draws of one case's plausibilities, and the point estimate
 :func:`simplex`                   draws of cases with three classes, in a triangle
 :func:`score_density`             predictive density of a case's scores, and the threshold

@@ -24,6 +24,7 @@ from ._judgement import judgement as judgement
 from ._judgement import judgement_by_group as judgement_by_group
 from ._model_comparison import model_comparison as model_comparison
 from ._nomogram import nomogram as nomogram
+from ._panels import panel_curve as panel_curve
 from ._plausibilities import plausibilities as plausibilities
 from ._predictive_check import predictive_checks as predictive_checks
 from ._predictive_check import replicate_histogram as replicate_histogram
