@@ -50,7 +50,8 @@ def test_bad_input(small):
 
 
 def test_tuned_scores_do_not_compare(small):
-    swept = pb.conformal_sweep({"x": small.posterior, "y": small.posterior}, small.predictions, score="raps")
+    sources = {"x": small.posterior, "y": small.posterior}
+    swept = pb.conformal_sweep(sources, small.predictions, alpha=0.45, score="raps")
     other = {name: replace(score, penalty=0.3) for name, score in swept.runs["y"].scores.items()}
     runs = {"x": swept.runs["x"], "y": replace(swept.runs["y"], scores=other)}
     with pytest.raises(pb.ArgumentError, match="tuned for each run"):

@@ -1,5 +1,6 @@
-"""``plausibly conformal``: sets of classes that contain the answer with a guaranteed probability."""
+"""``plausibly conformal``: sets of classes that contain an answer with a guaranteed probability."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from plausibly.cli._model_names import ModelNamesOfClasses
 from plausibly.cli._output import make_folder, print_table, say, write_figure, write_table
 from plausibly.conformal import ConformalSweep, conformal_coverage
 from plausibly.conformal import conformal as calibrate
-from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
 
 THRESHOLDS, SETS, COVERAGE, FIT = "thresholds.csv", "sets.csv", "coverage.csv", "model-fit.csv"
 _BETWEEN = " | "  # classes of a set
@@ -25,7 +26,7 @@ _BETWEEN = " | "  # classes of a set
 @example(
     """
     plausibly conformal annotations.json --predictions A=a.csv \\
-        --alpha 0.05,0.1 --score aps --target plausibility \\
+        --alpha 0.05,0.1 --target plausibility \\
         --new A=new.csv --out results
     """
 )
@@ -46,11 +47,13 @@ def conformal(
     logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
     alpha: Annotated[
         str,
-        typer.Option(metavar="A1,A2", help="Share of cases in which a set may miss the answer; one or more values."),
+        typer.Option(
+            metavar="A1,A2", help="Share of the answers that sets may miss, on average over cases; one or more values."
+        ),
     ] = "0.1",
     score: Annotated[
         Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Conformal score that orders classes.")
-    ] = "aps",
+    ] = "lac",
     target: Annotated[
         Literal["plausibility", "annotator", "vote"],
         typer.Option(
@@ -105,10 +108,11 @@ def conformal(
     out: options.OptionalFolder = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compute sets of classes that contain the answer with a guaranteed probability, even where experts disagree.
+    """Compute sets of classes that contain an answer with a guaranteed probability, even where experts disagree.
 
-    Calibrates on the annotated cases; the guarantee is for new cases of the same kind. With several models or
-    reliabilities, the guarantee holds under each of them. --target annotator and --target vote need no model.
+    The answer is a class drawn from the plausibilities, the next annotator's first choice, or the vote (--target).
+    Calibrates on the annotated cases; the guarantee is an average over new cases of the same kind. With several models
+    or reliabilities, it holds under each of them. --target annotator and --target vote need no model.
 
     With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
     sets.csv.
@@ -129,7 +133,11 @@ def conformal(
             f"--new {strangers[0]}=… has no match in --predictions ({', '.join(named) or 'none'}): give both the same "
             "name."
         )
-    tried = calibrate(read, named, alpha=alphas[0], **asked | {"target": "vote"})  # refuses bad input before sampling
+    with warnings.catch_warnings():  # of the vote
+        warnings.simplefilter("ignore", PlausiblyWarning)
+        tried = calibrate(
+            read, named, alpha=alphas[0], **asked | {"target": "vote"}
+        )  # refuses bad input before sampling
     if given_new:
         tried.table(given_new, new_column)
     if out is not None:

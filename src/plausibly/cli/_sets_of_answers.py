@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from plausibly.conformal import Coverage, conformal_coverage
 from plausibly.report._tables import lead
 from plausibly.sweeps import Folder, Plan, Sweep, posterior_name
 
 ALPHA, SPLITS = 0.1, 20
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
-_SUM = 0.01
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
@@ -23,13 +20,11 @@ def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) ->
     shared = run.arguments.get("class_prior") == "population"
     if source is None:
         return None
-    score = "aps" if all(_are_probabilities(values) for values in plan.predictions.values()) else "lac"
     return conformal_coverage(
         source,
         plan.predictions,
         alpha=ALPHA,
         splits=SPLITS,
-        score=score,
         target=("annotator", "vote") if shared else None,
         seed=plan.seed,
         progress=progress,
@@ -40,7 +35,3 @@ def kept_posterior(folder: Folder, label: str) -> Path | None:
     """Where the posterior of a run is kept, if it is."""
     paths = [folder.path / posterior_name(label, in_shards=in_shards) for in_shards in (False, True)]
     return next((path for path in paths if path.exists()), None)
-
-
-def _are_probabilities(values: np.ndarray) -> bool:
-    return bool((values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= _SUM).all())

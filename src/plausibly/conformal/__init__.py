@@ -1,9 +1,9 @@
 """Sets of classes with a guarantee, even if experts disagree about the answer.
 
-Conformal prediction gives *sets* of classes that contain the answer with a probability of, say, 0.9, however good or
-bad the classifier's own probabilities are. But if each case has one voted label, the guarantee is about the vote only.
-Here the answer of a case is a distribution over classes, and the loss of a set is the plausibility of the classes that
-it misses.
+Conformal prediction gives *sets* of classes that contain the answer with a probability of, say, 0.9 on average over
+cases, however good or bad the classifier's own probabilities are. But if each case has one voted label, the guarantee
+is about the vote only. Here the answer of a case is a distribution over classes, and the loss of a set is the
+plausibility of the classes that it misses.
 
 Notation: case i has plausibilities ``λ_i`` and scores ``s(x_i, k)``, greater for more plausible classes. For a
 threshold ``τ`` the set is ``C_τ(x) = {k : s(x, k) ≥ τ}``, and case i loses ``L_i(τ) = Σ_k λ_ik 1[s(x_i, k) < τ]``. The

@@ -14,8 +14,9 @@ from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._groups import ALL, parse_groups, parse_risks
-from plausibly.conformal._result import Conformal
-from plausibly.conformal._scores import Function, parse_score
+from plausibly.conformal._prior import prior_of
+from plausibly.conformal._result import EVERY, Conformal
+from plausibly.conformal._scores import Function, Score, parse_score
 from plausibly.conformal._targets import TARGETS, check_case_by_case, sampled, weights_of
 from plausibly.conformal._tuning import check_tuning, tuned
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
@@ -30,7 +31,7 @@ def conformal(
     predictions: Mapping[str, Any],
     *,
     alpha: float = 0.1,
-    score: Literal["lac", "aps", "raps", "top-k"] | Function = "aps",
+    score: Literal["lac", "aps", "raps", "top-k"] | Function = "lac",
     target: Literal["plausibility", "annotator", "vote"] = "plausibility",
     by: Any = None,
     loss: Literal["risk"] | None = None,
@@ -61,12 +62,12 @@ def conformal(
         trained on these cases.
     alpha
         Largest share that sets may miss on average: between 0 and 1 or, with ``loss="risk"``, between 0 and the
-        greatest risk level.
+        greatest risk level. By default 0.1.
     score
-        Conformal score. ``"lac"``: the prediction itself, a probability or any other number; ``"aps"``: minus the sum
-        of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same, less a penalty that
-        grows with the rank; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class) that is
-        greater for more plausible classes and uses only the scores of the same case.
+        Conformal score. ``"lac"``, the default: the prediction itself, a probability or any other number; ``"aps"``:
+        minus the sum of the probabilities of the class and of all classes ranked above it; ``"raps"``: the same, less a
+        penalty that grows with the rank; ``"top-k"``: minus the rank. Or a function from (case, class) to (case, class)
+        that is greater for more plausible classes and uses only the scores of the same case.
     target
         Answer that sets should contain. ``"plausibility"``: a class drawn from the posterior mean of the
         plausibilities. ``"annotator"``: the first choice of the next annotator; all annotators of a case have the same
@@ -91,7 +92,9 @@ def conformal(
         calibration. By default 0.
     randomise_scores
         Whether the class itself enters its score (aps, raps, top-k) with a random weight, uniform between 0 and 1. This
-        breaks ties between scores, so that coverage is closer to the guarantee and sets are usually smaller.
+        breaks ties between scores, so that coverage is closer to the guarantee and sets are usually smaller. Without
+        it, the class ranked last has the same ``"aps"`` or ``"top-k"`` score in every case, so where plausibilities are
+        flat, sets hold every class.
     randomise_threshold
         Whether a class whose score equals the threshold is kept at random rather than always, with the probability that
         just meets the guarantee.
@@ -122,7 +125,8 @@ def conformal(
     Warns
     -----
     PlausiblyWarning
-        If a group has fewer than 1/alpha − 1 cases, so that its sets contain every class.
+        If a group has fewer than 1/alpha − 1 cases, so that its sets contain every class, or they do so because
+        scores are equal.
 
     Notes
     -----
@@ -169,8 +173,10 @@ def conformal(
         levels = parse_risks(risks, annotations)
         cost, bound = check_loss(loss, levels)
         alpha = check_alpha(alpha, bound)
+        prior = None
         if target == "plausibility":
             check_case_by_case(source)
+            prior = prior_of(source, alpha) if loss is None else None
         weights = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(weights, int(samples), annotations.n_classes, seed)
@@ -199,6 +205,7 @@ def conformal(
     if not randomise_threshold:
         keep[:] = 1
     tell(counts, alpha, bound, grouping.names)
+    tell_full(sizes, thresholds, list(named), grouping.names, parsed, annotations.n_classes, 1 - alpha)
     dims = ("classifier", "group")
     coords = {"classifier": list(named), "group": list(grouping.names)}
 
@@ -221,6 +228,7 @@ def conformal(
         scores=scores,
         curves=curves,
         grouping=grouping,
+        prior=prior,
     )
 
 
@@ -295,3 +303,32 @@ def tell(counts: np.ndarray, alpha: float, bound: float, groups: tuple[str, ...]
             PlausiblyWarning,
             stacklevel=3,
         )
+
+
+def tell_full(
+    sizes: np.ndarray,
+    thresholds: np.ndarray,
+    classifiers: list[str],
+    groups: tuple[str, ...],
+    score: Score,
+    n_classes: int,
+    guaranteed: float,
+) -> None:
+    """Warn of classifiers and groups whose sets all hold every class although there are enough cases."""
+    full = np.argwhere((sizes == n_classes) & np.isfinite(thresholds))
+    if not len(full) or n_classes == 1:
+        return
+    where = ", ".join(
+        f"{classifiers[i]!r}" + (f" in the group {groups[j]!r}" if groups != (ALL,) else "") for i, j in full
+    )
+    if score.name in ("lac", "function"):
+        fix = "many of its scores are equal, or too little of the plausibility is on classes that it ranks first"
+    elif score.randomised:
+        fix = 'choose score="lac"'
+    else:
+        fix = 'the class ranked last has the same score in every case: choose score="lac", or randomise_scores=True'
+    warnings.warn(
+        f"{EVERY}, so coverage is 1 where {guaranteed:g} was asked, for classifier {where}: {fix}",
+        PlausiblyWarning,
+        stacklevel=4,
+    )

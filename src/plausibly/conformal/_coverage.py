@@ -19,6 +19,7 @@ from plausibly.conformal._calibrate import Calibrated, shares_of
 from plausibly.conformal._conformal import check_alpha, check_loss, check_target, source_of
 from plausibly.conformal._coverage_result import MEASURES, Coverage
 from plausibly.conformal._groups import ALL, parse_groups, parse_risks
+from plausibly.conformal._prior import prior_of
 from plausibly.conformal._scores import Function, parse_score
 from plausibly.conformal._targets import TARGETS, Weights, check_case_by_case, weights_of
 from plausibly.conformal._thresholds import Steps, threshold_of
@@ -36,7 +37,7 @@ def conformal_coverage(
     alpha: float | Sequence[float] = (0.05, 0.1),
     splits: int = 100,
     share: float = 0.5,
-    score: Literal["lac", "aps", "raps", "top-k"] | Function = "aps",
+    score: Literal["lac", "aps", "raps", "top-k"] | Function = "lac",
     target: str | Sequence[str] | None = None,
     by: Any = None,
     loss: Literal["risk"] | None = None,
@@ -61,7 +62,8 @@ def conformal_coverage(
     posterior, predictions, score, by, loss, risks, penalty, free_ranks, randomise_scores, logits
         As for :func:`plausibly.conformal`. Annotations are enough for the targets that need no model.
     alpha
-        One or several levels.
+        One or several levels, by default 0.05 and 0.1 (:func:`plausibly.conformal` and the command take 0.1). The
+        verdict is about the first.
     splits
         Number of splits.
     share
@@ -127,8 +129,10 @@ def conformal_coverage(
         alphas = [check_alpha(one, bound) for one in np.atleast_1d(np.asarray(alpha, object)).tolist()]
         if not alphas:
             raise ArgumentError("alpha must name a level, but none was given: write for example 0.1.")
+        prior = None
         if "plausibility" in targets:
             check_case_by_case(source)
+            prior = prior_of(source, alphas[0]) if loss is None else None
         weights = {name: weights_of(name, source, annotations) for name in measures}
         values = [line_up(given, annotations) for given in named.values()]
         grouping, column = parse_groups(by, annotations, levels, values, logits=logits)
@@ -164,6 +168,7 @@ def conformal_coverage(
         replicates=int(replicates),
         seed=int(seed),
         posterior_model=model,
+        prior=prior,
     )
 
 

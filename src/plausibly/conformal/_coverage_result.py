@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.bootstrap import interval, resampled_means
+from plausibly.conformal._prior import Prior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +42,8 @@ class Coverage:
     measures, loss, ci_prob, posterior_model
         Targets whose coverage was measured, the loss, the probability of the intervals, and the aggregation model
         (empty without a posterior).
+    prior
+        As for :class:`plausibly.conformal.Conformal`, at the first level.
     """
 
     splits: pd.DataFrame
@@ -51,6 +54,7 @@ class Coverage:
     loss: str | None
     ci_prob: float
     posterior_model: str
+    prior: Prior | None = None
 
     @classmethod
     def of(
@@ -67,6 +71,7 @@ class Coverage:
         replicates: int,
         seed: int,
         posterior_model: str,
+        prior: Prior | None = None,
     ) -> "Coverage":
         """Summarise the coverage of all splits."""
         fit = None
@@ -87,10 +92,10 @@ class Coverage:
                 row |= {f"{name}_lower": float(ends[0]), f"{name}_upper": float(ends[1])}
             rows.append(row)
         table = pd.DataFrame(rows).sort_values("alpha", kind="stable", ignore_index=True)
-        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob, posterior_model)
+        return cls(splits, table, by_draw, fit, tuple(measures), loss, ci_prob, posterior_model, prior)
 
     def verdict(self) -> str:
-        """State how often sets contain the answer at the first level, and whether the model fits the annotators."""
+        """State how often sets contain annotators' choices at the first level, and whether the model fits these."""
         table = self.table.loc[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
         first = table["classifier"].iloc[0]
         own = table.loc[table["classifier"] == first].set_index("target")
@@ -111,10 +116,11 @@ class Coverage:
         ]
         listed = " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
         text = (
-            f"Sets of answers from classifier {first}, built to contain the answer in {_percent(1 - alpha)} of cases, "
-            f"contain an annotator's first choice {listed}."
+            f"Sets of answers from classifier {first} are built to miss at most {_percent(alpha)} of the answers that "
+            f"they are calibrated on, on average over cases. They contain an annotator's first choice {listed}."
         )
-        return text if self.fit is None else f"{text} {self._fit()}"
+        text = text if self.fit is None else f"{text} {self._fit()}"
+        return text + (self.prior.told if self.prior is not None else "")
 
     def plot(self) -> "Figure":
         """Draw the coverage by target, and the size of the sets."""
@@ -156,6 +162,7 @@ def _name(target: str) -> str:
     Examples
     --------
     >>> _name("vote"), _name("plausibility")
-    ('the vote', 'plausibilities')
+    ('the vote', 'answers drawn from the plausibilities')
     """
-    return {"vote": "the vote", "annotator": "annotators' choices", "plausibility": "plausibilities"}[target]
+    names = {"vote": "the vote", "annotator": "annotators' choices"}
+    return names.get(target, "answers drawn from the plausibilities")

@@ -13,6 +13,7 @@ from plausibly.conformal._calibrate import shares_of
 from plausibly.conformal._curve import Curve
 from plausibly.conformal._groups import ALL, Grouping, as_column
 from plausibly.conformal._new_cases import read_new
+from plausibly.conformal._prior import Prior
 from plausibly.conformal._scores import Score
 from plausibly.errors import ArgumentError
 from plausibly.random_streams import Stream
@@ -25,6 +26,9 @@ _WHOM = {
     "annotator": "the first choice of the next annotator",
     "vote": "the class with the most votes",
 }
+
+
+EVERY = "every class is in every set"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +62,9 @@ class Conformal:
         Losses of the calibration cases, by classifier and group.
     grouping
         Rule that assigns cases to groups.
+    prior
+        Share of the prior in the plausibilities, and the mean size that sets have at least because of it (``share``,
+        ``least``); None for other targets, for a loss, and where the share is unknown.
     """
 
     alpha: float
@@ -75,6 +82,7 @@ class Conformal:
     scores: Mapping[str, Score]
     curves: Mapping[tuple[str, str], Curve]
     grouping: Grouping
+    prior: Prior | None = None
 
     @property
     def classifiers(self) -> list[str]:
@@ -199,8 +207,8 @@ class Conformal:
         pandas.DataFrame
             ``classifier``, ``group``, ``n`` (calibration cases), ``threshold``, the ``lower`` and ``upper`` end of its
             interval over draws (NaN without draws), ``mean_size`` of the sets of the calibration cases, ``guaranteed``
-            (the coverage or, with ``loss="risk"``, the expected risk), and ``note``, which says if there are too few
-            cases.
+            (the coverage or, with ``loss="risk"``, the expected risk), and ``note``, which says if every class is in
+            every set.
         """
         table = self.threshold.to_series().rename("threshold").reset_index()
         table.insert(2, "n", self.n_cases.values.ravel())
@@ -211,7 +219,8 @@ class Conformal:
         table["lower"], table["upper"] = bounds
         table["mean_size"] = self.mean_size.values.ravel()
         table["guaranteed"] = self.alpha if self.loss else 1 - self.alpha
-        table["note"] = ["every class is in every set" if value == -np.inf else "" for value in table["threshold"]]
+        full = (table["threshold"] == -np.inf) | (table["mean_size"] == max(len(self.classes), 2))
+        table["note"] = np.where(full, EVERY, "")
         return table
 
     def guarantee(self) -> str:
@@ -231,13 +240,16 @@ class Conformal:
     def verdict(self) -> str:
         """State the guarantee, and which sets are useless."""
         table = self.summary()
-        short = table[table["note"] != ""]
+        useless = table[table["note"] != ""]
         told = self.guarantee()
-        if len(short):
-            first = short.iloc[0]
+        if len(useless):
+            first = useless.iloc[0]
             named = "" if self.groups == [ALL] else f" in the group {first['group']!r} ({first['n']} cases)"
-            told += f" There are too few cases{named}: every class is in every set."
-        return told
+            if first["threshold"] == -np.inf:
+                told += f" There are too few cases{named}: {EVERY}."
+            else:
+                told += f" For classifier {first['classifier']}{named}, {EVERY}, which is more than was asked."
+        return told + (self.prior.told if self.prior is not None else "")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the guaranteed coverage against the threshold, and mark the chosen thresholds."""

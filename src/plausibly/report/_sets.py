@@ -18,7 +18,7 @@ def sets_of_answers(found: Any) -> Any:
     """Arrange what :func:`plausibly.conformal_coverage` found for the report; leave anything else as it is."""
     if not isinstance(found, Coverage):
         return found
-    what = "Expected risk level that sets miss" if found.loss else "How often sets contain the answer"
+    what = "Expected risk level that sets miss" if found.loss else "Share of answers that sets contain"
     caption = (
         f"{what} in test cases (mean over repeated splits), where the answer is the majority vote, the next "
         "annotator's choice, or a class drawn from the plausibilities. Target: the answer that the sets were "
