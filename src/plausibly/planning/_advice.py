@@ -14,6 +14,7 @@ FEW_LABELS = 4  #: labels of a case, on average, below which the prior of classe
 LEAST_DRAWS = 50  #: effective draws below which a value should not be trusted
 _REPLICATES = 1000  # of the bootstrap over cases
 _WORTH = 0.05  # share of a width, of which a smaller gain is not worth the rest of the budget
+_NOTHING = 0.01  # share of a width, of which a smaller gain is none
 
 
 def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.DataFrame:
@@ -37,30 +38,20 @@ def noise_of(source: Source, values: Values, rows: np.ndarray, seed: int) -> pd.
 
 
 def advise(plan: Plan) -> list[str]:
-    """Say what to do, what it will bring, when to stop, and whether new cases would bring more."""
-    chosen = plan.chosen
-    if not len(chosen):
-        return ["More labels of these cases are not expected to help: stop.", *_trust(plan)]
-    if plan.noise is None:
-        gained = plan.forecast["information"].iloc[-1]
-        return [
-            _what_to_do(plan, chosen),
-            f"They are expected to give {gained:.3g} nats of information about the plausibilities.",
-            *_trust(plan),
-        ]
-    if _is_settled(plan):
-        return [*_needs_none(plan), *_trust(plan)]
-    said = [_what_to_do(plan, chosen), *_what_it_brings(plan), *_when_to_stop(plan)]
-    return [*said, *_new_cases(plan), *_trust(plan)]
+    """Say what to do for a claim about these cases and for one about new cases, and what it will bring."""
+    n = _to_ask(plan)
+    said = [_for_these_cases(plan, n)]
+    if n and plan.noise is not None:
+        said += _what_it_brings(plan, n)
+    elif n:
+        gained = plan.forecast.loc[plan.forecast["labels"] == n, "information"].iloc[0]
+        said.append(f"They are expected to give {gained:.3g} nats of information about the plausibilities.")
+    return [*said, *_for_new_cases(plan), *_trust(plan)]
 
 
 def in_short(plan: Plan) -> list[str]:
-    """Say what to do and when to stop, as :func:`advise` does, and no more."""
-    if plan.noise is None or not len(plan.chosen):
-        return plan.advice[:1]
-    if _is_settled(plan):
-        return _needs_none(plan)
-    return [_what_to_do(plan, plan.chosen), *_when_to_stop(plan), *_new_cases(plan)]
+    """Say what to do, as :func:`advise` does, and no more."""
+    return [_for_these_cases(plan, _to_ask(plan)), *_for_new_cases(plan)]
 
 
 def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
@@ -79,30 +70,91 @@ def new_cases_or_labels(plan: Plan) -> tuple[float, float, float]:
         _goal_rows(plan, plan.forecast.loc[plan.forecast["labels"] == n]) for n in (0, plan.forecast["labels"].max())
     )
     widths = [np.mean(np.square(rows["width"])) for rows in (first, last)]
-    left = annotation * widths[1] / widths[0] if widths[0] else annotation
+    left = annotation * widths[1] / widths[0] if widths[0] and plan.learns else annotation
     more = _new_for_the_same(plan)
     now = max(annotation, sampling)
     with_cases = now * plan.n_cases / (plan.n_cases + more)
     return tuple(float(np.sqrt(value)) for value in (now, max(left, sampling), with_cases))
 
 
-def _what_to_do(plan: Plan, chosen: pd.DataFrame) -> str:
-    n, what = int(chosen["labels"].sum()), "label" if plan.length == 1 else "ranking"
-    first = [str(name).removeprefix("case ") for name in chosen["case"].head(5)]
-    single = len(chosen) == 1
-    who = "" if "annotator" in chosen else f", from annotators who have not yet labelled {'it' if single else 'them'}"
-    if single:
-        return f"Ask for {_count(n, f'more {what}')} on case {first[0]}{who}."
-    several = f", at most {chosen['labels'].max()} per case" if chosen["labels"].max() > 1 else ""
-    names = f"{', '.join(first[:-1])} and {first[-1]}"
-    return f"Ask for {_count(n, f'more {what}')} on {len(chosen):,} cases{several}{who}. Start with cases {names}."
+def _to_ask(plan: Plan) -> int:
+    """Number of the planned labels that are worth their cost."""
+    if not (plan.learns and plan.sequence):
+        return 0
+    if plan.noise is None:
+        return len(plan.sequence)
+    if _is_settled(plan):
+        return 0
+    rows = _goal_rows(plan, plan.forecast)
+    if plan.goal == "better" and (rows["decided"] >= plan.level).any():
+        return int(rows.loc[rows["decided"] >= plan.level, "labels"].iloc[0])
+    width = rows.groupby("labels")["width"].mean()
+    if width.iloc[-1] >= (1 - _NOTHING) * width.iloc[0]:
+        return 0
+    enough = width.index[np.argmax(width <= width.iloc[-1] + _WORTH * width.iloc[0])]
+    return int(enough or width.index[-1])
 
 
-def _what_it_brings(plan: Plan) -> list[str]:
-    first, last = (_goal_rows(plan, rows) for rows in _ends(plan))
+def _for_these_cases(plan: Plan, n: int) -> str:
+    told = _what_to_do(plan, n)
+    if plan.noise is None:  # no claim about classifiers
+        return told[0].upper() + told[1:]
+    return f"For a claim about these {_count(plan.n_cases, 'case')}: {told}"
+
+
+def _what_to_do(plan: Plan, n: int) -> str:
+    if not plan.learns:
+        return (
+            f"no label narrows an interval under {plan.posterior_model}, which gives all annotations of a case "
+            "together the same weight. Plan under another model, such as plackett-luce."
+        )
+    if _is_settled(plan):
+        return f"no more labels are needed. {_known(plan)}"
+    before = after = np.nan
+    if plan.noise is not None:
+        before, after = (_goal_rows(plan, rows)["width"].mean() for rows in _ends(plan))
+    if not plan.sequence or before == 0:
+        return "more labels are not expected to help."
+    if not n:
+        return (
+            f"more labels are hardly worth their cost. {_count(len(plan.sequence), 'label')} are expected to "
+            f"narrow the interval by {100 * max(1 - after / before, 0):.1g} % of its width, {_size(plan, before)}"
+            f"{_unit(plan)}."
+        )
+    return _ask(plan, n)
+
+
+def _ask(plan: Plan, n: int) -> str:
+    what = "label" if plan.length == 1 else "ranking"
+    cases, labels = np.unique(plan.sequence[:n], return_counts=True)
+    first = [name.removeprefix("case ") for name in list(dict.fromkeys(plan.sequence))[:5]]
+    who = f", from annotators who have not yet labelled {'it' if len(cases) == 1 else 'them'}"
+    if "annotator" in plan.table:
+        who = ""
+    if len(cases) == 1:
+        told = f"ask for {_count(n, f'more {what}')} on case {first[0]}{who}."
+    else:
+        several = f", at most {labels.max()} per case" if labels.max() > 1 else ""
+        first = first[: len(cases)]
+        names = f"{', '.join(first[:-1])} and {first[-1]}"
+        told = f"ask for {_count(n, f'more {what}')} on {len(cases):,} cases{several}{who}. Start with cases {names}."
+    return told + (_stop(plan, n) if plan.noise is not None else "")
+
+
+def _stop(plan: Plan, n: int) -> str:
+    rows = _goal_rows(plan, plan.forecast)
+    if plan.goal == "better" and (rows["decided"] >= plan.level).any():
+        return " By then, the comparison is very probably settled."
+    if n < len(plan.sequence):
+        return f" Further ones would narrow the interval by less than {100 * _WORTH:g} % of its present width."
+    return " Plan again once some of them are in: the new labels change where the next ones help most."
+
+
+def _what_it_brings(plan: Plan, n: int) -> list[str]:
+    start, end = (plan.forecast.loc[plan.forecast["labels"] == labels] for labels in (0, n))
     words = metric_name(plan.metric)
     said = []
-    for (_, a), (_, b) in zip(first.iterrows(), last.iterrows(), strict=True):
+    for (_, a), (_, b) in zip(_goal_rows(plan, start).iterrows(), _goal_rows(plan, end).iterrows(), strict=True):
         of = f"between {a['classifier']} and {a['versus']} in {words}" if a["versus"] else f"of {a['classifier']}"
         said.append(
             f"The {100 * plan.ci_prob:g} % interval of the {'difference' if a['versus'] else words} {of} on these "
@@ -111,7 +163,7 @@ def _what_it_brings(plan: Plan) -> list[str]:
             f"chosen at random, to {_size(plan, b['width_at_random'])}."
         )
     if plan.compare:
-        now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in _ends(plan))
+        now, then = (rows.loc[rows["versus"] != ""].iloc[0] for rows in (start, end))
         better = f"whether {now['classifier']} or {now['versus']} is better on these cases"
         if now["decided"]:
             said.append(_known(plan))
@@ -125,15 +177,10 @@ def _what_it_brings(plan: Plan) -> list[str]:
 
 
 def _is_settled(plan: Plan) -> bool:
+    if plan.goal != "better":
+        return False
     rows = _goal_rows(plan, _ends(plan)[0])
-    return plan.goal == "better" and bool((rows["decided"] >= plan.level).any())
-
-
-def _needs_none(plan: Plan) -> list[str]:
-    """Say that a comparison needs no labels; new cases may still help."""
-    now, labels, cases = new_cases_or_labels(plan)
-    told = [_known(plan), "This comparison needs no more labels: stop."]
-    return told + (_new_cases(plan) if np.isfinite(now) and cases < labels else [])
+    return bool((rows["decided"] >= plan.level).any())
 
 
 def _known(plan: Plan) -> str:
@@ -143,59 +190,41 @@ def _known(plan: Plan) -> str:
     return f"It is already known {better} (posterior probability of at least {plan.level:g})."
 
 
-def _when_to_stop(plan: Plan) -> list[str]:
-    rows = _goal_rows(plan, plan.forecast)
-    if plan.goal == "better":
-        decided = rows.loc[rows["decided"] >= plan.level]
-        if len(decided):
-            return [
-                f"Stop after {_count(decided['labels'].iloc[0], 'label')}: by then, the comparison is very probably "
-                "settled."
-            ]
-    width = pd.Series(rows.groupby("labels")["width"].mean())
-    enough = width.loc[width <= width.iloc[-1] + _WORTH * width.iloc[0]]
-    if enough.index[0] == 0:
-        return [
-            f"All of them together narrow the interval by less than {100 * _WORTH:g} % of its width, which is hardly "
-            "worth their cost."
-        ]
-    if enough.index[0] < width.index[-1]:
-        return [
-            f"After {_count(enough.index[0], 'label')} of these, the others narrow the interval by less than "
-            f"{100 * _WORTH:g} % of its present width: stop there, or plan again with the new labels."
-        ]
-    return ["Plan again once some of them are in: the new labels change where the next ones help most."]
-
-
-def _new_cases(plan: Plan) -> list[str]:
+def _for_new_cases(plan: Plan) -> list[str]:
+    if plan.noise is None:
+        return []
     now, labels, cases = new_cases_or_labels(plan)
     if not np.isfinite(now):
         return []
-    spent = (
+    more = (
         f"{_count(round(_new_for_the_same(plan)), 'new case')} with about {plan.labels_per_case:.2g} annotations each"
     )
     what = "difference in " if plan.goal == "better" and plan.compare else ""
-    assert plan.noise is not None
     of = f"{what}{metric_name(plan.metric)}"
     if not what and (plan.noise["versus"] == "").sum() > 1:
         of += " (root mean square over the classifiers)"
     before, after, instead = (_size(plan, value) for value in (now, labels, cases))
+    claim, unit = "For a claim about new cases like these:", _unit(plan)
     if cases < labels:
+        told = "hardly change it" if labels > (1 - _WORTH) * now else f"lower it to {after} at best"
         return [
-            f"If your claim is about new cases like these, annotate new cases instead: {spent} would lower the "
-            f"standard deviation of the {of} from {before} to {instead}{_unit(plan)}; the planned labels would leave "
-            f"it at {after}."
+            f"{claim} annotate new cases. {more} would lower the standard deviation of the {of} from {before} to "
+            f"{instead}{unit}; labels on these cases would {told}."
         ]
     return [
-        "If your claim is about new cases like these, the planned labels help more than new cases would: they lower "
-        f"the standard deviation of the {of} from {before} to {after}{_unit(plan)}, and {spent} would lower it to "
-        f"{instead}."
+        f"{claim} ask for the labels, which help more than new cases would. All {len(plan.sequence):,} lower the "
+        f"standard deviation of the {of} from {before} to about {after}{unit}; {more} would lower it to {instead}."
     ]
 
 
 def _size(plan: Plan, value: float) -> str:
-    """Write a width or a deviation of the metric; of an accuracy in points, since reports have it in percent."""
-    return f"{100 * value if _unit(plan) else value:.3g}"
+    """Write a width or a deviation of the metric; of an accuracy in points, since reports have it in percent.
+
+    Quantiles of a few thousand draws have about two digits.
+    """
+    if not _unit(plan):
+        return f"{value:.2g}"
+    return f"{100 * value:.1f}" if value >= 0.01 else f"{100 * value:.2g}"
 
 
 def _unit(plan: Plan) -> str:

@@ -68,7 +68,10 @@ def what_is_known(
         per_sd = np.where(spread > 0, (upper - lower) / np.sqrt(spread), usual)
     # Of few cases the metric takes few values, and quantiles jump from one to the next.
     per_sd = np.clip(per_sd, 0.5 * usual, 1.5 * usual)
-    return Now(own + common, common, rows.mean(axis=1), per_sd)
+    variance = own + common
+    with np.errstate(invalid="ignore", divide="ignore"):  # so that the width is that of the draws
+        per_sd = np.where(variance * spread > 0, per_sd * np.sqrt(spread / variance), per_sd)
+    return Now(variance, common, rows.mean(axis=1), per_sd)
 
 
 def forecast(

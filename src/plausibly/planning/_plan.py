@@ -11,6 +11,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly._arviz import Posterior
+from plausibly.aggregation import learns
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.bootstrap import CI_PROB, check_probability
@@ -252,6 +253,7 @@ def _plan(
         label_cost=float(case_cost[offered].mean()),
         posterior_model=model_of(posterior),
         class_prior=str(posterior.attrs.get("class_prior", "")),
+        learns=learns(posterior.attrs),
         sequence=tuple(str(name) for name in annotations.cases[bank.cases[order.case]]),
     )
     return replace(result, advice=tuple(advise(result)))

@@ -29,7 +29,8 @@ class Plan:
     sequence
         Name of the case for each label, in the order in which to ask.
     advice
-        Sentences that say what to do, how much it will help, when to stop, and whether new cases would help more.
+        Sentences that say what to do for a claim about these cases and for one about new cases like these, and how much
+        it will help. Where nothing is gained, they begin with that.
     noise
         Annotation and sampling noise, as from :func:`plausibly.comparison.variance_split`, but without the total; None
         without predictions.
@@ -45,6 +46,8 @@ class Plan:
         Mean cost of a label over cases.
     posterior_model, class_prior
         Name of the aggregation model, and its prior over classes, if it has one.
+    learns
+        Whether further annotations of a case narrow the posterior of this model.
     """
 
     table: pd.DataFrame
@@ -62,6 +65,7 @@ class Plan:
     label_cost: float
     posterior_model: str
     class_prior: str = ""
+    learns: bool = True
     sequence: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 

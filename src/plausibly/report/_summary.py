@@ -135,10 +135,9 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
             "have a fixed weight. Ask another model, such as plackett-luce, where more labels would help."
         )
     if plan is None and len(needed):
-        least = (
-            "The true class is least certain" if "assumes" in run.attrs else "One more label would be most informative"
-        )
-        yield f"{least} in {_listed(needed['case'].tolist())}: ask for more labels there."
+        why = "the true class is least certain" if "assumes" in run.attrs else "one would be most informative"
+        where = _listed(needed["case"].tolist())
+        yield f"For a claim about these cases, ask for more labels where {why}: {where}."
     if len(unclear):
         yield (
             f"In {_cases(len(unclear))}, further annotators will keep disagreeing if they answer like these: the "
