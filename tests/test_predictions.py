@@ -98,7 +98,7 @@ def test_an_index_of_numbers_in_another_order_names_the_cases():
     [
         ([1, 0, 2], "neither 0, 1, … nor the cases' names .there is none for case 'q'"),
         ([1, 2, 3], "reset it if the rows are in the cases' order"),
-        (pd.MultiIndex.from_tuples([("x", 0), ("x", 1), ("y", 0)]), "several levels without names"),
+        (pd.MultiIndex.from_tuples([("x", 0), ("x", 1), ("y", 0)]), "several levels"),
     ],
 )
 def test_an_index_that_names_no_case_is_refused(index, message):

@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
+from plausibly.annotations._matching import names_in
 from plausibly.annotations._names import some
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
@@ -65,8 +69,8 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     source
         A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class).
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
-        "case" (or a pandas index of names), else by order. A pandas index of whole numbers other than 0, 1, … also
-        counts as names.
+        "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
+        a name is refused if cases have these names in another order.
     annotations
         Annotations with the names of the N cases and the K classes.
 
@@ -102,6 +106,9 @@ def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case cl
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
         source = _with_cases(source, annotations.cases)
         matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
+        if matrix.cases is None and (index := _range_of(source)) is not None:
+            names = names_in(index, annotations.cases, error=PredictionError)
+            matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
         values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
@@ -123,24 +130,21 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:
-    """Call a pandas index of whole numbers "case", unless it counts the rows or the cases stand in a column."""
-    if not nw.dependencies.is_pandas_dataframe(source):
+    """Call a pandas index "case" if it holds names; see :func:`plausibly.annotations._matching.names_in`."""
+    if not nw.dependencies.is_pandas_dataframe(source) or any(name in source.columns for name in CASE):
         return source
-    index, n_rows = source.index, len(source)
-    if any(name is not None for name in index.names) or any(name in source.columns for name in CASE):
-        return source
-    if index.nlevels > 1:
-        raise PredictionError("the index has several levels without names; name one 'case', or reset the index")
-    if index.dtype.kind not in "iu" or index.equals(pd.RangeIndex(n_rows)):
-        return source
-    known = {str(name) for name in index}
-    absent = [name for name in cases.tolist() if name not in known]
-    if absent:
-        raise PredictionError(
-            f"the index of the data frame is neither 0, 1, … nor the cases' names (there is none for case "
-            f"{some(absent)}); reset it if the rows are in the cases' order, or name every case"
-        )
-    return source.rename_axis("case")
+    named = source.index.name is not None or names_in(source.index, cases, error=PredictionError) is not None
+    return source.rename_axis("case") if named else source
+
+
+def _range_of(source: Any) -> pd.Index | None:
+    """Read the index of whole numbers that pandas keeps beside the columns of a Parquet file."""
+    if not isinstance(source, str | os.PathLike) or Path(source).suffix.lower() != ".parquet":
+        return None
+    for kept in (pq.read_schema(source).pandas_metadata or {}).get("index_columns", []):
+        if isinstance(kept, dict):
+            return pd.RangeIndex(kept["start"], kept["stop"], kept["step"], name=kept["name"])
+    return None
 
 
 def _rows(matrix: Matrix, cases: np.ndarray) -> Int[np.ndarray, " case"] | None:

@@ -200,7 +200,7 @@ def test_a_model_that_does_not_learn_is_said_to_do_so(two):
         ({"candidates": []}, "must name a case"),
         ({"cost": -1}, "a cost must be a positive number"),
         ({"cost": [1, 2]}, "a value for each of the 24 cases"),
-        ({"cost": {"0": 1}}, "a value for every case"),
+        ({"cost": {"0": 1}}, "there is no cost for case"),
         ({"annotators": {"ann": -1}}, "reliability of an annotator must be positive"),
         ({"annotators": "inferred"}, "needs reliabilities by annotator"),
         ({"annotators": 3}, "annotators must be"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from plausibly.annotations._matching import by_name
 from plausibly.annotations._names import _show, some, to_names, unknown_class
 from plausibly.annotations.io._files import lines_of, naming, read_text
 from plausibly.annotations.io._table_files import header_of, read_columns
@@ -68,7 +69,7 @@ def read_risks(source: Any, classes: Iterable[str]) -> Int[np.ndarray, " class"]
     ----------
     source
         A text file with one level per line, in the order of the classes; a CSV file with the columns ``class`` and
-        ``risk``; a mapping from class name to level; or levels in the order of the classes.
+        ``risk``; a mapping, or a pandas Series, from class name to level; or levels in the order of the classes.
     classes
         (K,) class names.
 
@@ -124,7 +125,7 @@ def _levels(source: Any, classes: list[str]) -> np.ndarray:
         if absent:
             raise AnnotationError(f"there is no risk for {some(absent)}; give one for every class")
         source = [source[name] for name in classes]
-    levels = list(source)
+    levels = list(by_name(source, np.array(classes), "risk", "class"))
     if len(levels) != len(classes):
         raise AnnotationError(
             f"there are {len(levels)} risks for {len(classes)} classes; give one per class, in their order"

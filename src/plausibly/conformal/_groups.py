@@ -13,6 +13,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.annotations import Annotations, read_risks
+from plausibly.annotations._matching import by_name
 from plausibly.annotations._names import _show, some
 from plausibly.conformal._scores import check_probabilities, softmax
 from plausibly.errors import ArgumentError
@@ -89,7 +90,9 @@ class Grouping:
 
     def _called(self, values: Float[np.ndarray, "case class"]) -> np.ndarray:
         assert self.function is not None
-        return as_column(self.function(np.asarray(values)), np.arange(len(values)), "the function by must return")
+        return as_column(
+            self.function(np.asarray(values)), np.arange(len(values)).astype(str), "the function by must return"
+        )
 
 
 def parse_groups(
@@ -121,7 +124,7 @@ def parse_groups(
         return Grouping(by, tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist()))), risks), None
     if callable(by):
         found = [
-            as_column(by(np.asarray(values)), np.arange(len(values)), "the function by must return")
+            as_column(by(np.asarray(values)), np.arange(len(values)).astype(str), "the function by must return")
             for values in predictions
         ]
         names = sorted({name for column in found for name in column})
@@ -131,7 +134,7 @@ def parse_groups(
 
 
 def as_column(groups: Any, cases: np.ndarray, must: str) -> np.ndarray:
-    """Take groups as text, one for each case; a pandas series goes by the cases' names if its index has names.
+    """Take groups as text, one for each case, by name where they have names.
 
     Raises
     ------
@@ -143,13 +146,7 @@ def as_column(groups: Any, cases: np.ndarray, must: str) -> np.ndarray:
     >>> as_column(pd.Series([1, 2], ["q", "p"]), np.array(["p", "q"]), "by must have").tolist()
     ['2', '1']
     """
-    if isinstance(groups, pd.Series) and not isinstance(groups.index, pd.RangeIndex):
-        groups = groups.set_axis(groups.index.map(str))
-        absent = [name for name in cases.tolist() if name not in groups.index]
-        if absent or groups.index.has_duplicates:
-            what = f"no row for case {some(absent)}" if absent else "several rows for one case"
-            raise ArgumentError(f"{must} one value for each case, but there is {what}: give one group to every case.")
-        groups = groups.loc[cases.tolist()]
+    groups = by_name(groups, cases, "group")
     n_cases = len(cases)
     try:
         values = np.asarray(groups, object)

@@ -4,13 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
 from plausibly.annotations._names import some
-from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._matrix import read_matrix
 from plausibly.errors import ArgumentError, PredictionError
@@ -78,10 +76,6 @@ def read_new(
 
 def _read(source: Any, classes: np.ndarray) -> tuple[np.ndarray, Float[np.ndarray, "case class"]]:
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        if nw.dependencies.is_pandas_dataframe(source) and not any(name in source for name in CASE):
-            index = source.index
-            if not isinstance(index, pd.RangeIndex):
-                source = source.rename_axis("case").reset_index()
         matrix = read_matrix(source, PredictionError, classes)
         values = matrix.by_class(classes, PredictionError)
         named = matrix.cases is not None

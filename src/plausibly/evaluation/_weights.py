@@ -1,47 +1,17 @@
 """How much cases count in every draw, and which of them are resampled together."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from plausibly.annotations._names import _show, some
+from plausibly.annotations._matching import by_name
+from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError
 
 _LEAST = 1e-20  # of the greatest weight: sums in single precision must neither vanish nor overflow
-
-
-def _by_name(given: Any, cases: np.ndarray, what: str) -> Any:
-    """Put what knows its cases, a pandas Series, an xarray DataArray or a mapping, into the order of the cases.
-
-    A Series whose index counts 0, 1, … is in their order already.
-    """
-    if isinstance(given, Mapping):
-        given = pd.Series(list(given.values()), index=pd.Index(list(map(str, given)), dtype=object), dtype=object)
-    if isinstance(given, xr.DataArray):
-        if "case" not in given.dims or "case" not in given.coords:
-            return given
-        known, axis = pd.Index(given["case"].values), given.dims.index("case")
-    elif isinstance(given, pd.Series) and not given.index.equals(pd.RangeIndex(len(given))):
-        known, axis = given.index, 0
-    else:
-        return given
-    known = known.astype(str)
-    if not known.is_unique:
-        name = known[known.duplicated()][0]
-        raise ArgumentError(f"{what}s name the case {name!r} several times: give each case one.")
-    wanted = pd.Index(cases.astype(object))
-    place = known.get_indexer(wanted)
-    if (place < 0).any():
-        raise ArgumentError(f"there is no {what} for case {some(cases[place < 0])}: give every case one, by its name.")
-    if len(known) > len(cases):
-        extra = known.difference(wanted)
-        raise ArgumentError(f"there is a {what} for case {some(extra)}, which has no annotations: remove it.")
-    return np.take(np.asarray(given), place, axis=axis)
 
 
 def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> np.ndarray:
@@ -57,7 +27,7 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
     """
     if clusters is None:
         return cases
-    clusters = _by_name(clusters, cases, what)
+    clusters = by_name(clusters, cases, what)
     if isinstance(clusters, str) or not isinstance(clusters, Iterable):
         raise ArgumentError(
             f"{what}s must be one value per case, but {_show(clusters)} was given: give a list of them."
@@ -77,7 +47,7 @@ def check_clusters(clusters: Any, cases: np.ndarray, what: str = "cluster") -> n
 def check_weights(weights: ArrayLike, n_draws: int, cases: np.ndarray) -> Float[np.ndarray, "draw case"]:
     """Refuse weights that do not fit; those that are the same in all draws get a single row."""
     n_cases = len(cases)
-    weights = _by_name(weights, cases, "weight")
+    weights = by_name(weights, cases, "weight")
     try:
         values = np.asarray(weights)
     except ValueError as error:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from plausibly._arviz import Posterior
 from plausibly.aggregation import declared, learns
 from plausibly.annotations import Annotations
+from plausibly.annotations._matching import by_name
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, PlausiblyWarning
 
@@ -182,13 +183,8 @@ def _cost_by_case(cost: Any, annotations: Annotations) -> Float[np.ndarray, " ca
     n_cases = annotations.n_cases
     if cost is None:
         return np.ones(n_cases)
-    if isinstance(cost, pd.Series | Mapping):
-        known = {str(name): value for name, value in dict(cost).items()}
-        for name in annotations.cases:
-            if str(name) not in known:
-                raise ArgumentError(f"cost must have a value for every case, but {str(name)!r} has none: add it.")
-        cost = [known[str(name)] for name in annotations.cases]
-    elif np.ndim(cost) == 0:
+    cost = by_name(cost, annotations.cases, "cost")
+    if np.ndim(cost) == 0:
         return np.full(n_cases, _check_cost(cost))
     if len(cost) != n_cases:
         raise ArgumentError(f"cost must have a value for each of the {n_cases} cases, but has {len(cost)}.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from plausibly.annotations._matching import with_index
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._argilla import argilla_answers, is_argilla
 from plausibly.annotations.io._case_rows import (
@@ -207,6 +208,9 @@ def _frame(frame: Any) -> dict[str, Any]:
         return {name: frame.column(name).to_pylist() for name in frame.column_names}
     if hasattr(frame, "to_dicts"):
         return {name: frame[name].to_list() for name in frame.columns}
+    frame = with_index(frame)
+    if frame.index.name is not None and frame.index.name not in frame.columns:
+        frame = frame.reset_index()
     return {str(name): frame[name].tolist() for name in frame.columns}
 
 

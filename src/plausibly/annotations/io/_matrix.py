@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Num
 
+from plausibly.annotations._matching import with_index
 from plausibly.annotations._names import _show, some, unknown_class
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._columns import (
@@ -124,7 +125,7 @@ def matrix_of(source: object, error: type[PlausiblyError], classes: np.ndarray |
 
 def from_frame(frame: Any, error: type[PlausiblyError], classes: np.ndarray | None) -> Matrix:
     """Take a data frame as a matrix; pandas' 0, 1, … for unnamed columns is not a header, unless of classes."""
-    matrix = _joined([frame_columns(frame, error)], error, classes)
+    matrix = _joined([frame_columns(with_index(frame), error)], error, classes)
     labels = [] if isinstance(frame, pa.Table) else list(frame.columns)
     unnamed = labels == list(range(len(labels))) and (classes is None or set(map(str, labels)) != set(classes))
     return replace(matrix, columns=None) if unnamed and labels else matrix

@@ -1,0 +1,140 @@
+"""Which row belongs to which case: by name where rows have names, else by order."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from plausibly.annotations._names import some
+from plausibly.annotations.io._answers import CASE
+from plausibly.errors import ArgumentError, PlausiblyError
+
+
+def names_in(
+    index: pd.Index, known: np.ndarray, what: str = "case", error: type[PlausiblyError] = ArgumentError
+) -> pd.Index | None:
+    """Read the names of rows from an index.
+
+    Parameters
+    ----------
+    index
+        An index that has a name holds names. So does any other one, unless it counts the rows, 0, 1, …, and these are
+        not the known names.
+    known
+        Names of all cases, or classes, in order.
+    what
+        What they name: ``"case"`` or ``"class"``.
+    error
+        The class of error to raise.
+
+    Returns
+    -------
+    pandas.Index
+        Text; None if rows are in the order of the known names.
+
+    Raises
+    ------
+    PlausiblyError
+        If an index without a name could count the rows or name the cases, whose order is another; or holds whole
+        numbers that do neither; or has several levels.
+
+    Examples
+    --------
+    >>> names_in(pd.Index([1, 0]), np.array(["0", "1"])).tolist(), names_in(pd.RangeIndex(2), np.array(["p", "q"]))
+    (['1', '0'], None)
+    """
+    many = f"{what}{'es' if what == 'class' else 's'}"
+    if index.nlevels > 1:
+        raise error(f"the index has several levels; name the {many} by one of them, or reset the index")
+    names, wanted = _texts(index), pd.Index(known.astype(object))
+    if index.name is not None or index.dtype.kind not in "iu":
+        return names
+    absent = wanted[~wanted.isin(names)]
+    if not index.equals(pd.RangeIndex(len(index))):
+        if len(absent):
+            raise error(
+                f"the index is neither 0, 1, … nor the {many}' names (there is none for {what} {some(absent)}); "
+                f"reset it if the rows are in the {many}' order, or name every {what}"
+            )
+        return names
+    if len(absent) or names.equals(wanted):
+        return None
+    if len(index) > len(known):
+        return names
+    raise error(
+        f"the index 0, 1, … counts the rows or names the {many}, which are in another order ({some(known)}); call it "
+        f"{what!r} (rename_axis) if it names them, or set it to their names if the rows are in their order"
+    )
+
+
+def by_name(given: Any, known: np.ndarray, what: str, of: str = "case") -> Any:
+    """Put values that know what they belong to into the order of the known names.
+
+    Parameters
+    ----------
+    given
+        A mapping, a pandas Series (or a data frame with a column per case), or an xarray DataArray with the coordinate
+        "case"; see :func:`names_in`. Anything else is in order already.
+    known
+        Names of all cases, or classes.
+    what
+        What the values are, for errors, such as ``"weight"``.
+    of
+        What the names are of: ``"case"`` or ``"class"``.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is missing, unknown or there several times, or :func:`names_in` cannot tell.
+
+    Examples
+    --------
+    >>> by_name({"q": 2, "p": 1}, np.array(["p", "q"]), "weight").tolist()
+    [1, 2]
+    """
+    if isinstance(given, Mapping):
+        given = pd.Series(list(given.values()), _texts(given), dtype=object)
+    if isinstance(given, pd.Series | pd.DataFrame):
+        axis = given.ndim - 1
+        names = names_in(given.axes[axis], known, of)
+    elif of in getattr(given, "coords", ()) and of in given.dims:
+        axis, names = given.dims.index(of), _texts(given[of].values)
+    else:
+        return given
+    if names is None:
+        return given
+    if not names.is_unique:
+        raise ArgumentError(
+            f"{what}s name the {of} {names[names.duplicated()][0]!r} several times: give each {of} one."
+        )
+    wanted = pd.Index(known.astype(object))
+    place = names.get_indexer(wanted)
+    if (place < 0).any():
+        raise ArgumentError(f"there is no {what} for {of} {some(known[place < 0])}: give every {of} one, by its name.")
+    if len(names) > len(known):
+        extra = names.difference(wanted)
+        where = "has no annotations" if of == "case" else f"is not among the {len(known)} classes"
+        raise ArgumentError(f"there is a {what} for {of} {some(extra)}, which {where}: remove it.")
+    return np.take(np.asarray(given), place, axis=axis)
+
+
+def _texts(names: Iterable) -> pd.Index:
+    return pd.Index([str(name) for name in names], dtype=object)
+
+
+def with_index(frame: Any) -> Any:
+    """Call the index of a pandas data frame "case", unless it counts the rows or a column names the cases.
+
+    Examples
+    --------
+    >>> with_index(pd.DataFrame({"a": [0.1, 0.9]}, index=[7, 3])).index.name
+    'case'
+    """
+    if not nw.dependencies.is_pandas_dataframe(frame) or any(name in frame.columns for name in CASE):
+        return frame
+    index = frame.index
+    if index.nlevels > 1 or index.name is not None or index.equals(pd.RangeIndex(len(index))):
+        return frame
+    return frame.rename_axis("case")
