@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde, ks_2samp, norm
 
+import plausibly as pb
 from plausibly.agreement import PairDistances, measures_of_distances, pathologies
 from plausibly.agreement.chance._pathologies import n_peaks
 from plausibly.errors import ArgumentError
@@ -54,6 +55,24 @@ def test_mass_below_zero_is_not_counted():
     chance = gaussian_kde(expected)
     assert chance.integrate_box_1d(-np.inf, 0.02) > 0.05 > chance.integrate_box_1d(0, 0.02)
     assert measures_of_distances([0.02, 1], expected).sigma == 0.5
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_noise_has_no_sigma_where_equal_labels_are_frequent_by_chance(n_classes):
+    labels = np.random.default_rng(0).integers(n_classes, size=(300, 3)).tolist()
+    table = {str(case): dict(zip("abc", given, strict=True)) for case, given in enumerate(labels)}
+    found = pb.agreement.agreement(table, progress=False)
+    assert np.isnan(found.sigma)
+    assert any("sigma is not given" in sentence for sentence in found.warnings)
+    assert np.isnan(found.interval(replicates=10, progress=False).loc["sigma"]).all()
+    assert "nan" not in repr(found)
+    published = pb.agreement.agreement(table, preset="braylan2022", progress=False)
+    assert published.sigma == pytest.approx(1 / n_classes, abs=0.05)  # the share of equal labels
+
+
+def test_sigma_is_given_where_equal_labels_are_rare_by_chance():
+    table = {str(case): {"ann": case, "bob": case} for case in range(40)}
+    assert pb.agreement.agreement(table, progress=False).sigma == 1
 
 
 def test_sigma_tells_apart_what_alpha_does_not():
@@ -120,6 +139,6 @@ def test_pathologies_are_named():
     (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([4.0, 2, 4]), np.array([0.0, 1, 9]))
     assert "40 % of the observed distances are the greatest" in sentence
     (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([9.0, 2, 0]), np.array([3.0, 1, 6]))
-    assert "30 % of the expected distances are zero" in sentence
+    assert "30 % of the expected distances are tied at the smallest" in sentence
     (sentence,) = pathologies(np.array([0.0, 1.0]), np.array([1.0, 1]), np.array([3.0, 0]))
     assert "never differ" in sentence

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -116,9 +117,10 @@ def agreement(
         _write(choice, table, annotators, out)
         if not quiet:
             say(f"Wrote agreement.csv, cases.csv, annotators.csv and figures to {out}")
+    sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
     say(
         f"By {choice.best}: {best.alpha_name} {best.alpha:.4f}, superiority {best.ks.superiority:.4f} (ties count "
-        f"against it), sigma {best.sigma:.4f}; {read}, {len(best.observed):,} pairs on one case."
+        f"against it){sigma}; {read}, {len(best.observed):,} pairs on one case."
     )
 
 
@@ -171,6 +173,7 @@ def _print(table: pd.DataFrame, ci_prob: float, alpha_name: str) -> None:
         if intervals:
             ends = ((row[f"{measure}_lower"], row[f"{measure}_upper"]) for measure in measures.values())
             cells = [f"{cell} ({lower:.3f}–{upper:.3f})" for cell, (lower, upper) in zip(cells, ends, strict=True)]
+        cells = ["not given" if cell.startswith("nan") else cell for cell in cells]
         rows.append((str(row["distance"]), cells[0], f"{row['ks_ties']:.3f}", *cells[1:]))
     title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
     ks, *others = measures

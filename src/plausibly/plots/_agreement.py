@@ -50,7 +50,8 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
         ax.text(1.0, 1.0 - 0.08 * position, f"{name} (mean {found.mean():.3g})", **style)
     against = f" (ties, {result.ks.ties:.0%}, against)".replace("%", " %") if result.ks.ties >= 0.005 else ""
     alpha = result.alpha_name.partition(" (")[0]
-    note = f"superiority {result.ks.superiority:.3f}{against}   sigma {result.sigma:.3f}   {alpha} {result.alpha:.3f}"
+    sigma = "" if np.isnan(result.sigma) else f"   sigma {result.sigma:.3f}"
+    note = f"superiority {result.ks.superiority:.3f}{against}{sigma}   {alpha} {result.alpha:.3f}"
     ax.set_title(f"{plain(result.distance)}\n", loc="left", fontweight="bold")
     ax.text(0, 1.02, note, transform=ax.transAxes, color=GREY)
     # Room for the names above the highest bar.

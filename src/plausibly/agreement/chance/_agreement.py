@@ -1,13 +1,14 @@
 """Agreement between annotators on labels of any type."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from plausibly.agreement._distinct_labels import Distinct, distinct
 from plausibly.agreement.chance._compared_pairs import ComparedPairs
-from plausibly.agreement.chance._measures import measure
+from plausibly.agreement.chance._measures import share_of_smallest
 from plausibly.agreement.chance._pair_counts import Across, Within, across_all, across_sample, pairable, within
 from plausibly.agreement.chance._pair_distances import distances_of
 from plausibly.agreement.chance._pathologies import pathologies
@@ -49,7 +50,8 @@ def agreement(
         ``"interval"``.
     preset
         Settings of a publication: ``"braylan2022"`` applies to a distance that is given by name
-        (:func:`plausibly.distances.find_distance`), and makes ``"sample"`` the default of `cross`.
+        (:func:`plausibly.distances.find_distance`), makes ``"sample"`` the default of `cross`, and gives sigma as
+        published even where smallest distances are frequent by chance.
     weighting
         ``"pairs"``: every pair has the same weight, and expected distances are between labels of different cases.
         ``"units"``, which makes alpha Krippendorff's: pairs of a case with `m` labels have the weight 1/(m − 1),
@@ -62,7 +64,8 @@ def agreement(
         Whether two labels of the same case by the same annotator count as a pair.
     p
         Level for sigma: a distance is too small to be due to chance if chance gives one as small with a probability
-        below ``p``.
+        below ``p``. If chance gives the smallest distance of all with at least this probability, as it gives equal
+        labels of two classes, sigma is NaN, and ``.warnings`` says why.
     seed
         Random seed of the sample.
     processes
@@ -134,10 +137,12 @@ def agreement(
     distances = distances_of(labels, found, keys, chosen, processes=processes, progress=progress)
     levels, level = np.unique(distances, return_inverse=True)
     compared = ComparedPairs(
-        labels, found, observed, across, weight, keys, distances, chosen, same_annotator, p, levels, level
+        labels, found, observed, across, weight, keys, distances, chosen, same_annotator, p, True, levels, level
     )
     seen, chance = compared.observed(), compared.expected()
-    measures = measure(levels, seen, chance, p, float(observed.count.sum()))
+    tied = share_of_smallest(seen, chance)
+    compared = replace(compared, has_sigma=preset is not None or tied < p)
+    measures = compared.measure(seen, chance)
     return Agreement(
         distance=chosen.name,
         alpha=measures.alpha,
@@ -148,7 +153,7 @@ def agreement(
         weighting=weighting,
         n_cross=across.n_all,
         sampled=across.sampled,
-        warnings=pathologies(levels, seen, chance),
+        warnings=pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
         _pairs=compared,
     )
 

@@ -59,8 +59,8 @@ def choose_distance(
     """Rank distances by how well they separate labels of the same case from labels of different cases.
 
     Alpha depends on the scale of a distance, so distances cannot be chosen by it; superiority depends only on the
-    order of distances. Choose the distance by superiority, look at the histograms, then read its sigma as a lower bound
-    on the share of agreement that is not due to chance.
+    order of distances. Choose the distance by superiority, look at the histograms, then read its sigma: the share of
+    pairs on a case that are closer than chance makes likely.
 
     Parameters
     ----------

@@ -47,6 +47,7 @@ class ComparedPairs:
     distance: Distance
     same_annotator: bool  # whether two labels of one annotator are a pair
     p: float  # below which a distance is too small to be due to chance
+    has_sigma: bool  # whether any distance can be
     levels: Float[np.ndarray, " level"]  # distinct distances in increasing order
     level: Int[np.ndarray, " key"]  # index into them
 
@@ -67,6 +68,11 @@ class ComparedPairs:
         """Weights of the levels on different cases, from numbers of pairs."""
         count = self.across.count if count is None else count
         return np.bincount(self.level[self._place_across], weights=count, minlength=len(self.levels))
+
+    def measure(self, observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]) -> Measures:
+        """Compute the measures from weights of the levels."""
+        found = measure(self.levels, observed, expected, self.p, float(self.within.count.sum()))
+        return found if self.has_sigma else replace(found, sigma=float("nan"))
 
     def by_case(self) -> tuple[Float[np.ndarray, " case"], Float[np.ndarray, " case"]]:
         """Numbers of pairs on each case, and sums of their distances."""
@@ -108,7 +114,7 @@ class ComparedPairs:
                     drawn[has_labels] = count
                     observed, expected = coarse.observed(drawn), coarse.expected(self.across.resampled(drawn))
                     if observed.sum() > 0 and expected.sum() > 0:
-                        found[place] = measure(coarse.levels, observed, expected, self.p).values()
+                        found[place] = coarse.measure(observed, expected).values()
                     advance(1)
         return found
 
@@ -123,7 +129,7 @@ class ComparedPairs:
         for batch in range(_BATCHES):
             count = np.zeros(len(self.across.count))
             count[batch * size : (batch + 1) * size] = 1
-            values.append(measure(self.levels, observed, self.expected(count), self.p).values())
+            values.append(self.measure(observed, self.expected(count)).values())
         return np.std(values, axis=0, ddof=1) / np.sqrt(_BATCHES)
 
     def _coarse(self) -> "ComparedPairs":

@@ -106,6 +106,10 @@ def sigma(
 ) -> float:
     r"""Compute the share of observed distances `d` for which chance falls in [0, d] with a probability below `p`.
 
+    This is the definition as published. Where chance gives the smallest distance with a probability of `p` or more, no
+    distance is rarer than that, but smoothing makes the smallest ones look so: of two labels chosen at random, sigma is
+    0.5. :func:`plausibly.agreement.agreement` leaves it out there.
+
     The distribution under chance is a Gaussian kernel density estimate of the expected distances with Scott's bandwidth
     (1992). Its mass below zero is not counted, and the rest is not scaled up, so that small distances look rarer than
     they are if much mass lies below zero. The bandwidth shrinks with the number of pairs, so sigma from a sample of
@@ -162,6 +166,17 @@ def sigma(
     return float(observed[where[:low]].sum() / total)
 
 
+def share_of_smallest(observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]) -> float:
+    """Return the share of expected distances that are tied at the smallest distance of all.
+
+    Examples
+    --------
+    >>> share_of_smallest(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    0.5
+    """
+    return float(expected[np.argmax(observed + expected > 0)] / expected.sum())
+
+
 @dataclass(frozen=True)
 class Measures:
     """Three measures of the difference between two distributions of distances."""
@@ -209,7 +224,8 @@ def measures_of_distances(observed: ArrayLike, expected: ArrayLike, *, p: float 
     Returns
     -------
     Measures
-        ``.alpha``, ``.ks`` (``.statistic``, ``.pvalue``, ``.superiority``) and ``.sigma``.
+        ``.alpha``, ``.ks`` (``.statistic``, ``.pvalue``, ``.superiority``) and ``.sigma`` as published, which misleads
+        where chance gives the smallest distance with a probability of ``p`` or more.
 
     Examples
     --------

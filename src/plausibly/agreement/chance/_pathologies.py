@@ -4,16 +4,24 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
 
-_AT_ZERO, _AT_TOP, _PROMINENCE, _GRID = 0.1, 0.25, 0.1, 256
+from plausibly.agreement.chance._measures import share_of_smallest
+
+_AT_TOP, _PROMINENCE, _GRID = 0.25, 0.1, 256
 
 
 def pathologies(
-    levels: Float[np.ndarray, " level"], observed: Float[np.ndarray, " level"], expected: Float[np.ndarray, " level"]
+    levels: Float[np.ndarray, " level"],
+    observed: Float[np.ndarray, " level"],
+    expected: Float[np.ndarray, " level"],
+    p: float = 0.05,
+    *,
+    withheld: bool = False,
 ) -> tuple[str, ...]:
     """Describe in sentences what is wrong with a distance or with the data.
 
     * Labels of different cases never differ.
-    * At least a tenth of the expected distances are zero: then no distance is too small to be due to chance.
+    * At least a share `p` of the expected distances are tied at the smallest of all: then no distance is too small to
+      be due to chance. If sigma is withheld for this reason, the sentence says so.
     * At least a quarter of the observed distances have the greatest possible value: the distance does not distinguish
       labels that differ somewhat from labels that differ completely. (This does not apply to distances with two
       values.)
@@ -24,12 +32,16 @@ def pathologies(
     ----------
     levels, observed, expected
         As for :func:`plausibly.agreement.alpha`.
+    p
+        Probability below which a distance is too small to be due to chance.
+    withheld
+        Whether sigma is withheld.
 
     Examples
     --------
     >>> for sentence in pathologies(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])):
     ...     print(sentence)
-    25 % of the expected distances are zero...
+    25 % of the expected distances are tied at the smallest, 0...
     50 % of the observed distances are the greatest that occur...
     """
     some = (observed > 0) | (expected > 0)
@@ -40,11 +52,12 @@ def pathologies(
             "from chance",
         )
     found = []
-    at_zero = float(chance[levels == 0].sum())
-    if at_zero >= _AT_ZERO:
+    tied = share_of_smallest(seen, chance)
+    if tied >= p:
+        so = ", so sigma is not given" if withheld else ""
         found.append(
-            f"{at_zero:.0%} of the expected distances are zero: no observed distance is too small to be due to "
-            "chance".replace("%", " %")
+            f"{tied:.0%} of the expected distances are tied at the smallest, {levels[0]:.3g}: no observed distance is "
+            f"too small to be due to chance{so}".replace("%", " %")
         )
     at_top = float(seen[-1])
     if at_top >= _AT_TOP and len(levels) > 2:

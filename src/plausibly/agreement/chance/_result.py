@@ -80,8 +80,10 @@ class Agreement:
         of labels of the same case from pairs of different cases. Choose the distance by ``.superiority``, in which ties
         count against the distance.
     sigma
-        Share of observed distances too small to be due to chance; a lower bound on the share of pairs that agree for
-        reasons other than chance.
+        Share of observed distances so small that a smoothed distribution of the expected ones gives them, or smaller
+        ones, with a probability below ``p`` (:func:`plausibly.agreement.agreement`). NaN where chance gives the
+        smallest distance with at least that probability, since none is then too small to be due to chance;
+        ``.warnings`` says so.
     observed, expected
         Distances between labels of the same case, and of different cases (:class:`PairDistances`).
     weighting
@@ -266,9 +268,10 @@ class Agreement:
         return pd.DataFrame({what: names} | columns)
 
     def __repr__(self) -> str:
+        sigma = "" if np.isnan(self.sigma) else f", sigma {self.sigma:.4f}"
         return (
             f"Agreement({self.distance}: {self.alpha_name} {self.alpha:.4f}, "
-            f"superiority {self.ks.superiority:.4f}, sigma {self.sigma:.4f}; "
+            f"superiority {self.ks.superiority:.4f}{sigma}; "
             f"{int(self._pairs.within.count.sum()):,} pairs on one case, "
             f"{len(self.expected):,} {'sampled ' if self.sampled else ''}on different cases)"
         )
