@@ -71,6 +71,13 @@ def test_the_prior_is_named_where_it_is_the_cause():
     assert f"at least {least:.1f} of 10 classes" in measured.verdict()
 
 
+def test_common_sets_are_those_of_the_strongest_prior():
+    annotations, predictions = flat(3, 5)
+    swept = pb.conformal_sweep(annotations, predictions, {"dirichlet-categorical": (10, 1)}, progress=False)
+    weak, strong = (run.prior.least for run in swept.runs.values())
+    assert weak < strong == swept.common.prior.least
+
+
 def test_a_prior_that_forces_nothing_is_not_named():
     annotations, predictions = flat(3, 51)
     found = pb.conformal(posterior_of(annotations), predictions, alpha=0.15)

@@ -153,6 +153,7 @@ class ConformalSweep:
             threshold_by_draw=None,
             mean_size=first.mean_size.copy(data=sizes),
             curves=curves,
+            prior=max((one.prior for one in found if one.prior), key=lambda prior: prior.least, default=None),
         )
 
 
