@@ -6,7 +6,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.errors import ArgumentError, PlausiblyError
-from plausibly.evaluation import by_group, group_difference
+from plausibly.evaluation import _ranges, by_group, group_difference
 from plausibly.report._by_group import results_by_group
 from plausibly.sweeps import Run, Sweep
 
@@ -145,3 +145,14 @@ def test_a_sweep_by_groups_needs_classifiers(data):
     annotations, _, _, table, _ = data
     with pytest.raises(ArgumentError, match="there are no predictions"):
         pb.sweep(annotations, {}, {"irn": None}, by=table, progress=False)
+
+
+def test_ranges_of_cases_may_lack_members_of_a_group(data, monkeypatch):
+    """As where more cases than are read at a time are sorted by group."""
+    _, posterior, predictions, _, _ = data
+    by = {"site": np.sort(SITE)}
+    whole = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
+    monkeypatch.setattr(_ranges, "CASES", 20)
+    in_ranges = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
+    for name in ("top1_accuracy_by_group", "top1_accuracy_total_by_group"):
+        np.testing.assert_allclose(in_ranges[name], whole[name], rtol=1e-5, atol=1e-6)

@@ -129,7 +129,7 @@ def measure(part: Part, asked: Measures) -> Found:
     if plan.rounds:
         for at, of_group in enumerate(member, n_groups - plan.n_by):
             own = np.flatnonzero(of_group)
-            weights_of = resampled[own].reshape(len(own), -1)
+            weights_of = resampled[own].reshape(len(own), plan.rounds * cases.n_draws)
             totals["sampling"][at] = _resampled(over_draws[..., own] / cases.n_draws, weights_of)
             totals["sampling_weight"][at] = _resampled(case_weight[own], weights_of)
     by_case["metrics"] = _metrics_by_case(asked, cases.names, over_draws, case_weight * cases.n_draws)
