@@ -1,8 +1,10 @@
 """Comparisons of classifiers against counts by hand."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given
@@ -10,7 +12,10 @@ from hypothesis import strategies as st
 
 import plausibly as pb
 from plausibly.errors import ArgumentError
+from plausibly.evaluation import verdict
+from plausibly.evaluation._verdict import advice
 from plausibly.evaluation.comparison import (
+    better_equal_worse,
     differences,
     probabilities_better,
     probability_better,
@@ -18,6 +23,8 @@ from plausibly.evaluation.comparison import (
     rankings,
     variance_split,
 )
+from plausibly.planning._advice import new_cases_or_labels
+from plausibly.posterior import annotations_of
 
 
 def results(values):
@@ -28,12 +35,13 @@ def results(values):
 
 def test_ties_count_half():
     draws = results([[0.5, 0.7, 0.6, 0.6], [0.4, 0.8, 0.6, 0.6]])
+    assert better_equal_worse(draws, "top1_accuracy", "A", "B") == {"better": 0.25, "equal": 0.5, "worse": 0.25}
     assert probability_better(draws, "top1_accuracy", "A", "B") == (1 + 0 + 0.5 + 0.5) / 4
     assert probability_better(draws, "top1_accuracy", "A", "A") == 0.5
 
 
 def test_rounding_is_a_tie():
-    assert probability_better(results([[0.1 + 0.2], [0.3]]), "top1_accuracy", "A", "B") == 0.5
+    assert probability_better(results([[0.1 + 0.2] * 2, [0.3] * 2]), "top1_accuracy", "A", "B") == 0.5
 
 
 def test_rounding_is_a_tie_in_rankings_too():
@@ -97,6 +105,90 @@ def test_of_a_distance_less_is_better():
     # A difference is one of the metric itself, whichever way is better.
     assert row["mean"] == pytest.approx(1 / 30)
     assert row["probability_better"] == pytest.approx(1 / 3)
+
+
+def random_cases(n_cases=40, seed=0):
+    """A posterior of few labels, and the plausibilities that they were drawn from."""
+    random = np.random.default_rng(seed)
+    truth = random.dirichlet(np.full(5, 0.3), n_cases)
+    classes = list("abcde")
+    labels = [[classes[k] for k in random.choice(5, 6, p=p)] for p in truth]
+    annotations = pb.Annotations.from_labels(labels, classes=classes)
+    given = {"draws": 40, "chains": 2, "seed": 0, "progress": False}
+    return pb.aggregate(annotations, "dirichlet-categorical", **given), truth
+
+
+def test_a_better_classifier_is_better_by_every_metric_and_kind_of_noise():
+    posterior, truth = random_cases()
+    loss = pb.metrics.Metric(lambda scores, plausibility: ((scores - plausibility) ** 2).sum(), better="smaller")
+    gain = pb.metrics.Metric(lambda scores, plausibility: scores @ plausibility)
+    given = {"k": (1, 2, 3), "metrics": {"loss": loss, "gain": gain}, "replicates": 80, "progress": False}
+    found = pb.evaluate(posterior, {"good": truth, "bad": -truth}, **given)
+    metrics = [name for name in found if found[name].dims == ("classifier", "draw")]
+    assert len(metrics) == 3 * len(pb.metrics.METRICS) + 2
+    for metric in metrics:
+        sign = -1 if found[metric].attrs["better"] == "smaller" else 1
+        row = differences(found, metric).iloc[0]
+        for kind in ("", "total_"):
+            assert row[[kind + name for name in ("better", "equal", "worse")]].tolist() == [1, 0, 0], metric
+            assert row[f"{kind}probability_better"] == 1
+            assert (sign * row[[f"{kind}lower", f"{kind}upper"]] > 0).all(), metric  # of the metric itself, as the mean
+        assert sign * row["mean"] > 0
+        for noise in ("annotation", "sampling", "total"):
+            assert probability_better(found, metric, "good", "bad", noise=noise) == 1, metric
+            assert rankings(found, metric, noise=noise)["ranking"].tolist() == ["good > bad"], metric
+            assert rank_probabilities(found, metric, noise=noise).values.tolist() == [[1, 0], [0, 1]], metric
+        assert verdict(found, metric, "good", "bad").count("100 %") == 2, metric
+
+
+def test_unknown_noise_has_no_ranking():
+    assert rankings(results([[0.5, 0.6], [0.4, 0.5]]), "top1_accuracy", noise="total").empty
+
+
+def noise_of(mean, sd, sampling_sd, better, total_better):
+    """A row of differences."""
+    shares = {"better": better, "equal": 0.0, "worse": 1 - better}
+    total = {"total_better": total_better, "total_equal": 0.0, "total_worse": 1 - total_better}
+    return pd.Series({"mean": mean, "sd": sd, "sampling_sd": sampling_sd} | shares | total)
+
+
+@pytest.mark.parametrize(("sd", "sampling_sd"), [(0.03, 0.0295), (0.03, 0.01), (0.02, 0.03)])
+def test_advice_on_labels_agrees_with_what_a_plan_says_of_new_cases(sd, sampling_sd):
+    """However many labels: on new cases, they leave sampling noise, and new cases reduce both kinds."""
+    forecast = {"labels": [0, 10], "versus": ["", ""], "width": [sd, 0.0], "cost": [0.0, 50.0]}  # they settle all
+    noise = pd.DataFrame({"versus": [""], "annotation_sd": [sd], "sampling_sd": [sampling_sd]})
+    given = {"noise": noise, "forecast": pd.DataFrame(forecast), "goal": "width", "learns": True}
+    now, labels, _ = new_cases_or_labels(SimpleNamespace(n_cases=100, label_cost=1.0, labels_per_case=5.0, **given))
+    told = advice(noise_of(0.02, sd, sampling_sd, 0.8, 0.75))
+    assert "more cases would help" in told
+    if labels < now:
+        assert f"from {now:.3g} to {labels:.3g} at best" in told
+    else:
+        assert "more labels of these cases would not" in told
+
+
+def test_labels_are_not_advised_under_a_model_that_learns_nothing_from_them():
+    posterior, truth = random_cases()
+    posterior = pb.aggregate(annotations_of(posterior), "prirn", draws=40, seed=0, progress=False)
+    scores = dict(zip("AB", truth + 0.3 * np.random.default_rng(0).random((2, *truth.shape)), strict=True))
+    found = pb.evaluate(posterior, scores, k=1, replicates=80, progress=False)
+    assert "only more cases would help" in verdict(found, "top1_accuracy", "A", "B")
+
+
+def test_what_is_settled_needs_no_advice():
+    assert advice(noise_of(0.2, 0.03, 0.02, 1.0, 0.99)) == ""
+    assert "tell more of these cases" not in advice(noise_of(0.05, 0.02, 0.04, 0.99, 0.9))
+
+
+def test_equal_choices_are_called_so_and_labels_are_not_advised():
+    posterior, truth = random_cases()
+    other = truth + np.random.default_rng(1).random(truth.shape) * 0.01 * (truth < truth.max(axis=1, keepdims=True))
+    found = pb.evaluate(posterior, {"A": truth, "B": other / 2}, k=1, replicates=80, progress=False)
+    told = verdict(found, "top1_accuracy", "A", "B")
+    assert "made the same choices" in told
+    assert "more labels cannot" in told
+    row = differences(found, "top1_accuracy").iloc[0]
+    assert row[["equal", "total_equal", "probability_better"]].tolist() == [1, 1, 0.5]
 
 
 def test_differences_are_those_of_the_draws():
@@ -181,14 +273,33 @@ def test_draws_that_repeat_are_worth_less():
     assert (few < 0.3 * many).all()
 
 
-def test_a_point_estimate_leaves_annotation_noise_unknown():
-    annotations = pb.Annotations.from_labels([["a"], ["b"], ["b"]])
+@pytest.mark.parametrize("replicates", [0, 50])
+def test_a_point_estimate_leaves_annotation_noise_unknown(replicates):
+    """And everything that would need it: only sampling noise, and the values themselves, are known."""
+    annotations = pb.Annotations.from_labels([["a"], ["b"], ["b"], ["b"]])
     posterior = pb.aggregate(annotations, "majority-vote", progress=False)
-    found = pb.evaluate(posterior, {"A": [[1, 0], [1, 0], [0, 1]]}, k=1)
-    row = variance_split(found, "top1_accuracy").iloc[0]
-    assert np.isnan(row["annotation_sd"])
-    assert np.isnan(row["monte_carlo_se"])
-    assert row["sampling_sd"] > 0
+    predictions = {"A": [[1, 0], [1, 0], [0, 1], [0, 1]], "B": [[0, 1], [0, 1], [1, 0], [0, 1]]}
+    given = {"replicates": replicates, "by": {"site": ["x", "x", "y", "y"]}, "progress": False}
+    found = pb.evaluate(posterior, predictions, k=1, **given)
+    split = variance_split(found, "top1_accuracy").iloc[0]
+    assert split[["annotation_sd", "monte_carlo_se", "total_sd"]].isna().all()
+    own = pb.summary(found).iloc[0]
+    assert own[["sd", "lower", "upper", "total_lower", "total_upper"]].isna().all()
+    assert own[["mean", "best", "worst", "point"]].tolist() == [0.75] * 4
+    between = differences(found, "top1_accuracy").iloc[0]
+    assert between[["mean", "point"]].tolist() == [0.25] * 2
+    unknown = ["lower", "upper", "better", "equal", "worse", "probability_better"]
+    assert between[["sd", *unknown, *(f"total_{name}" for name in unknown)]].isna().all()
+    assert all(np.isnan(row["sampling_sd"]) == (replicates == 0) for row in (split, own, between))
+    assert np.isnan(probability_better(found, "top1_accuracy", "A", "B"))
+    assert np.isnan(rank_probabilities(found, "top1_accuracy")).all()
+    ranked = rankings(found, "top1_accuracy")
+    assert ranked["ranking"].tolist() == ["A > B"]
+    assert ranked["probability"].isna().all()
+    by_site = pb.evaluation.by_group(found)
+    assert by_site[["lower", "upper", "difference_lower", "difference_upper", "p_worst"]].isna().all(axis=None)
+    assert by_site["mean"].tolist() == [0.5, 1, 0.5, 0.5]
+    assert "is unknown" in verdict(found, "top1_accuracy", "A", "B")
 
 
 def test_without_replicates_sampling_noise_is_unknown():

@@ -107,7 +107,7 @@ def test_a_point_estimate_has_sampling_noise_alone(predictions):
     vote = pb.aggregate(annotations, "majority-vote", progress=False)
     results = pb.evaluate(vote, predictions, k=1, seed=SEED, progress=False)
     sampling = sampling_of(hits(vote, predictions), weights_of(results["case"].values, 1, 1000))
-    np.testing.assert_array_equal(results["top1_accuracy_total"], results["top1_accuracy_sampling"])
+    assert np.isnan(results["top1_accuracy_total"]).all()  # unknown, as annotation noise is
     np.testing.assert_allclose(results["top1_accuracy_sampling"], sampling, rtol=1e-5)
     by_case = results["top1_accuracy_by_case"].values
     # The closed form of the Bayesian bootstrap; a thousand replicates give it within 2.2 %, four times over.

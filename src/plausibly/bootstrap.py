@@ -84,8 +84,14 @@ def resampled_means(
 
 
 def interval(values: Float[np.ndarray, "replicate *shape"], ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper end of the central interval of replicates or draws, which may be infinite."""
+    """Return the lower and upper end of the central interval of replicates or draws, which may be infinite.
+
+    The ends are NaN for fewer than two: a single value says nothing of the spread.
+    """
     check_probability("ci_prob", ci_prob)
+    if len(values) < 2:
+        unknown = np.full(np.shape(values)[1:], np.nan)[()]
+        return unknown, unknown
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
 
 

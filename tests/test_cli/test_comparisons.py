@@ -1,5 +1,7 @@
 """The commands ``compare``, ``compare-models``, ``check`` and ``sensitivity``."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,13 +37,35 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
         found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
         pd.testing.assert_frame_equal(found, table, check_dtype=False)
     for heading in (
-        "Differences in top2_overlap (50% intervals",
+        "Differences in top2_overlap on these cases (50% intervals",
+        "Differences in top2_overlap on new cases like these (50% intervals",
         "Posterior probability of each ranking",
         "Sources of uncertainty",
     ):
         assert heading in " ".join(result.stdout.split())
     assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
+
+
+def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data, saved, tmp_path):
+    truth = np.load(data / "truth.npy")
+    words = []
+    for name, scores in (("good", truth), ("bad", -truth)):
+        np.save(tmp_path / f"{name}.npy", scores)
+        words += ["--predictions", f"{name}={tmp_path / name}.npy"]
+    result = plausibly("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
+    assert result.exit_code == 0, result.output
+    shares = re.findall(r"(On \S+ cases[^.]*) better[^.]* in (more than 99|100) %", result.stdout)
+    assert [where.split()[1] for where, _ in shares] == ["these", "new"]
+
+
+def test_compare_says_that_a_point_estimate_does_not_know(data, predictions, tmp_path):
+    words = ["aggregate", data / "annotations.json", "--model", "majority-vote", "--out", tmp_path / "vote.nc"]
+    assert plausibly(*words).exit_code == 0
+    result = plausibly("compare", tmp_path / "vote.nc", *predictions)
+    assert result.exit_code == 0, result.output
+    assert "is unknown" in result.stdout.splitlines()[-1]
+    assert "probability" not in result.stdout.splitlines()[-1].split(". ")[0]
 
 
 def test_compare_models_writes_what_the_library_computes(data, tmp_path):

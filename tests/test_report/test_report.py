@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import plausibly as pb
 from plausibly.cli import app
 from plausibly.errors import ArgumentError, FileError
+from plausibly.evaluation._verdict import short_shares
 from plausibly.report import headline, render
 from plausibly.report._cases import undecided
 from plausibly.report._extras import extras
@@ -36,10 +37,12 @@ NUMBERS = ["mean", "sd", "lower", "upper", "best", "worst", "point", "total_lowe
 
 
 def interval_of(row, prefix=""):
-    """A cell with the total interval and, unless it is of a point estimate, that of these cases."""
+    """A cell with the total interval and that of these cases, or only the mean of a point estimate."""
     found = {name: f"{row[prefix + name]:.3f}" for name in ("mean", "total_lower", "total_upper", "lower", "upper")}
-    text = f"{found['mean']} [{found['total_lower']}, {found['total_upper']}]"
-    return text if np.isnan(row[f"{prefix}sd"]) else f"{text} these cases [{found['lower']}, {found['upper']}]"
+    if np.isnan(row[f"{prefix}sd"]):
+        return found["mean"]
+    total = f"[{found['total_lower']}, {found['total_upper']}]"
+    return f"{found['mean']} {total} these cases [{found['lower']}, {found['upper']}]"
 
 
 class Page(HTMLParser):
@@ -134,7 +137,7 @@ def test_all_metrics_are_those_of_the_table(swept, page):
         assert cells[0] == row["classifier"]
         assert cells[1] == row["model"]
         assert cells[2] == ("" if np.isnan(row["reliability"]) else f"{row['reliability']:g}")
-        assert cells[4:] == [f"{row[name]:.4f}" for name in NUMBERS]
+        assert cells[4:] == ["" if np.isnan(row[name]) else f"{row[name]:.4f}" for name in NUMBERS]
 
 
 def test_nothing_says_that_labels_help_under_a_model_that_does_not_learn(text):
@@ -150,7 +153,8 @@ def test_the_main_table_is_the_headline(swept, page):
     assert len(rows) == 3 * 2
     for cells, row in zip(rows, table.to_dict("records"), strict=True):
         top1, top3 = (interval_of(row, f"top{k}_accuracy_") for k in (1, 3))
-        last = ["" if np.isnan(row[name]) else f"{row[name]:.2f}" for name in ("beats_next", "total_beats_next")]
+        shares = [[row[kind + name] for name in ("better", "equal", "worse")] for kind in ("", "total_")]
+        last = [short_shares(three) for three in shares]
         voted = [f"{row['top1_accuracy_voted']:.3f}", f"{row['top3_accuracy_voted']:.3f}"]
         assert cells == [row["classifier"], top1, voted[0], top3, voted[1], *last]
 
@@ -161,9 +165,10 @@ def test_the_headline_puts_the_best_first_and_compares_it_with_the_next(swept):
         own = table[table["run"] == run.label]
         assert own["top1_accuracy_mean"].is_monotonic_decreasing
         best, second = own["classifier"]
-        assert own["beats_next"].iloc[0] == pb.comparison.probability_better(run.results, "top1_accuracy", best, second)
+        found = pb.comparison.better_equal_worse(run.results, "top1_accuracy", best, second)
+        np.testing.assert_array_equal(own[["better", "equal", "worse"]].iloc[0], list(found.values()))
         summary = pb.summary(run.results).set_index(["classifier", "metric"])
-        assert own["top3_accuracy_lower"].iloc[1] == summary.loc[(second, "top3_accuracy"), "lower"]
+        np.testing.assert_equal(own["top3_accuracy_lower"].iloc[1], summary.loc[(second, "top3_accuracy"), "lower"])
 
 
 def test_certainty_is_the_mean_over_cases(swept, page):
@@ -269,7 +274,7 @@ def test_cases_that_did_not_converge_are_listed(plain):
     assert "failed" not in page.tables
     assert page.tables["convergence"][1:] == [["irn", "1.001", "1,500", "1,600", "0", "", "0"]]
     assert page.tables["headline"][1][-1] == ""
-    assert pd.isna(headline(plain)["beats_next"]).all()
+    assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
 
 
 def test_without_classifiers_there_is_still_certainty():

@@ -80,20 +80,21 @@ def compare(
         for name, table in tables.items():
             write_table(table, out / name)
     if not quiet:
-        titles = (
-            f"Differences in {metric} ({ci_prob:.0%} intervals: first from the annotations alone, then total)",
-            "Posterior probability of each ranking",
-            "Sources of uncertainty: annotations, Monte Carlo, sampling of cases",
-        )
-        for title, table in zip(titles, tables.values(), strict=True):
-            _print(title, table)
+        found = tables[DIFFERENCES].drop(columns=["probability_better", "total_probability_better"])
+        new = ["total_lower", "total_upper", "sampling_sd", "total_better", "total_equal", "total_worse"]
+        shares = f"{ci_prob:.0%} intervals; better, equal, worse: shares of draws"
+        _print(f"Differences in {metric} on these cases ({shares})", found.drop(columns=new))
+        _print(f"Differences in {metric} on new cases like these ({shares})", found[["classifier", "versus", *new]])
+        _print("Posterior probability of each ranking", tables[RANKINGS])
+        _print("Sources of uncertainty: annotations, Monte Carlo, sampling of cases", tables[VARIANCES])
         if out is not None:
             say(f"Wrote {', '.join(tables)} to {out}")
     best = tables[RANKINGS].iloc[0]
+    probable = "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases)"
     means = results[metric].mean("draw").values * (-1 if results[metric].attrs["better"] == "smaller" else 1)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
     say(
-        f"Most probable ranking by {metric}: {best['ranking']} (probability {best['probability']:.2f} on these cases). "
+        f"{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
         f"{verdict(results, metric, *names)}"
     )
 

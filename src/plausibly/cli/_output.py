@@ -158,6 +158,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]
 
 def main_table(swept: Sweep, width: int) -> Table:
     """Lay out the main result for a terminal of a width."""
+    from plausibly.evaluation._verdict import short_shares
     from plausibly.plots._words import metric_name
     from plausibly.report import headline
     from plausibly.report._tables import headline_metrics
@@ -172,8 +173,8 @@ def main_table(swept: Sweep, width: int) -> Table:
             "Mean (94 % total interval, for new cases like these)\n"
             "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
             "point: value at the model's point estimate, which ignores uncertainty\n"
-            f"P(> next): probability of a better {metric_name(metrics[0])} than the next classifier, on these cases "
-            "and on new cases like these\n"
+            f">/=/< next: percentage of draws in which the {metric_name(metrics[0])} is better than, equal to and "
+            "worse than that of the next classifier, on these cases and on new cases like these\n"
             "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
         )
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -185,7 +186,7 @@ def main_table(swept: Sweep, width: int) -> Table:
             if metric == metrics[0]:
                 table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
             table.add_column("point", justify="right", no_wrap=True)
-        table.add_column("P(> next)", justify="right", width=len("P(> next)"))
+        table.add_column(">/=/< next", justify="right", width=len(">/=/< next"))
     for _, group in rows.groupby("run", sort=False):
         certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
         lines = [*group["run"].iloc[0].replace(":", "\n:").splitlines(), certainty]
@@ -200,7 +201,8 @@ def main_table(swept: Sweep, width: int) -> Table:
                     if metric == metrics[0]:
                         cells.append(" ".join(_number(row[f"{metric}_{column}"]) for column in ("sd", "sampling_sd")))
                     cells.append(f"{row[f'{metric}_point']:.3f}")
-                cells.append(" ".join(_number(row[column], 2) for column in ("beats_next", "total_beats_next")))
+                shares = ([row[prefix + name] for name in ("better", "equal", "worse")] for prefix in ("", "total_"))
+                cells.append(" ".join(map(short_shares, shares)).strip())
             table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
     return table
 

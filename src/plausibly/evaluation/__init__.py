@@ -24,6 +24,5 @@ from plausibly.evaluation._subgroups import class_weights as class_weights
 from plausibly.evaluation._subgroups import risk_weights as risk_weights
 from plausibly.evaluation._summary import summary as summary
 from plausibly.evaluation._total import total_noise as total_noise
-from plausibly.evaluation._verdict import odds as odds
 from plausibly.evaluation._verdict import verdict as verdict
 from plausibly.evaluation._weights import check_clusters as check_clusters

@@ -159,8 +159,8 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
         ``lower`` and ``upper`` (the total interval, or without replicates the interval over draws); ``difference`` from
         all cases with its interval; ``few``, whether there are fewer than 30 cases, too few for the bootstrap;
         ``p_worst``, the probability that no group of the column is worse, among groups that are not ``few`` (NaN for
-        the others, and with fewer than two such groups). For the difference between two groups, see
-        :func:`group_difference`.
+        the others, and with fewer than two such groups). For a point estimate, intervals and ``p_worst`` are unknown:
+        NaN. For the difference between two groups, see :func:`group_difference`.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def probability_greatest(
     """Share of draws in which each group has the greatest value, among those that are not few.
 
     Groups that tie share a draw. NaN for groups that are few, whose values are too extreme to take part, and where
-    there are not two others.
+    there are not two others or not two draws.
 
     Examples
     --------
@@ -253,8 +253,9 @@ def probability_greatest(
     [0.5, 0.5, nan]
     """
     found = np.full(len(values), np.nan)
-    if (~few).sum() > 1:
-        known = np.nan_to_num(values[~few], nan=-np.inf)
+    known = values[~few]
+    known = np.nan_to_num(known[:, ~np.isnan(known).all(axis=0)], nan=-np.inf)
+    if known.shape[0] > 1 and known.shape[1] > 1:
         top = known == known.max(axis=0)
         found[~few] = (top / top.sum(axis=0)).mean(axis=1)
     return found

@@ -72,8 +72,9 @@ def evaluate(
     where :math:`w^{(m)} \sim \mathrm{Dirichlet}(1, \dots, 1)`, the Bayesian bootstrap, is the same for all classifiers.
     Other cases come with other annotations, so annotation noise that is independent between cases is already part of
     the spread between cases. Two kinds of noise are added: noise that cases share, for example because a reliability is
-    inferred, and just enough noise to make every total interval (of a metric or of a difference) at least as wide as
-    its annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
+    inferred, and just enough noise that no total variance (of a metric or of a difference) is expected to be smaller
+    than the annotation variance. This holds for variances; a single total interval may be slightly narrower than its
+    annotation interval. :func:`plausibly.evaluation.total_noise` has the formula.
 
     Under a model of one true class (``"dawid-skene"``, ``"one-coin"``), plausibilities are probabilities of being the
     true class. The truth of a draw is then a class drawn from them; lists rank it first, and the others by probability.
@@ -143,7 +144,8 @@ def evaluate(
         ``kendall_tau`` and ``spearman_footrule``: ``top{k}_X`` (classifier, draw), the mean over cases;
         ``top{k}_X_by_case`` (classifier, case), the mean over draws; ``top{k}_X_point`` (classifier), the value at the
         model's point estimate; ``top{k}_X_total`` and ``top{k}_X_sampling`` (classifier, replicate), which include
-        sampling noise and are NaN if there is a single cluster. The attribute ``better`` of ``top{k}_X`` says whether
+        sampling noise and are NaN if there is a single cluster; the total of a point estimate is unknown and NaN,
+        too, as its annotation noise is. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
 
         ``annotation_certainty_{size}`` (case), the largest share of draws that agree on which classes, that many of

@@ -26,8 +26,9 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
         One row per classifier and metric: ``mean``, ``sd``, annotation interval (``lower``, ``upper``), and ``best``
         and ``worst`` value over the draws, all for these cases; ``point``, the value at the model's point estimate;
         ``total_lower`` and ``total_upper``, the interval for new cases like these; and ``sampling_sd``, the standard
-        deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. Draws
-        in which a subgroup has no case are left out.
+        deviation from the sampling of cases. The last three are NaN without replicates or with a single cluster. For a
+        point estimate, annotation and total noise are unknown: ``sd`` and both intervals are NaN. Draws in which a
+        subgroup has no case are left out.
 
     Raises
     ------
@@ -51,13 +52,12 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
             worst, best = values.min(), values.max()
             if variable.attrs.get("better") == "smaller":
                 worst, best = best, worst
-            spread = values.std(ddof=1) if len(values) > 1 else 0.0
+            spread = values.std(ddof=1) if len(values) > 1 else np.nan  # a point estimate, whose noise is unknown
             point = float(variables[f"{metric}_point"].values[position])
             ends = interval(values, ci_prob)
             total, sampling = (_replicates(variables, metric, noise, position) for noise in ("total", "sampling"))
-            total_ends = interval(total, ci_prob) if len(total) else (np.nan, np.nan)
             sampling_sd = sampling.std(ddof=1) if len(sampling) > 1 else np.nan
-            own = (values.mean(), spread, *ends, best, worst, point, *total_ends, sampling_sd)
+            own = (values.mean(), spread, *ends, best, worst, point, *interval(total, ci_prob), sampling_sd)
             rows.append((str(classifier), metric, *own))
     columns = ["classifier", "metric", "mean", "sd", "lower", "upper", "best", "worst", "point"]
     return pd.DataFrame(rows, columns=[*columns, "total_lower", "total_upper", "sampling_sd"])

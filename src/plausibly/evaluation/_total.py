@@ -29,9 +29,11 @@ def total_noise(
     * :math:`E_1` is annotation noise that cases share, for example because a reliability is inferred from all of them.
       In :math:`d^{(m)} = \sum_i \epsilon_i (g_i^{(m)} - \bar a) / N`, with a random sign :math:`\epsilon_i` for each
       case or cluster, it cancels, and independent noise remains.
-    * :math:`E_2` is just enough for no total interval, of a classifier or of a difference between two, to be narrower
-      than the annotation interval. It is zero as long as cases differ more from each other than the draws of a case do.
-      Otherwise, sampling noise is small only because the prior is taken as the truth.
+    * :math:`E_2` is just enough for no total variance, of a classifier or of a difference between two, to be smaller in
+      expectation than the annotation variance. It is zero as long as cases differ more from each other than the draws
+      of a case do. Otherwise, sampling noise is small only because the prior is taken as the truth. A single total
+      interval can still be a little narrower than its annotation interval, or not contain it: both are quantiles of
+      finitely many draws, and their shapes differ.
 
     Parameters
     ----------
@@ -45,7 +47,8 @@ def total_noise(
     Returns
     -------
     Array
-        Metric with total noise.
+        Metric with total noise; NaN where annotation noise is unknown: in draws in which nothing has weight, and with
+        fewer than two draws, as for a point estimate.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def total_noise(
     missing = _positive(on_these - _covariance(sampling, enough) - shared)
     scale = _power(shared + missing, 0.5) @ _power(on_these, -0.5)
     added = scale @ np.where(known & enough, values - centre, 0)
-    return np.where(known[..., draw], sampling + added[..., draw], np.nan)
+    return np.where(known[..., draw] & (n_known > 1), sampling + added[..., draw], np.nan)
 
 
 def _covariance(

@@ -1,9 +1,12 @@
 """Whether one classifier is better than another, in words, and what would make that more certain."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.aggregation import learns
 from plausibly.evaluation.comparison import differences
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
@@ -22,8 +25,9 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     Returns
     -------
     str
-        The probability for these cases and for new cases like these. If it is below 0.95, also whether more labels or
-        more cases would help more.
+        The shares of draws in which the first is better, equal and worse, for these cases and for new cases like these.
+        If it is better with a probability below 0.95, also what more cases and more labels would change. For a point
+        estimate, that this is unknown.
 
     Raises
     ------
@@ -32,12 +36,12 @@ def verdict(results: xr.Dataset, metric: str, first: str, second: str) -> str:
 
     Examples
     --------
-    >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.6]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    >>> draws = xr.DataArray([[0.6, 0.7], [0.4, 0.7]], dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> verdict(xr.Dataset({"top1_accuracy": draws}), "top1_accuracy", "A", "B")
-    'A is better than B with probability above 0.99 on these cases.'
+    'On these cases, A is better than B in 50 % of draws, equal in 50 % and worse in 0 %.'
     """
     row = difference(results, metric, first, second)
-    return " ".join(filter(None, (probabilities(row, first, second), advice(row))))
+    return " ".join(filter(None, (probabilities(row, first, second), advice(row, learns(results.attrs)))))
 
 
 def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:
@@ -46,28 +50,78 @@ def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.
 
 
 def probabilities(row: pd.Series, first: str, second: str) -> str:
-    """State the probability that the first classifier is better, for these cases and for new ones."""
-    here, elsewhere = float(row["probability_better"]), float(row["total_probability_better"])
-    told = f"{first} is better than {second} with probability {odds(here)} on these cases"
-    return f"{told}." if np.isnan(elsewhere) else f"{told} and {odds(elsewhere)} on new cases like these."
+    """State how often the first classifier is better, equal and worse, for these cases and for new ones."""
+    if np.isnan(row["better"]):
+        return (
+            f"How probable it is that {first} is better than {second} is unknown: a point estimate ignores what the "
+            "annotations leave open. Aggregate with a model that has a posterior."
+        )
+    if _same(row):
+        return (
+            f"{first} and {second} made the same choices, as far as this metric can tell: in every case, their values "
+            "are equal. Only cases in which they differ can tell which is better, and more labels cannot."
+        )
+    told = f"On these cases, {first} is better than {second} in {percent(row['better'])} of draws, "
+    told += f"equal in {percent(row['equal'])} and worse in {percent(row['worse'])}."
+    if np.isnan(row["total_better"]):
+        return told
+    better, equal, worse = (percent(row[f"total_{name}"]) for name in ("better", "equal", "worse"))
+    return f"{told} On new cases like these, it is better in {better}, equal in {equal} and worse in {worse}."
 
 
-def advice(row: pd.Series) -> str:
-    """Say whether more cases or more labels tell more of which classifier is better; empty if that is settled."""
-    here, elsewhere = float(row["probability_better"]), float(row["total_probability_better"])
-    if np.isnan(elsewhere) or elsewhere >= SURE:
+def advice(row: pd.Series, learns: bool = True) -> str:
+    """Say what more cases and more labels would tell of which classifier is better; empty if nothing or all is known.
+
+    As in a plan, the larger of annotation and sampling noise counts for new cases. More cases reduce both; labels of
+    these cases reduce the former only, and only if the model ``learns`` from them.
+    """
+    if np.isnan(row["total_better"]) or row["total_better"] >= SURE or _same(row):
         return ""
-    if here >= SURE or row["sampling_sd"] > row["sd"]:
-        return "This is uncertain mostly because there are few cases: more cases would help more than more labels."
-    return "This is uncertain mostly because of the annotations: more labels would help more than more cases."
+    if not learns:
+        return (
+            "This is uncertain: only more cases would help, since the model gives all annotations of a case together a "
+            "fixed weight."
+        )
+    if row["sampling_sd"] >= row["sd"]:
+        these = ": they would tell more of these cases only" if row["better"] < SURE else ""
+        return (
+            "For new cases, this is uncertain because there are few cases: more cases would help, but more labels of "
+            f"these cases would not{these}."
+        )
+    return (
+        "This is uncertain mostly because of the annotations: more cases would help, and so would more labels of these "
+        f"cases. For new cases, labels can lower the standard deviation of the difference from {row['sd']:.3g} to "
+        f"{row['sampling_sd']:.3g} at best."
+    )
 
 
-def odds(share: float) -> str:
-    """Write a probability with two digits, but never as 1, since it is a share of draws.
+def _same(row: pd.Series) -> bool:
+    """Whether both classifiers have the same value in every case; otherwise some replicate would tell them apart."""
+    return row["equal"] == 1 and row["total_equal"] == 1
+
+
+def percent(share: float) -> str:
+    """Write a share of draws in percent; only all of them are 100 %, and only none 0 %.
 
     Examples
     --------
-    >>> odds(0.9999), odds(1.0), odds(0.5)
-    ('above 0.99', 'above 0.99', '0.50')
+    >>> percent(0.9999), percent(1.0), percent(0.5), percent(0.001), percent(0.0)
+    ('more than 99 %', '100 %', '50 %', 'less than 1 %', '0 %')
     """
-    return "above 0.99" if share >= 0.995 else f"{share:.2f}"
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def short_shares(shares: Sequence[float]) -> str:
+    """Write shares of draws in percent for a table; nothing if they are unknown.
+
+    Examples
+    --------
+    >>> short_shares([0.97, 0.02, 0.01]), short_shares([0.9995, 0.0005, 0.0]), short_shares([np.nan] * 3)
+    ('97/2/1', '>99/<1/0', '')
+    """
+    if np.isnan(shares).any():
+        return ""
+    short = (percent(share).replace("more than ", ">").replace("less than ", "<") for share in shares)
+    return "/".join(one.removesuffix(" %") for one in short)

@@ -28,13 +28,17 @@ from plausibly.errors import ArgumentError
 Noise = Literal["annotation", "sampling", "total"]
 
 _ROUNDING = 1e-12  # Metrics are ratios of counts: values that differ by less are equal.
+_COLUMNS = ["classifier", "versus", "mean", "sd", "lower", "upper", "point"]
+_COLUMNS += ["probability_better", "better", "equal", "worse", "total_lower", "total_upper", "sampling_sd"]
+_COLUMNS += ["total_probability_better", "total_better", "total_equal", "total_worse"]
 
 
 def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation") -> float:
     """Compute the probability that classifier ``a`` is better than ``b``.
 
-    This is the share of draws in which ``a`` is better; ties count half. Both classifiers are measured against the same
-    draws, so cases that are equally hard for both cancel out. For a distance, the smaller value is better.
+    This is the share of draws in which ``a`` is better; ties count half, see :func:`better_equal_worse` for their
+    share. Both classifiers are measured against the same draws, so cases that are equally hard for both cancel out. For
+    a distance, the smaller value is better.
 
     Parameters
     ----------
@@ -51,8 +55,8 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     Returns
     -------
     float
-        Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown, for example
-        sampling noise with a single cluster of cases.
+        Probability between 0 and 1; 1/2 for a classifier against itself. NaN if the noise is unknown: annotation and
+        total noise of a point estimate, and sampling noise with a single cluster of cases.
 
     Raises
     ------
@@ -70,11 +74,34 @@ def probability_better(results: xr.Dataset, metric: str, a: str, b: str, *, nois
     >>> probability_better(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", "A", "B")
     0.625
     """
+    shares = better_equal_worse(results, metric, a, b, noise=noise)
+    return shares["better"] + shares["equal"] / 2
+
+
+def better_equal_worse(
+    results: xr.Dataset, metric: str, a: str, b: str, *, noise: Noise = "annotation"
+) -> dict[str, float]:
+    """Compute the probabilities that classifier ``a`` is better than ``b``, equal, or worse.
+
+    Arguments and errors are those of :func:`probability_better`.
+
+    Returns
+    -------
+    dict
+        ``"better"``, ``"equal"`` and ``"worse"``: shares of draws, which sum to 1. NaN if the noise is unknown.
+
+    Examples
+    --------
+    >>> draws = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
+    >>> accuracy = xr.DataArray(draws, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
+    >>> better_equal_worse(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", "A", "B")
+    {'better': 0.5, 'equal': 0.25, 'worse': 0.25}
+    """
     values, names, _ = _goodness(results, metric, noise)
     for name in (a, b):
         if name not in names:
             raise ArgumentError(f"there is no classifier {name!r} in these results: choose from {', '.join(names)}.")
-    return float(_share_greater(values[names.index(a)], values[names.index(b)]))
+    return _shares(values[names.index(a)] - values[names.index(b)])
 
 
 def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> xr.DataArray:
@@ -95,7 +122,8 @@ def probabilities_better(results: xr.Dataset, metric: str, *, noise: Noise = "an
     [[0.5, 0.625], [0.375, 0.5]]
     """
     values, names, _ = _goodness(results, metric, noise)
-    matrix = np.array([[_share_greater(a, b) for b in values] for a in values]).reshape(len(values), len(values))
+    shares = [_shares(a - b) for a in values for b in values]
+    matrix = np.array([pair["better"] + pair["equal"] / 2 for pair in shares]).reshape(len(values), len(values))
     coords = {"classifier": names, "versus": names}
     return xr.DataArray(matrix, coords, dims=tuple(coords), name=metric)
 
@@ -115,9 +143,12 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     pandas.DataFrame
         One row per pair: ``classifier`` and ``versus``; with annotation noise only, on these cases, the ``mean``,
         ``sd`` and interval (``lower``, ``upper``) of the difference over draws, ``point`` (the difference at the point
-        estimate; NaN if the results have none) and ``probability_better`` of the first; with sampling noise, on new
-        cases like these, ``total_lower``, ``total_upper``, ``sampling_sd`` and ``total_probability_better`` (NaN
-        without replicates).
+        estimate; NaN if the results have none), the shares of draws in which the first is ``better``, ``equal`` and
+        ``worse``, which sum to 1, and ``probability_better`` of the first, which counts ``equal`` half; with sampling
+        noise, on new cases like these, ``total_lower``, ``total_upper``, ``sampling_sd``, ``total_better``,
+        ``total_equal``, ``total_worse`` and ``total_probability_better`` (NaN without replicates). Differences are
+        those of the metric itself, also where smaller values are better. For a point estimate, annotation and total
+        noise are unknown, and so are these intervals, deviations and probabilities: they are NaN.
 
     Raises
     ------
@@ -129,23 +160,28 @@ def differences(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> p
     >>> draws = [[0.5, 0.7, 0.6, 0.6], [0.4, 0.6, 0.6, 0.9]]
     >>> accuracy = xr.DataArray(draws, dims=("classifier", "draw"), coords={"classifier": ["A", "B"]})
     >>> table = differences(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy")
-    >>> table[["classifier", "versus", "probability_better"]].values.tolist(), float(table["mean"][0].round(3))
-    ([['A', 'B', 0.625]], -0.025)
+    >>> table[["better", "equal", "worse", "probability_better"]].values.tolist(), float(table["mean"][0].round(3))
+    ([[0.5, 0.25, 0.25, 0.625]], -0.025)
     """
-    values, names, sign = _goodness(results, metric)
-    total, sampling = (_replicates(results, metric, noise) for noise in ("total", "sampling"))
+    (values, names, sign), *replicates = (_goodness(results, metric, noise) for noise in get_args(Noise))
+    sampling, total = (found for found, *_ in replicates)
     point = f"{metric}_point"
     points = results[point].values if point in results else np.full(len(names), np.nan)
     rows = []
     for i, j in _pairs(names):
-        difference, of_total, of_sampling = (sign * (of[i] - of[j]) for of in (values, total, sampling))
-        ends, total_ends = interval(difference, ci_prob), interval(of_total, ci_prob)
-        better = [float(_share_greater(of[i], of[j])) for of in (values, total)]
-        on_these = (difference.mean(), _sd(difference, 0.0), *ends, points[i] - points[j], better[0])
-        rows.append((names[i], names[j], *on_these, *total_ends, _sd(of_sampling), better[1]))
-    columns = ["classifier", "versus", "mean", "sd", "lower", "upper", "point", "probability_better"]
-    columns += ["total_lower", "total_upper", "sampling_sd", "total_probability_better"]
-    return pd.DataFrame(rows, columns=columns)
+        row = {"classifier": names[i], "versus": names[j]}
+        for prefix, of in (("", values), ("total_", total)):
+            goodness = of[i] - of[j]
+            shares = _shares(goodness)
+            if not prefix:
+                row |= {"mean": sign * goodness.mean(), "sd": _sd(goodness)}
+            ends = interval(sign * goodness, ci_prob)
+            row |= zip((f"{prefix}lower", f"{prefix}upper"), ends, strict=True)
+            row |= {"sampling_sd": _sd(sampling[i] - sampling[j])} if prefix else {"point": points[i] - points[j]}
+            row |= {f"{prefix}probability_better": shares["better"] + shares["equal"] / 2}
+            row |= {f"{prefix}{name}": share for name, share in shares.items()}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -> pd.DataFrame:
@@ -157,7 +193,8 @@ def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -
     -------
     pandas.DataFrame
         ``ranking``, such as ``"B > A = C"`` with the best classifier first, and its posterior ``probability``; the most
-        probable ranking first. Classifiers that are equal in a draw share a place.
+        probable ranking first. Classifiers that are equal in a draw share a place. The probability is NaN for a point
+        estimate, and there is no row if the noise is unknown otherwise.
 
     Examples
     --------
@@ -167,7 +204,7 @@ def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -
     [['A > B', 0.75], ['A = B', 0.25]]
     """
     values, names, _ = _goodness(results, metric, noise)
-    if not len(names):
+    if not len(names) or np.isnan(values).any():
         return pd.DataFrame({"ranking": [], "probability": []})
     # Values that differ by rounding are equal, and equal classifiers keep their order.
     order = np.argsort(-values, axis=0, kind="stable")
@@ -182,7 +219,7 @@ def rankings(results: xr.Dataset, metric: str, *, noise: Noise = "annotation") -
         "".join(names[at] + (" = " if same else " > ") for at, same in zip(column[:n], column[n:], strict=True))[:-3]
         for column in found.T
     ]
-    table = pd.DataFrame({"ranking": texts, "probability": counts / levels.shape[1]})
+    table = pd.DataFrame({"ranking": texts, "probability": [_share(count, levels.shape[1]) for count in counts]})
     return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -195,7 +232,7 @@ def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise = "anno
     -------
     xarray.DataArray
         Probabilities (classifier, place); place 1 is the best. Rows and columns sum to 1. Classifiers that are equal in
-        a draw share their places equally.
+        a draw share their places equally. NaN if the noise is unknown.
 
     Examples
     --------
@@ -206,8 +243,8 @@ def rank_probabilities(results: xr.Dataset, metric: str, *, noise: Noise = "anno
     """
     values, names, _ = _goodness(results, metric, noise)
     n = len(names)
-    shares = np.zeros((n, n))
-    for i in range(n):
+    shares = np.full((n, n), np.nan)
+    for i in range(n if values.shape[1] > 1 else 0):
         gap = values - values[i]
         better, equal = (gap > _ROUNDING).sum(axis=0), (np.abs(gap) <= _ROUNDING).sum(axis=0)
         for place in range(n):
@@ -260,17 +297,16 @@ def variance_split(results: xr.Dataset, metric: str) -> pd.DataFrame:
         kept = ~np.isnan(draws)  # A subgroup may have no case in a draw.
         draws = draws[kept]
         annotation, effective = _sd(draws), _effective(draws, chains[kept])
-        total_sd = _sd(of_total) if len(draws) > 1 else np.nan
-        noise = (annotation, annotation / np.sqrt(effective), _sd(of_sampling), total_sd)
+        noise = (annotation, annotation / np.sqrt(effective), _sd(of_sampling), _sd(of_total))
         rows.append((names[i], "" if j is None else names[j], draws.mean(), *noise, effective))
     columns = ["classifier", "versus", "mean", "annotation_sd", "monte_carlo_se", "sampling_sd", "total_sd"]
     return pd.DataFrame(rows, columns=[*columns, "effective_draws"])
 
 
-def _sd(values: Float[np.ndarray, " n"], single: float = np.nan) -> float:
-    """Standard deviation of what is known, ``single`` of a single value."""
+def _sd(values: Float[np.ndarray, " n"]) -> float:
+    """Standard deviation of what is known, NaN of a single value."""
     known = values[~np.isnan(values)]
-    return float(known.std(ddof=1)) if len(known) > 1 else single
+    return float(known.std(ddof=1)) if len(known) > 1 else np.nan
 
 
 def _replicates(results: xr.Dataset, metric: str, noise: str) -> Float[np.ndarray, "classifier replicate"]:
@@ -331,7 +367,15 @@ def _pairs(names):
     return zip(*np.triu_indices(len(names), 1), strict=True)
 
 
-def _share_greater(a, b):
-    difference = a - b
-    better = np.where(np.abs(difference) <= _ROUNDING, 0.5, difference > 0)
-    return np.where(np.isnan(difference), np.nan, better).mean()
+def _shares(difference: Float[np.ndarray, " n"]) -> dict[str, float]:
+    """Shares of draws in which an oriented difference is positive, none or negative."""
+    signs = np.where(np.abs(difference) <= _ROUNDING, 0, np.sign(difference))
+    return {
+        name: _share((signs == sign).sum(), len(difference))
+        for name, sign in (("better", 1), ("equal", 0), ("worse", -1))
+    }
+
+
+def _share(count: int, n: int) -> float:
+    """Share of ``n`` draws; of a single one, such as a point estimate, it says nothing of the noise: NaN."""
+    return float(count / n) if n > 1 else np.nan

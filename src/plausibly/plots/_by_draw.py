@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from plausibly.bootstrap import CI_PROB, interval
-from plausibly.evaluation.comparison import Noise, metric_by_draw, probabilities_better
+from plausibly.evaluation.comparison import Noise, better_equal_worse, metric_by_draw, probabilities_better
 from plausibly.plots._style import colour, name_rows, new_axes, plain, point_estimates
 from plausibly.plots._words import metric_name
 
@@ -71,7 +71,9 @@ def _edges(values: Float[np.ndarray, "classifier draw"], bins: int) -> Float[np.
 
 
 def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotation", ax: Axes | None = None) -> Axes:
-    """Draw the probability that the classifier in a row is better than the one in a column; ties count half.
+    """Draw the probability that the classifier in a row is better than the one in a column.
+
+    Below it is the probability that the two are equal, if it is at least 0.005. Colours count it half.
 
     Parameters
     ----------
@@ -88,9 +90,12 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
     names = [plain(name, 26 if upright else 16) for name in matrix["classifier"].values]
     ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
     ax.imshow(matrix.values, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
-    for (row, column), value in np.ndenumerate(matrix.values):
+    given = [str(name) for name in matrix["classifier"].values]
+    for row, column in np.ndindex(n, n):
         if row != column:
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center")
+            shares = better_equal_worse(results, metric, given[row], given[column], noise=noise)
+            equal = f"\n= {shares['equal']:.2f}" if shares["equal"] >= 0.005 else ""
+            ax.text(column, row, f"{shares['better']:.2f}{equal}", ha="center", va="center")
         else:
             ax.add_patch(Rectangle((row - 0.5, row - 0.5), 1, 1, fc="white", ec="white"))
     for edge in range(1, n):

@@ -214,9 +214,9 @@ def _by_draw(swept: Sweep) -> Iterator[_Sketch]:
             ],
             1.4 + _row(swept) * n,
             f"Probability that one classifier has a higher {words} than another",
-            f"Probability that the classifier in the row has a higher {words} than the one in the column; ties count "
-            "half. Near 1 or 0 the better classifier is known, near 0.5 it is not. The probability for new cases like "
-            "these also reflects that other cases could have been sampled.",
+            f"Probability that the classifier in the row has a higher {words} than the one in the column and, after =, "
+            "that they are equal. Near 1, the better classifier is known. The probability for new cases like these "
+            "also reflects that other cases could have been sampled.",
             wide=n > MANY,
         )
 

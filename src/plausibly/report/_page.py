@@ -14,6 +14,7 @@ from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.errors import ArgumentError, FileError
+from plausibly.evaluation._verdict import short_shares
 from plausibly.planning import Plan
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._ambiguity import (
@@ -89,6 +90,7 @@ def render(
         "metric": metric_name,
         "capitalised": capitalised,
         "percent": _percent,
+        "shares": short_shares,
         "case": _case,
     }
     figures: dict[str, list] = {section: [] for section in SECTIONS}

@@ -65,9 +65,9 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
         yield (
             "Sample longer (--draws, --warmup) before you use results that depend on the cases that did not converge."
         )
-    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1 and learns(run.attrs):
+    if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
-        if said := advice(difference(run.results, headline_metrics(run)[0], first, second)):
+        if said := advice(difference(run.results, headline_metrics(run)[0], first, second), learns(run.attrs)):
             yield f"Is {first} better than {second}? {said}"
     yield from _labels(run, plan)
     yield from _disagreement(swept)

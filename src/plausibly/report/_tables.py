@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.diagnostics._verdict import failures
-from plausibly.evaluation.comparison import probability_better
+from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
 
@@ -55,17 +55,18 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
         Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
         ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``,
         interval and standard deviation from annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value
-        against the majority vote, NaN if unknown). ``beats_next`` and ``total_beats_next`` are the probabilities that
-        the classifier is better than the next one by the first metric, on these cases and on new cases like these (NaN
-        for the last classifier). Without classifiers, one row per run.
+        against the majority vote, NaN if unknown). ``better``, ``equal`` and ``worse``, and the same with ``total_``,
+        are the shares of draws in which the classifier is better than the next one by the first metric, equal and
+        worse, on these cases and on new cases like these (NaN for the last classifier and for a point estimate).
+        Without classifiers, one row per run.
 
     Examples
     --------
     >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
     >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
-    >>> headline(swept)[["classifier", "top1_accuracy_mean", "beats_next"]].values.tolist()
-    [['B', 1.0, 1.0], ['A', 0.0, nan]]
+    >>> headline(swept)[["classifier", "top1_accuracy_mean", "better"]].values.tolist()
+    [['B', 1.0, nan], ['A', 0.0, nan]]
     """
     rows: list[dict[str, Any]] = []
     for run in runs or swept.runs:
@@ -83,12 +84,11 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
             for metric in metrics:
                 found = table.loc[(name, metric)]
                 row |= {f"{metric}_{column}": float(found[column]) for column in COLUMNS}
-                if run.results.sizes["draw"] == 1:  # a point estimate knows nothing of annotation noise
-                    row[f"{metric}_sd"] = np.nan
                 row[f"{metric}_voted"] = voted(swept, name, metric)
-            for column, noise in (("beats_next", "annotation"), ("total_beats_next", "total")):
-                pair = run.results, metrics[0], name, following
-                row[column] = probability_better(*pair, noise=noise) if following else np.nan
+            for prefix, noise in (("", "annotation"), ("total_", "total")):
+                pair = run.results, metrics[0], name, following or name
+                shares = better_equal_worse(*pair, noise=noise)
+                row |= {f"{prefix}{what}": share if following else np.nan for what, share in shares.items()}
             rows.append(row)
     return pd.DataFrame(rows)
 
