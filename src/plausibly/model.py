@@ -26,7 +26,7 @@ LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints")
 
 #: options of models whose prior over classes may be learnt from other cases
 BORROWING = {
-    "class_prior": ("uniform", "population"),
+    "class_prior": ("uniform", "learned", "population", "predictions"),
     "shared": ("estimated", "sampled"),
     "difficulty": ("same", "by-case"),
 }

@@ -1,6 +1,6 @@
 """``aggregate``: arguments settled, the work divided, and the result described."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -35,7 +35,8 @@ def aggregate(
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
     concentration: float | None = None,
-    class_prior: Literal["uniform", "population"] | Population | None = None,
+    class_prior: Literal["uniform", "learned", "population", "predictions"] | Population | None = None,
+    predictions: Mapping[Hashable, Any] | None = None,
     shared: Literal["estimated", "sampled"] | None = None,
     difficulty: Literal["same", "by-case"] | None = None,
     threshold: float | None = None,
@@ -86,11 +87,18 @@ def aggregate(
     concentration
         Prior concentration :math:`\alpha` of each class. By default 0.01 for PrIRN and 1 for other models.
     class_prior
-        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default), learned from all
-        cases (``"population"``: how common classes are and which are named together), or learned from other cases (a
-        :class:`plausibly.population.Population`). With a population prior, the concentration is inferred as well, and
-        unnamed classes that are likely are modelled one by one. Such a prior pulls rare classes towards common ones: if
-        rare classes matter, check :func:`plausibly.population.shifts`. With Plackett-Luce it needs the Gibbs sampler.
+        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default); learned from all
+        cases, either one Dirichlet distribution for all of them (``"learned"``), one for each case from what
+        classifiers say of it (``"predictions"``, the default with ``predictions``; see :mod:`plausibly.priors`), or
+        from how common classes are and which are named together (``"population"``); or learned from other cases (a
+        :class:`plausibly.population.Population`). With a learned prior, the concentration is inferred as well, and
+        unnamed classes that are likely are modelled one by one. A population prior pulls rare classes towards common
+        ones: if rare classes matter, check :func:`plausibly.population.shifts`. With Plackett-Luce, learned priors need
+        the Gibbs sampler.
+    predictions
+        Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
+        files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
+        underrated. The classifiers must not have seen these annotations.
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
@@ -193,7 +201,7 @@ def aggregate(
     [0.6, 0.4, 0.8, 0.2]
     """
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
-    given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty}
+    given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
     if isinstance(reliability, str) and reliability == "infer":
         model = "plackett-luce" if model is None else model

@@ -23,8 +23,10 @@ from plausibly.model import Model, TrueClass
 from plausibly.models import MODELS
 from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
+from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.seed import check_seed
 
+LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
 _MOST = 250_000_000  # numbers of one kind that models of one true class keep, a gigabyte
 GIBBS_UP_TO = 10  #: reliability up to which "auto" means Gibbs; beyond, its sweeps mix too slowly
 
@@ -37,14 +39,20 @@ class Settled:
     engine: str
     automatic: bool  #: whether the engine was left to choose, so that cases with a known posterior are drawn exactly
     arguments: Mapping[str, Any]  #: all of them, with their defaults
-    population: Population | None = None  #: what cases have in common, if it is given or estimated
+    prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
+    evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
     class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.population.largest_shifts`
     shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
 
     @property
     def borrows(self) -> bool:
-        """Whether cases learn from each other, through a population prior."""
+        """Whether cases learn from each other, through a prior that is learned."""
         return self.arguments.get("class_prior", "uniform") != "uniform"
+
+    @property
+    def shares_draws(self) -> bool:
+        """Whether posterior draws rest on different draws of what cases share, not on an estimate."""
+        return self.arguments.get("shared") == "sampled"
 
     @property
     def has_draws(self) -> bool:
@@ -135,12 +143,17 @@ def settle(
     if engine != "auto" and engine not in known.engines:
         raise ArgumentError(f"{known.name} has the engines auto, {', '.join(known.engines)}, but {engine!r} was given.")
     used = known.engines[0] if engine == "auto" else engine
-    population = given.get("class_prior")
+    population, evidence = given.get("class_prior"), None
+    predictions = given.pop("predictions", None)
     if isinstance(population, Population):
         given["class_prior"] = "population"
+    elif predictions is not None and population is None:
+        given["class_prior"] = "predictions"
     arguments = _arguments(known, used, given)
     if isinstance(population, Population):
         arguments["class_prior"] = f"population {population.digest()}"
+    elif arguments.get("class_prior") in LEARNED or predictions is not None:
+        evidence = _evidence(arguments, given, predictions, annotations)
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "
@@ -170,7 +183,35 @@ def settle(
         _check_annotations(known, annotations, arguments)
         if used in ("nuts", "gibbs", "ml") and known.true_class is None:
             _check_sizes(known.name, annotations)
-    return Settled(known, used, engine == "auto", arguments, population if isinstance(population, Population) else None)
+    prior = population if isinstance(population, Population) else None
+    return Settled(known, used, engine == "auto", arguments, prior, evidence)
+
+
+def _evidence(
+    arguments: dict[str, Any], given: Mapping[str, Any], predictions: Any, annotations: Annotations | Scores
+) -> Evidence:
+    """Read the predictions that a prior is learned from; without any, the prior is that of the classes alone."""
+    class_prior = arguments["class_prior"]
+    if class_prior == "predictions" and not predictions:
+        raise ArgumentError(
+            "class_prior='predictions' learns the prior of each case from what classifiers say of it, but there are no "
+            "predictions: add predictions={'A': scores}, or write class_prior='learned'."
+        )
+    if class_prior != "predictions" and predictions:
+        raise ArgumentError(
+            f"predictions are for class_prior='predictions', but class_prior={class_prior!r} was given: leave one out."
+        )
+    for name, only in (("shared", "sampled"), ("difficulty", "same")):
+        if given.get(name) not in (None, only):
+            raise ArgumentError(
+                f"{name}={given[name]!r} is for class_prior='population', but class_prior={class_prior!r} was given: "
+                "leave it out."
+            )
+    evidence = Evidence.of(predictions, annotations)
+    arguments["shared"] = "sampled"
+    if predictions:
+        arguments["class_prior"] = f"predictions {evidence.digest()}"
+    return evidence
 
 
 def _check_borrowing(
@@ -182,16 +223,17 @@ def _check_borrowing(
     power: float | None,
     annotations: Annotations | Scores,
 ) -> None:
-    """Refuse what does not go with a population prior; take the concentration out, which is the population's."""
+    """Refuse what does not go with a prior that is learned; take the concentration out, which it has of its own."""
     arguments.setdefault("shared", "estimated")
+    class_prior = arguments["class_prior"].partition(" ")[0]
     if given.get("concentration") is not None:
         raise ArgumentError(
-            "class_prior='population' infers the concentration from all cases, but "
+            f"class_prior={class_prior!r} infers the concentration from all cases, but "
             f"concentration={given['concentration']!r} was given: leave one of them out."
         )
     if given.get("unranked") not in (None, "exact"):
         raise ArgumentError(
-            "a population prior has a share for every unnamed class, but "
+            f"class_prior={class_prior!r} has a share for every unnamed class, but "
             f"unranked={given['unranked']!r} was given: leave it out, or write 'exact'."
         )
     if engine == "nuts":
@@ -199,7 +241,7 @@ def _check_borrowing(
         if power is not None:
             why = f"here annotators choose by the power {power:g} of the plausibilities"
         raise ArgumentError(
-            f"a population prior of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: "
+            f"class_prior={class_prior!r} of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: "
             "choose a whole reliability, and leave mode and engine out."
         )
     if annotations.n_cases < 2 and arguments["class_prior"] == "population":

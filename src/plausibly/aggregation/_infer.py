@@ -44,6 +44,7 @@ from plausibly.inference import (
     tell_of_first_run,
 )
 from plausibly.model import Model
+from plausibly.population import PopulationPrior
 from plausibly.posterior import build_posterior
 from plausibly.random_streams import case_keys, take
 
@@ -168,8 +169,8 @@ def infer_cases(
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
         if mixture is not None:
-            slots, prior, alpha = mixture.priors.slots, np.ones(len(mixture.priors.slots)), mixture.concentration
-            described |= mixture.describe()
+            slots, prior, alpha = mixture.priors.slots, np.ones(len(mixture.priors.slots)), mixture.whole.concentration
+            described |= mixture.whole.describe()
         described |= drawn.attrs
         if statistics is not None:
             diagnosed = convergence(
@@ -252,6 +253,7 @@ def _gibbs(work: _Work) -> _Drawn:
     count, settings = work.model.count(work.arguments), work.settings(*SETTINGS)
     if work.mixture is not None:
         core = work.mixture.priors.core_shape[0]
+        settings["warmup"] = work.mixture.warmup(settings["warmup"])
 
         def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
             how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
@@ -272,8 +274,10 @@ def _gibbs(work: _Work) -> _Drawn:
 def _independence(work: _Work) -> _Drawn:
     assert work.mixture is not None
     mixture, settings = work.mixture, work.settings("chains", "draws")
-    drawn = sample_staged(work.labels, mixture.priors, mixture.whole, work.keys, progress=work.bars, **settings)
-    shared = mixture.whole.stages
+    assert isinstance(mixture.whole, PopulationPrior)
+    population = mixture.whole.population
+    drawn = sample_staged(work.labels, mixture.priors, population, work.keys, progress=work.bars, **settings)
+    shared = population.stages
     return _Drawn(*drawn, {"thinning": PROPOSALS, "stages": shared.text(), "shared_stages": shared.describe()})
 
 

@@ -26,10 +26,10 @@ PROPOSALS = 8  #: proposals for every draw that is kept
 def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settled:
     """Estimate what annotators share, unless the population knows."""
     check_blocks(annotations)
-    population, arguments = settled.population, settled.arguments
-    assert population is not None
+    population, arguments = settled.prior, settled.arguments
+    assert isinstance(population, Population)
     if population.stages is not None:  # learnt from other cases, as far as is known
-        return replace(settled, population=replace(population, stages=replace(population.stages, own=False)))
+        return replace(settled, prior=replace(population, stages=replace(population.stages, own=False)))
     if arguments["first"] == "inferred" and arguments["reliability"] != settled.model.reliability:
         raise ArgumentError(
             f"{settled.model.name} infers the reliability of first choices, but reliability="
@@ -56,7 +56,7 @@ def learn_stages(settled: Settled, annotations: Annotations, seed: int) -> Settl
         seed=seed,
         learnt=arguments["class_prior"] == "population",
     )
-    return replace(settled, population=found)
+    return replace(settled, prior=found)
 
 
 def sample_staged(

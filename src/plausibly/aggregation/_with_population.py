@@ -1,33 +1,45 @@
-"""Cases under a population prior: shared parameters first, then cases independently, given these."""
+"""Cases under a prior that is learned: shared parameters first, then cases independently, given these."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
 from scipy.stats import rankdata
 
+from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
-from plausibly.inference import Heads
-from plausibly.population import CasePriors, Population, case_priors, estimate, shifts_text
+from plausibly.inference import Heads, dirichlet
+from plausibly.population import CasePriors, Population, PopulationPrior, estimate, shifts_text
+from plausibly.priors import PredictionsPrior
 from plausibly.random_streams import Stream, fold_in, generator, stream_words
 
-SAMPLED = 8  #: draws of the shared parameters given each of which the Gibbs sampler runs, for full Bayesian inference
+SAMPLED = 8  #: draws of a population given each of which the Gibbs sampler runs, for full Bayesian inference
+SAMPLED_ALONE = 25  #: the same for a prior without components, under which the sampler needs a fifth of the warm-up
 
 #: sweeps by which shared parameters are sampled; heads and profiles hold each other, so that concentrations move slowly
 SWEEPS = {"draws": 1000, "warmup": 500}
+
+PARTS_OF_MEAN = 40  #: draws of the shared parameters over which an expected plausibility is averaged, at most
 
 _LEAST = 1e-9
 
 
 def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
-    """Estimate the population if the class prior needs one and none was given."""
-    if settled.population is not None:
-        return replace(settled, class_shifts=shifts_text(annotations, settled.population))
+    """Learn what cases share if the class prior needs it and none was given."""
+    if settled.evidence is not None:
+        if settled.prior is not None:
+            return settled
+        kept = settled.arguments["draws"] * settled.arguments["chains"]
+        with Progress(progress) as bars:
+            done = bars.task("Learning the prior", 1, "fits")
+            prior = PredictionsPrior.learn(annotations, settled.evidence, draws=kept, seed=seed)
+            done(1)
+        return replace(settled, prior=prior)
+    if settled.prior is not None:
+        return replace(settled, class_shifts=shifts_text(annotations, settled.prior))
     if settled.arguments.get("class_prior") != "population":
         return settled
     sampled = settled.arguments["shared"] == "sampled"
@@ -35,7 +47,7 @@ def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: b
     sweeps = SWEEPS if sampled else {}
     found = estimate(annotations, seed=seed, difficulty=by_case, samples=sampled, progress=progress, **sweeps)
     shifts = shifts_text(annotations, found)
-    return replace(settled, population=found, class_shifts=shifts)  # what annotators share is learnt afterwards
+    return replace(settled, prior=found, class_shifts=shifts)  # what annotators share is learnt afterwards
 
 
 @dataclass(frozen=True)
@@ -43,38 +55,32 @@ class Mixture:
     """Priors of some cases, given an estimate of the shared parameters or each of some draws of them."""
 
     annotations: Annotations
-    priors: CasePriors  #: given the estimate
-    populations: tuple[Population, ...]
-    whole: Population  #: the estimate
+    priors: CasePriors  #: given the estimate, or the first draw
+    whole: PopulationPrior | PredictionsPrior
 
     @classmethod
     def of(cls, settled: Settled, annotations: Annotations) -> "Mixture":
         """Lay out the cases of annotations."""
-        population = settled.population
-        assert population is not None
-        wanted = settled.arguments.get("shared") == "sampled"
-        populations = population.samples if wanted else (population,)
-        return cls(annotations, case_priors(population, annotations), populations, population)
+        prior = settled.prior
+        assert prior is not None
+        whole = PopulationPrior(prior, settled.shares_draws) if isinstance(prior, Population) else prior
+        return cls(annotations, whole.lay_out(annotations), whole)
 
     @property
-    def concentration(self) -> float:
-        """Mean prior shape of a class."""
-        population = self.populations[0]
-        return population.concentration / len(population.classes)
+    def most(self) -> int:
+        """Draws of the shared parameters given each of which a Markov chain runs, at most."""
+        return SAMPLED if self.priors.log_weight.shape[1] > 1 else SAMPLED_ALONE
 
-    def describe(self) -> dict[str, Any]:
-        """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
-        found = self.whole
-        shape = found.concentration * found.expected
-        rounded = [float(f"{value:.4g}") for value in shape]
-        return {"population": json.dumps(found.describe()), "class_prior_shape": json.dumps(rounded)}
+    def warmup(self, sweeps: int) -> int:
+        """Warm-up of each of several Markov chains that start where there are no components to find."""
+        return sweeps if self.most == SAMPLED else -(-sweeps // 5)
 
     def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
-        """Priors given each of the populations, or of ``most`` of them, with the number of draws it is for."""
+        """Priors given each draw of the shared parameters, or ``most`` of them, with the number of draws it is for."""
         parts = self._split_draws(draws, most)
-        chosen = np.linspace(0, len(self.populations) - 1, len(parts)).round().astype(int)
+        chosen = np.linspace(0, self.whole.n_draws - 1, len(parts)).round().astype(int)
         for number, part in zip(chosen, parts, strict=True):
-            yield self._given(self.populations[number]), len(part)
+            yield self.whole.given(self.priors, self.annotations, int(number)), len(part)
 
     def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
         """Return what chains are judged by: ranks among the draws of the same population, one after the other.
@@ -82,7 +88,7 @@ class Mixture:
         Ties are broken at random: a class that one of the populations makes unlikely is 0 in all draws, which would
         look like a variance that changes along the chains.
         """
-        parts = self._split_draws(plausibility.shape[1], SAMPLED)
+        parts = self._split_draws(plausibility.shape[1], self.most)
         if len(parts) == 1:
             return plausibility
         places = np.argsort(self.turns(plausibility.shape[1]))
@@ -97,22 +103,16 @@ class Mixture:
 
     def turns(self, draws: int) -> np.ndarray:
         """Order in which populations take turns: a chain that has one after the other would seem to drift."""
-        within = [np.arange(len(part)) for part in self._split_draws(draws, SAMPLED)]
+        within = [np.arange(len(part)) for part in self._split_draws(draws, self.most)]
         return np.argsort(np.concatenate(within), kind="stable")
 
     def _split_draws(self, draws: int, most: int | None) -> list[np.ndarray]:
-        return np.array_split(np.arange(draws), min(len(self.populations), draws, most or draws))
-
-    def _given(self, population: Population) -> CasePriors:
-        if population is self.whole:
-            return self.priors
-        heads = case_priors(population, self.annotations).heads  # profiles have other heads in every draw
-        return replace(self.priors, heads=heads).given(population)
+        return np.array_split(np.arange(draws), min(self.whole.n_draws, draws, most or draws))
 
 
 def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
     """Mean of the exact posterior: a mixture of Dirichlet distributions given label counts of the core slots."""
-    parts = [_expected(priors, counts) for priors, _ in mixture.parts(len(mixture.populations))]
+    parts = [_expected(priors, counts) for priors, _ in mixture.parts(mixture.whole.n_draws, PARTS_OF_MEAN)]
     return np.mean(parts, axis=0)
 
 
@@ -139,6 +139,10 @@ def draw_exactly(
     mixture: Mixture, counts: Float[np.ndarray, " core"], keys: Key[Array, " case"], *, chains: int, draws: int
 ) -> Float[np.ndarray, "chain draw slot"]:
     """Independent draws from the mixture of Dirichlet distributions that is the posterior given label counts."""
+    if isinstance(mixture.whole, PredictionsPrior):
+        shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, np.arange(chains * draws))
+        shape += mixture.priors.on_slots(counts).astype(np.float32)
+        return dirichlet(shape, mixture.priors.slots, keys, chains=chains, draws=draws)
     words = stream_words(keys)[Stream.POPULATION]
     slots = mixture.priors.slots
     out = np.empty((chains, draws, len(slots)), np.float32)
@@ -169,7 +173,7 @@ def sample_by_head(
     """
     words = stream_words(keys)[Stream.POPULATION]
     found, statistics = [], []
-    for number, (priors, n) in enumerate(mixture.parts(draws, SAMPLED)):
+    for number, (priors, n) in enumerate(mixture.parts(draws, mixture.most)):
         own = keys if number == 0 else fold_in(keys, np.full(len(words), number))
         core, more = sample(Heads(priors.log_weight, priors.core_shape.astype(np.float32)), n, own)
         found.append(_split(priors, core, more.pop("head"), words, number))

@@ -73,18 +73,18 @@ def leave_out(
 
     With ``importance``, draws of the full posterior are reweighted where these can be trusted, not sampled again.
     """
-    if run.settled.borrows and run.settled.population is None:
+    if run.settled.borrows and run.settled.prior is None:
         return leave_out_cases(run, folds, of_rankings=of_rankings, importance=importance, seed=seed, progress=progress)
     n = folds.annotations.n_annotations
     unknown = [np.full(n, np.nan) for _ in range(3)]
     out = LeftOut(*unknown[:2], np.zeros(n), unknown[2], np.zeros(n, bool), np.ones(n, bool))
-    out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.population)[folds.copy < 0]
+    out.elpd[folds.copy < 0] = _without_others(folds.annotations, of_rankings, run.settled.prior)[folds.copy < 0]
     # One label is a whole ranking.
     task = _Task(run, folds, of_rankings and run.settled.model.takes == "rankings", seed, progress)
     if run.settled.model.staged is not None:
-        assert run.settled.population is not None
+        assert run.settled.prior is not None
         given = {"of_rankings": of_rankings, "seed": seed, "progress": progress}
-        out.elpd, out.in_sample, out.error = leave_out_staged(folds, run.settled.population, **given)
+        out.elpd, out.in_sample, out.error = leave_out_staged(folds, run.settled.prior, **given)
     elif run.settled.has_draws:
         _by_draws(task, out, importance)
     else:
@@ -156,7 +156,7 @@ def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bo
     population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
     if settled.model.staged is None:
         return population
-    found = learn_stages(replace(settled, population=population), others, seed).population
+    found = learn_stages(replace(settled, prior=population), others, seed).prior
     assert found is not None
     assert found.stages is not None
     return replace(found, stages=replace(found.stages, own=False))
@@ -363,7 +363,7 @@ def _chains(posterior: Posterior) -> tuple[Float[np.ndarray, " case"], Bool[np.n
 
 def _class_shape(run: PlannedRun) -> Float[np.ndarray, " class"] | None:
     """By what a remainder is split, None for all classes alike."""
-    return None if run.settled.population is None else run.settled.population.expected
+    return None if run.settled.prior is None else run.settled.prior.expected
 
 
 def _log(x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -224,7 +224,7 @@ def replay(
     if settled.borrows:
         of_one = np.arange(annotations.n_cases)
         begun = hidden.visible(of_one, hidden.first()[of_one])
-        arguments["class_prior"] = borrow(settled, begun, seed=seed, progress=False).population
+        arguments["class_prior"] = borrow(settled, begun, seed=seed, progress=False).prior
     budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
     step = step or max(1, budget // 10)
     world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed, truth)

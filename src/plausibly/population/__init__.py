@@ -45,6 +45,7 @@ methods for Dirichlet process hierarchical models, Biometrika 95, for exchanges 
 """
 
 from plausibly.population._case_priors import CasePriors as CasePriors
+from plausibly.population._case_priors import PopulationPrior as PopulationPrior
 from plausibly.population._case_priors import case_priors as case_priors
 from plausibly.population._difficulty import difficulties as difficulties
 from plausibly.population._estimate import estimate as estimate

@@ -6,8 +6,10 @@ annotations, so an engine samples named classes and one remainder with the shape
 into slots of its own afterwards.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -90,6 +92,42 @@ class CasePriors:
         )
 
 
+@dataclass(frozen=True)
+class PopulationPrior:
+    """A population as the prior of cases, at its estimate or at each of its draws."""
+
+    population: Population
+    sampled: bool
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of the shared parameters; 1 for an estimate."""
+        return len(self.population.samples) if self.sampled else 1
+
+    @property
+    def concentration(self) -> float:
+        """Mean prior shape of a class."""
+        first = self.population.samples[0] if self.sampled else self.population
+        return first.concentration / len(first.classes)
+
+    def lay_out(self, annotations: Annotations) -> CasePriors:
+        """Lay out the slots of cases, with their priors given the estimate."""
+        return case_priors(self.population, annotations)
+
+    def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
+        """Return the same layout given a draw of the shared parameters; each has other heads."""
+        if not self.sampled:
+            return priors
+        drawn = self.population.samples[number]
+        return replace(priors, heads=case_priors(drawn, annotations).heads).given(drawn)
+
+    def describe(self) -> dict[str, Any]:
+        """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
+        shape = self.population.concentration * self.population.expected
+        rounded = [float(f"{value:.4g}") for value in shape]
+        return {"population": json.dumps(self.population.describe()), "class_prior_shape": json.dumps(rounded)}
+
+
 def case_priors(population: Population, annotations: Annotations) -> CasePriors:
     """Lay out the cases of annotations under a population.
 
@@ -111,7 +149,7 @@ def case_priors(population: Population, annotations: Annotations) -> CasePriors:
         likeliest = np.argsort(-expected, axis=1, kind="stable")[:, :LIKELIEST]
         at, column = np.nonzero(np.take_along_axis(expected, likeliest, 1) >= LIKELY)
         likely.append(np.stack([at + part.start, likeliest[at, column]]))
-    slots = _with_likely(core, np.concatenate(likely, axis=1), k)
+    slots = with_likely(core, np.concatenate(likely, axis=1), k)
     nothing = np.empty((0, 0))
     return CasePriors(slots, core, heads, nothing, nothing, nothing).given(population)
 
@@ -177,7 +215,7 @@ def _label_counts(annotations: Annotations):
     return keys // annotations.n_classes, keys % annotations.n_classes, np.bincount(inverse, weight)
 
 
-def _with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:
+def with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:
     """Give likely classes slots of their own."""
     last = core.start[1:] - 1
     left = np.where(core.is_remainder[last], core.n_classes[last], 0)

@@ -1,0 +1,102 @@
+"""What a prior learns from: classifiers' scores on one scale, and annotations as labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from plausibly.annotations import Annotations
+from plausibly.annotations._names import some
+from plausibly.errors import PredictionError
+from plausibly.predictions import named_predictions, read_predictions
+from plausibly.priors._program import Labels
+
+LEAST = 1e-4  #: probability to which smaller ones are raised, so that one score does not decide a case
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Scores of classifiers, as logarithms of probabilities, centred over the classes of a case."""
+
+    classifiers: tuple[str, ...]
+    cases: np.ndarray  #: names
+    log_scores: Float[np.ndarray, "classifier case class"]
+
+    @classmethod
+    def of(cls, predictions: Mapping[Any, Any] | None, annotations: Annotations) -> "Evidence":
+        """Read predictions of the cases of annotations, as :func:`plausibly.evaluate` reads them.
+
+        Examples
+        --------
+        >>> annotations = Annotations.from_counts([[1, 0], [0, 2]])
+        >>> Evidence.of({"A": [[0.5, 0.5], [0.0, 1.0]]}, annotations).log_scores.round(1).tolist()
+        [[[0.0, 0.0], [-4.6, 4.6]]]
+        """
+        named = named_predictions(predictions or {})
+        scores = [log_scores(read_predictions(source, annotations)) for source in named.values()]
+        shape = (0, annotations.n_cases, annotations.n_classes)
+        return cls(tuple(named), annotations.cases, np.stack(scores) if scores else np.zeros(shape, np.float32))
+
+    def of_cases(self, cases: np.ndarray) -> Float[np.ndarray, "classifier case class"]:
+        """Return the scores of some of the cases, by name."""
+        if not self.classifiers:
+            return np.zeros((0, len(cases), self.log_scores.shape[2]), np.float32)
+        if np.array_equal(cases, self.cases):
+            return self.log_scores
+        rows = pd.Index(self.cases.astype(object)).get_indexer(pd.Index(cases.astype(object)))
+        if (rows < 0).any():
+            raise PredictionError(
+                f"the prior of these cases needs predictions for each, but there are none for {some(cases[rows < 0])}: "
+                "predict every case."
+            )
+        return self.log_scores[:, rows]
+
+    def digest(self) -> str:
+        """Hash of the classifiers' names and scores."""
+        found = blake2b("\0".join(self.classifiers).encode(), digest_size=8)
+        found.update(np.ascontiguousarray(self.log_scores).tobytes())
+        return found.hexdigest()
+
+
+def log_scores(scores: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
+    """Turn scores into centred logarithms of probabilities of at least 1e-4.
+
+    Scores of at least 0 count as probabilities after they are scaled to sum to 1 in each case; if any is negative, all
+    count as logits.
+
+    Examples
+    --------
+    >>> log_scores(np.array([[1.0, 3.0]])).round(3).tolist() == log_scores(np.log([[0.25, 0.75]])).round(3).tolist()
+    True
+    """
+    values = np.asarray(scores, np.float64)
+    if values.min(initial=0) < 0:
+        values = np.exp(values - values.max(1, keepdims=True))
+    total = values.sum(1, keepdims=True)
+    share = np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0)
+    logs = np.log(np.maximum(share, LEAST))
+    return (logs - logs.mean(1, keepdims=True)).astype(np.float32)
+
+
+def labels_of(annotations: Annotations) -> Labels:
+    """Reduce annotations to labels: the classes of first blocks, of which tied ones share a label."""
+    first = np.flatnonzero(annotations.entry_block == 0)
+    case, class_index = annotations.entry_case[first], annotations.entry_class[first]
+    size = np.bincount(annotations.entry_annotation[first], minlength=annotations.n_annotations)
+    keys, place = np.unique(case.astype(np.int64) * annotations.n_classes + class_index, return_inverse=True)
+    count = np.bincount(place, 1 / size[annotations.entry_annotation[first]])
+    case, class_index = np.divmod(keys, annotations.n_classes)
+    total = np.bincount(annotations.annotation_case, minlength=annotations.n_cases)
+    return Labels(
+        case.astype(np.int32), class_index.astype(np.int32), count.astype(np.float32), total.astype(np.float32)
+    )
+
+
+def prevalence(labels: Labels, n_classes: int) -> Float[np.ndarray, " class"]:
+    """Share of each class in all labels, with one label more of each, so that none is impossible."""
+    counts = 1.0 + np.bincount(labels.class_index, labels.count, n_classes)
+    return counts / counts.sum()

@@ -1,0 +1,135 @@
+"""Posterior of what cases share: Laplace's approximation, corrected by importance weights, or else NUTS."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+from numpyro import handlers
+from numpyro.infer import MCMC, NUTS
+from numpyro.infer.util import log_density
+from scipy.optimize import minimize
+
+from plausibly.inference._compilation import kept_on_disk
+from plausibly.priors._program import Labels, case_prior
+
+PROPOSALS = 1000  #: parameters drawn from the approximation
+ENOUGH = 200  #: effective size of the weighted proposals below which NUTS samples instead
+_HEAVY = 10.0  # degrees of freedom of the proposals, whose tails are heavier than those of the posterior
+_TOGETHER = 2**22  # numbers in memory at once
+_POLISH = 10  # Newton steps at most
+
+
+class Fit(NamedTuple):
+    """Draws of the shared parameters, and how they were made."""
+
+    parameters: dict[str, Float[np.ndarray, "draw *shape"]]
+    method: str  #: "importance" or "nuts"
+    effective_size: float  #: of the weighted proposals
+
+
+def fit(
+    log_scores: Float[np.ndarray, "classifier case class"],
+    log_prevalence: Float[np.ndarray, " class"],
+    labels: Labels,
+    *,
+    draws: int,
+    seed: int,
+) -> Fit:
+    """Draw what cases share from its posterior given the labels; the data are those of :func:`case_prior`.
+
+    References
+    ----------
+    Tierney & Kadane (1986), Accurate approximations for posterior moments and marginal densities, Journal of the
+    American Statistical Association 81.
+    """
+    given = log_scores, log_prevalence, labels
+    with kept_on_disk():
+        mode, hessian = _approximate(given)
+        root = np.linalg.cholesky(np.linalg.inv(hessian))
+        random = np.random.default_rng([int(seed), len(mode)])
+        steps = random.standard_normal((PROPOSALS, len(mode)))
+        steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (PROPOSALS, 1)))
+        proposals = (mode + steps @ root.T).astype(np.float32)
+        logs = np.asarray(_log_probabilities(proposals, *given), np.float64)
+        logs += (_HEAVY + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
+        weight = np.exp(logs - logs.max())
+        weight /= weight.sum()
+        effective = float(1 / (weight**2).sum())
+        if effective >= ENOUGH:
+            places = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
+            chosen = np.minimum(np.searchsorted(np.cumsum(weight), places), PROPOSALS - 1)
+            vectors, method = proposals[random.permutation(chosen)], "importance"
+        else:
+            vectors, method = _by_nuts(mode, root, given, draws, seed), "nuts"
+    parameters = jax.vmap(_layout(len(log_scores), len(log_prevalence))[1])(vectors)
+    return Fit({name: np.asarray(values) for name, values in parameters.items()}, method, effective)
+
+
+@cache
+def _layout(n_classifiers: int, n_classes: int) -> tuple[np.ndarray, Callable[[Array], dict[str, Array]]]:
+    """Prior mean of all parameters as one vector, and the function that names the parts of such a vector."""
+    nothing = np.zeros((n_classifiers, 1, n_classes), np.float32), np.zeros(n_classes, np.float32)
+    sites = handlers.trace(handlers.seed(case_prior, 0)).get_trace(*nothing).values()
+    vector, unravel = ravel_pytree({site["name"]: site["fn"].mean for site in sites if site["type"] == "sample"})
+    return np.asarray(vector), unravel
+
+
+def _log_probability(vector: Float[Array, " parameter"], *given: Any) -> Float[Array, ""]:
+    log_scores, log_prevalence, _ = given
+    unravel = _layout(len(log_scores), len(log_prevalence))[1]
+    return log_density(case_prior, given, {}, unravel(vector))[0]
+
+
+_value_and_gradient = jax.jit(jax.value_and_grad(_log_probability))
+
+
+@jax.jit
+def _log_probabilities(vectors: Float[Array, "proposal parameter"], *given: Any) -> Float[Array, " proposal"]:
+    log_scores = given[0]
+    size = max(1, min(len(vectors), _TOGETHER // (log_scores.shape[1] * log_scores.shape[2])))
+    return jax.lax.map(lambda vector: _log_probability(vector, *given), vectors, batch_size=size)
+
+
+def _approximate(
+    given: tuple[Any, ...],
+) -> tuple[Float[np.ndarray, " parameter"], Float[np.ndarray, "parameter other"]]:
+    """Find the mode, and the negative Hessian there by differences of gradients."""
+    log_scores, log_prevalence, _ = given
+
+    def negative(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = _value_and_gradient(vector.astype(np.float32), *given)
+        return -float(value), -np.asarray(gradient, np.float64)
+
+    at = minimize(negative, _layout(len(log_scores), len(log_prevalence))[0], jac=True, method="L-BFGS-B").x
+    scale = np.full(len(at), 0.1)
+    for _ in range(_POLISH):
+        columns = [
+            (negative(at + step)[1] - negative(at - step)[1]) / (2 * size)
+            for step, size in zip(np.diag(scale), scale, strict=True)
+        ]
+        hessian = (np.array(columns) + np.array(columns).T) / 2
+        values, vectors = np.linalg.eigh(hessian)
+        values = np.maximum(np.abs(values), 0.1)  # less than any prior has
+        hessian, along = vectors * values @ vectors.T, vectors.T @ negative(at)[1]
+        scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
+        proposed = at - vectors @ (along / values)
+        if negative(proposed)[0] > negative(at)[0] or (along**2 / values).sum() < 1e-3:
+            break
+        at = proposed
+    return at, hessian
+
+
+def _by_nuts(
+    mode: np.ndarray, root: np.ndarray, given: tuple[Any, ...], draws: int, seed: int
+) -> Float[np.ndarray, "draw parameter"]:
+    """Sample the parameters in coordinates in which the approximation is a standard normal distribution."""
+    center, scale = jnp.asarray(mode, jnp.float32), jnp.asarray(root, jnp.float32)
+    kernel = NUTS(potential_fn=lambda u: -_log_probability(center + scale @ u, *given))
+    sampler = MCMC(kernel, num_warmup=300, num_samples=draws, progress_bar=False)
+    sampler.run(jax.random.key(int(seed)), init_params=jnp.zeros(len(mode)))
+    return np.asarray(center + sampler.get_samples() @ scale.T)

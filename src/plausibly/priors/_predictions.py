@@ -1,0 +1,172 @@
+"""Prior that knows what classifiers say of each case, or, without classifiers, how common classes are."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import AnnotationError
+from plausibly.inference._compilation import kept_on_disk
+from plausibly.population import CasePriors
+from plausibly.population._case_priors import with_likely
+from plausibly.priors._evidence import Evidence, labels_of, prevalence
+from plausibly.priors._fit import Fit, fit
+from plausibly.priors._program import prior_shapes
+
+EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
+LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot, where there are more classes
+LIKELIEST = 8  #: number of such classes at most, besides the first choices of the classifiers
+_BLOCK = 2**22  # numbers in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionsPrior:
+    """Draws of what cases share, and the scores of the cases, which make a Dirichlet prior of each case."""
+
+    classes: np.ndarray
+    evidence: Evidence
+    log_prevalence: Float[np.ndarray, " class"]
+    fit: Fit
+
+    @classmethod
+    def learn(cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int) -> "PredictionsPrior":
+        """Learn from the labels of cases how scores predict plausibilities.
+
+        Examples
+        --------
+        >>> annotations = Annotations.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]] * 10)
+        >>> scores = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.7, 0.3]] * 10
+        >>> prior = PredictionsPrior.learn(annotations, Evidence.of({"A": scores}, annotations), draws=100, seed=0)
+        >>> shapes = prior.shapes(annotations, prior.lay_out(annotations).slots, range(100)).mean(0)
+        >>> bool(shapes[0] > shapes[1] and shapes[4] < shapes[5])
+        True
+        """
+        labels = labels_of(annotations)
+        logs = np.log(prevalence(labels, annotations.n_classes)).astype(np.float32)
+        found = fit(evidence.of_cases(annotations.cases), logs, labels, draws=draws, seed=seed)
+        return cls(annotations.classes, evidence, logs, found)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of the shared parameters."""
+        return len(self.fit.parameters["log_concentration"])
+
+    def digest(self) -> str:
+        """Hash of everything that a posterior depends on."""
+        found = blake2b("\0".join(map(str, self.classes)).encode() + self.evidence.digest().encode(), digest_size=8)
+        for values in (self.log_prevalence, *self.fit.parameters.values()):
+            found.update(np.ascontiguousarray(values).tobytes())
+        return found.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Attributes of the posterior: classifiers, how parameters were drawn, and the prior of unnamed classes."""
+        parameters = {
+            name: {"mean": values.mean(0).round(4).tolist(), "sd": values.std(0).round(4).tolist()}
+            for name, values in self.fit.parameters.items()
+        }
+        found = {"classifiers": list(self.evidence.classifiers), "digest": self.evidence.digest()}
+        found |= {"method": self.fit.method, "effective_size": round(self.fit.effective_size), "parameters": parameters}
+        rounded = [float(f"{value:.4g}") for value in self._mean_shape]
+        return {"evidence": json.dumps(found), "class_prior_shape": json.dumps(rounded)}
+
+    @property
+    def concentration(self) -> float:
+        """Mean prior shape of a class."""
+        return float(self._mean_shape.mean())
+
+    @cached_property
+    def _mean_shape(self) -> Float[np.ndarray, " class"]:
+        cases = self.evidence.cases[:2000]
+        return self._dense(self.evidence.of_cases(cases), self._parameters([0])).mean((0, 1))
+
+    def lay_out(self, annotations: Annotations) -> CasePriors:
+        """Lay out the slots of cases, with the shapes given the first draw of the shared parameters."""
+        if not np.array_equal(np.asarray(annotations.classes, str), np.asarray(self.classes, str)):
+            raise AnnotationError(
+                f"the prior has {len(self.classes)} classes, which are not the {annotations.n_classes} of the "
+                "annotations: learn it from annotations of the same classes, in the same order."
+            )
+        core = Slots.of(annotations)
+        if annotations.n_classes <= EVERY_CLASS:
+            slots = Slots.of_every_class(annotations.n_cases, annotations.n_classes)
+        else:
+            slots = self._likely_slots(annotations, core)
+        heads = np.zeros((annotations.n_cases, 1))
+        nothing = np.zeros((1, 0))
+        priors = CasePriors(slots, core, heads.astype(np.int64), heads, nothing, nothing)
+        return self.given(priors, annotations, 0)
+
+    def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
+        """Return the same layout with the shapes given another draw of the shared parameters."""
+        shape, core_shape = (self.shapes(annotations, slots, [number]) for slots in (priors.slots, priors.core))
+        return replace(priors, shape=shape.astype(np.float64), core_shape=core_shape.astype(np.float64))
+
+    def shapes(self, annotations: Annotations, slots: Slots, numbers: Sequence[int]) -> Float[np.ndarray, "draw slot"]:
+        """Prior shapes of the slots of cases, given some of the draws of the shared parameters."""
+        parameters, k = self._parameters(numbers), len(self.classes)
+        log_scores = self.evidence.of_cases(annotations.cases)
+        out = np.empty((len(numbers), len(slots)), np.float32)
+        size = max(1, _BLOCK // (k * len(numbers)))
+        size = 1 << size.bit_length() - 1  # few sizes are compiled
+        for first in range(0, annotations.n_cases, size):
+            part = slice(first, min(first + size, annotations.n_cases))
+            own = slice(int(slots.start[part.start]), int(slots.start[part.stop]))
+            rows = np.minimum(np.arange(first, first + size), part.stop - 1) if part.stop - first < size else part
+            dense = self._dense(log_scores[:, rows], parameters)[:, : part.stop - first]
+            case, rest = slots.case[own] - first, slots.is_remainder[own]
+            found = dense[:, case, np.maximum(slots.class_index[own], 0)]
+            if rest.any():
+                found[:, rest] = 0
+                start = slots.start[part.start : part.stop] - own.start
+                left = dense.sum(-1) - np.add.reduceat(found, start, axis=1)
+                found[:, rest] = np.maximum(left[:, case[rest]], 1e-6)
+            out[:, own] = found
+        return out
+
+    def _parameters(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
+        return {name: values[np.asarray(numbers)] for name, values in self.fit.parameters.items()}
+
+    def _dense(
+        self, log_scores: Float[np.ndarray, "classifier case class"], parameters: dict[str, np.ndarray]
+    ) -> Float[np.ndarray, "draw case class"]:
+        with kept_on_disk():
+            return np.array(_shapes(parameters, log_scores, self.log_prevalence))
+
+    def _likely_slots(self, annotations: Annotations, core: Slots) -> Slots:
+        """Slots for named classes, the first choices of classifiers, other likely classes, and the remainder."""
+        log_scores, k = self.evidence.of_cases(annotations.cases), annotations.n_classes
+        middle = self._parameters(np.linspace(0, self.n_draws - 1, 8).astype(int))
+        likely = []
+        size = max(1, _BLOCK // (8 * k))
+        for first in range(0, annotations.n_cases, size):
+            part = log_scores[:, first : first + size]
+            shape = self._dense(part, middle).mean(0)
+            share = shape / shape.sum(1, keepdims=True)
+            chosen = np.argsort(-share, axis=1, kind="stable")[:, :LIKELIEST]
+            wanted = np.zeros(share.shape, bool)
+            np.put_along_axis(wanted, chosen, np.take_along_axis(share, chosen, 1) >= LIKELY, axis=1)
+            for of_one in part:
+                wanted[np.arange(len(of_one)), of_one.argmax(1)] = True
+            inside = slice(int(core.start[first]), int(core.start[min(first + size, annotations.n_cases)]))
+            named = inside.start + np.flatnonzero(~core.is_remainder[inside])
+            wanted[core.case[named] - first, core.class_index[named]] = False
+            at, column = np.nonzero(wanted)
+            likely.append(np.stack([at + first, column]))
+        return with_likely(core, np.concatenate(likely, axis=1), k)
+
+
+@jax.jit
+def _shapes(
+    parameters: dict[str, Array],
+    log_scores: Float[Array, "classifier case class"],
+    log_prevalence: Float[Array, " class"],
+) -> Float[Array, "draw case class"]:
+    return jax.vmap(prior_shapes, in_axes=(0, None, None))(parameters, jnp.asarray(log_scores), log_prevalence)
