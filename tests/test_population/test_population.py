@@ -279,7 +279,7 @@ REFUSED = [
     ({"shared": "sampled"}, None, ArgumentError, "has none: add class_prior"),
     ({"shared": "sampled", "class_prior": uniform(CLASSES[:6])}, None, ArgumentError, "estimate it with samples=True"),
     ({"class_prior": "population", "engine": "nuts"}, None, ArgumentError, "exact posterior or the Gibbs sampler"),
-    ({"class_prior": "popular"}, None, ArgumentError, "class_prior must be one of uniform, population"),
+    ({"class_prior": "popular"}, None, ArgumentError, "class_prior must be one of uniform, learned, population"),
     ({"class_prior": uniform(["x", "y"])}, None, AnnotationError, "classes, which are not"),
 ]
 

@@ -91,9 +91,19 @@ def labels_of(annotations: Annotations) -> Labels:
     count = np.bincount(place, 1 / size[annotations.entry_annotation[first]])
     case, class_index = np.divmod(keys, annotations.n_classes)
     total = np.bincount(annotations.annotation_case, minlength=annotations.n_cases)
+    room = _room(len(keys)) - len(keys)
     return Labels(
-        case.astype(np.int32), class_index.astype(np.int32), count.astype(np.float32), total.astype(np.float32)
+        np.pad(case, (0, room)).astype(np.int32),
+        np.pad(class_index, (0, room)).astype(np.int32),
+        np.pad(count, (0, room)).astype(np.float32),
+        total.astype(np.float32),
     )
+
+
+def _room(n: int) -> int:
+    """Number of entries to which others are added that count nothing, so that few sizes are compiled."""
+    step = 1 << max(n.bit_length() - 3, 4)
+    return -(-n // step) * step
 
 
 def prevalence(labels: Labels, n_classes: int) -> Float[np.ndarray, " class"]:

@@ -114,7 +114,7 @@ class PredictionsPrior:
         parameters, k = self._parameters(numbers), len(self.classes)
         log_scores = self.evidence.of_cases(annotations.cases)
         out = np.empty((len(numbers), len(slots)), np.float32)
-        size = max(1, _BLOCK // (k * len(numbers)))
+        size = min(max(1, _BLOCK // (k * len(numbers))), 2 * annotations.n_cases - 1)
         size = 1 << size.bit_length() - 1  # few sizes are compiled
         for first in range(0, annotations.n_cases, size):
             part = slice(first, min(first + size, annotations.n_cases))

@@ -13,7 +13,7 @@ OFFSETS_UP_TO = 10  #: classes up to which each has an offset of its own
 
 
 class Labels(NamedTuple):
-    """Labels of cases: how often each class is named, for the pairs of case and class with a label."""
+    """Labels of cases: how often each class is named, for the pairs of case and class with a label (or 0 labels)."""
 
     case: Int[Array, " entry"]
     class_index: Int[Array, " entry"]

@@ -1,0 +1,208 @@
+"""Priors learned from labels and predictions: density, fit, shapes of slots, and what reaches draws and metrics."""
+
+import json
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from scipy.special import gammaln, softmax
+
+import plausibly as pb
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.priors import _fit as fitting
+from plausibly.priors._evidence import labels_of, log_scores, prevalence
+from plausibly.priors._program import Labels, label_log_prob, prior_shapes
+
+FEW = {"draws": 50, "chains": 2}
+
+
+def world(n=300, k=4, labels=3, noise=0.7, seed=0, classifiers=2, concentration=0.5):
+    """Cases with plausibilities that classifiers see through noise of their own, and a few labels drawn from them."""
+    random = np.random.default_rng(seed)
+    plausibility = random.dirichlet(np.full(k, concentration), n)
+    counts = np.array([random.multinomial(labels, own) for own in plausibility])
+    logs = np.log(plausibility + 1e-3)
+    scores = {f"C{j}": softmax(logs + noise * random.normal(size=logs.shape), axis=1) for j in range(classifiers)}
+    return plausibility, pb.Annotations.from_counts(counts), scores
+
+
+def accuracies(posterior, scores):
+    return pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].values
+
+
+def test_the_density_of_labels_is_dirichlet_multinomial():
+    random = np.random.default_rng(0)
+    shape, counts = random.gamma(1.0, size=(7, 3)), random.integers(0, 4, (7, 3))
+    case, named = np.nonzero(counts)
+    total = counts.sum(1)
+    found = label_log_prob(shape, Labels(case, named, counts[case, named].astype(float), total.astype(float)))
+    orders = gammaln(total + 1) - gammaln(counts + 1).sum(1)  # the distribution counts them, a sequence of labels not
+    expected = dist.DirichletMultinomial(shape, total).log_prob(counts) - orders
+    assert float(found) == pytest.approx(float(expected.sum()), abs=1e-3)
+
+
+def test_prior_shapes_by_their_formula():
+    random = np.random.default_rng(1)
+    scores, logs = random.normal(size=(2, 5, 3)), np.log([0.5, 0.3, 0.2])
+    given = {"prevalence": 0.3, "logit_background": -1.5, "log_concentration": 0.7, "log_concentration_by_entropy": 1.2}
+    given |= {"score": np.array([0.4, -0.1]), "first_choice": np.array([0.5, 0.2]), "offset": np.array([0.1, -0.2])}
+    z = 0.4 * scores[0] - 0.1 * scores[1] + 0.3 * logs + [0, 0.1, -0.2]
+    for weight, own in zip((0.5, 0.2), scores, strict=True):
+        z[np.arange(5), own.argmax(1)] += weight
+    background = 1 / (1 + np.exp(1.5))
+    mean = (1 - background) * softmax(z, axis=1) + background * np.exp(logs)
+    entropy = -(mean * np.log(mean)).sum(1, keepdims=True) / np.log(3)
+    expected = np.exp(0.7 + 1.2 * (entropy - 0.5)) * mean
+    np.testing.assert_allclose(prior_shapes(given, scores, logs), expected, rtol=1e-4)
+
+
+def test_scores_of_any_scale():
+    p = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(log_scores(p), log_scores(40 * p), atol=1e-5)
+    np.testing.assert_allclose(log_scores(p[:1]), log_scores(np.log(p[:1])), atol=1e-5)
+    np.testing.assert_allclose(log_scores(np.zeros((1, 3))), 0, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_weighted_proposals_and_nuts_agree(monkeypatch):
+    _, annotations, scores = world()
+    evidence, labels = Evidence.of(scores, annotations), labels_of(annotations)
+    given = evidence.log_scores, np.log(prevalence(labels, 4)).astype(np.float32), labels
+    weighted = fitting.fit(*given, draws=800, seed=0)
+    monkeypatch.setattr(fitting, "ENOUGH", np.inf)
+    sampled = fitting.fit(*given, draws=800, seed=0)
+    assert (weighted.method, sampled.method) == ("importance", "nuts")
+    for name, values in weighted.parameters.items():
+        other = sampled.parameters[name]
+        np.testing.assert_allclose(values.mean(0), other.mean(0), atol=0.25 * other.std(0).max())
+        np.testing.assert_allclose(values.std(0), other.std(0), rtol=0.25)
+
+
+def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
+    plausibility, annotations, scores = world(n=500)
+    top = plausibility.argmax(1)
+    truth = np.array([(own.argmax(1) == top).mean() for own in scores.values()])
+    alone = accuracies(pb.aggregate(annotations, "dirichlet-categorical", progress=False), scores)
+    assert (np.quantile(alone, 0.97, axis=1) < truth).all()
+    informed = accuracies(
+        pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, progress=False), scores
+    )
+    lower, upper = np.quantile(informed, [0.03, 0.97], axis=1)
+    assert ((lower <= truth) & (truth <= upper)).all()
+
+
+def test_a_classifier_that_knows_nothing_stays_at_chance():
+    _, annotations, scores = world(n=500)
+    scores["useless"] = np.random.default_rng(9).dirichlet(np.ones(4), 500)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, progress=False)
+    assert accuracies(posterior, scores)[-1].mean() == pytest.approx(0.25, abs=0.05)
+    known = json.loads(posterior.attrs["evidence"])
+    assert known["classifiers"] == ["C0", "C1", "useless"]
+    assert abs(known["parameters"]["score"]["mean"][2]) < 0.1
+
+
+def test_exact_draws_have_the_moments_of_their_shapes():
+    """Each draw has a prior of its own; on average over them, moments are those of the mixture."""
+    _, annotations, scores = world(n=40)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, progress=False)
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=1000, seed=0)
+    slots = prior.lay_out(annotations).slots
+    counts = np.zeros((40, 4))
+    np.add.at(counts, (annotations.entry_case, annotations.entry_class), 1)
+    shape = prior.shapes(annotations, slots, range(1000)).reshape(1000, 40, 4) + counts
+    total = shape.sum(-1, keepdims=True)
+    mean = shape / total
+    draws = pb.dense(posterior)
+    np.testing.assert_allclose(draws.mean(0), mean.mean(0), atol=0.04)
+    variance = (mean * (1 - mean) / (total + 1)).mean(0) + mean.var(0)
+    np.testing.assert_allclose(draws.var(0), variance, atol=0.02)
+
+
+def test_gibbs_and_exact_draws_agree_on_labels():
+    _, annotations, scores = world(n=30)
+    means = []
+    for model, engine in (("dirichlet-categorical", "exact"), ("plackett-luce", "gibbs")):
+        given = {"reliability": 1, "engine": engine, "predictions": scores, "seed": 3, "progress": False}
+        means.append(pb.dense(pb.aggregate(annotations, model, **given)).mean(0))
+    np.testing.assert_allclose(*means, atol=0.05)
+
+
+def test_many_classes_have_slots_where_mass_is_likely():
+    """The remainder has the shapes of all classes without a slot."""
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 40, (60, 2))
+    scores = np.full((60, 40), 0.001)
+    scores[np.arange(60), labels[:, 0]] = 0.9
+    annotations = pb.Annotations.from_labels(labels.tolist(), classes=[f"c{k:02}" for k in range(40)])
+    prior = PredictionsPrior.learn(annotations, Evidence.of({"A": scores}, annotations), draws=20, seed=0)
+    priors = prior.lay_out(annotations)
+    shape = prior.shapes(annotations, priors.slots, [3])[0]
+    every = prior.shapes(annotations, pb.annotations.Slots.of_every_class(60, 40), [3])[0].reshape(60, 40)
+    np.testing.assert_allclose(np.add.reduceat(shape, priors.slots.start[:-1]), every.sum(1), rtol=1e-4)
+    rest = priors.slots.is_remainder
+    assert rest.sum() == 60
+    assert (np.diff(priors.slots.start) < 15).all()
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions={"A": scores}, **FEW, progress=False)
+    assert accuracies(posterior, {"A": scores}).mean() > 0.5
+
+
+def test_without_predictions_one_prior_for_all_cases():
+    """Concentration and mean of a symmetric world are found again."""
+    _, annotations, _ = world(n=600, labels=5, concentration=0.3)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", class_prior="learned", **FEW, progress=False)
+    parameters = json.loads(posterior.attrs["evidence"])["parameters"]
+    assert np.exp(parameters["log_concentration"]["mean"]) == pytest.approx(4 * 0.3, rel=0.2)
+
+
+def test_shards_are_parts_of_the_whole(tmp_path):
+    _, annotations, scores = world(n=25)
+    given = {"predictions": scores, "seed": 1, "progress": False, **FEW}
+    whole = pb.dense(pb.aggregate(annotations, "dirichlet-categorical", **given))
+    stored = pb.aggregate(annotations, "dirichlet-categorical", out=tmp_path / "p.zarr", shard=10, **given)
+    np.testing.assert_allclose(pb.dense(stored), whole, atol=1e-6)
+    other = scores | {"C0": scores["C1"]}
+    with pytest.raises(ArgumentError, match="class_prior was"):
+        pb.aggregate(
+            annotations, "dirichlet-categorical", out=tmp_path / "p.zarr", shard=10, **given | {"predictions": other}
+        )
+
+
+REFUSED = [
+    ({"class_prior": "predictions"}, ArgumentError, "there are no predictions"),
+    ({"class_prior": "population", "predictions": {"A": 0}}, ArgumentError, "predictions are for class_prior"),
+    ({"predictions": {"A": 0}, "concentration": 2.0}, ArgumentError, "class_prior='predictions' infers"),
+    ({"predictions": {"A": 0}, "shared": "estimated"}, ArgumentError, "shared='estimated' is for"),
+    ({"predictions": {"A": 0}, "engine": "nuts"}, ArgumentError, "needs an exact posterior or the Gibbs sampler"),
+    ({"predictions": {"A": [[0.5, 0.5, 0, 0]]}}, PredictionError, "1 rows for 12 cases"),
+    ({"model": "irn", "predictions": {"A": 0}}, ArgumentError, "does not accept class_prior"),
+]
+
+
+@pytest.mark.parametrize(("given", "kind", "match"), REFUSED)
+def test_refusals(given, kind, match):
+    _, annotations, scores = world(n=12)
+    if given.get("predictions") == {"A": 0}:
+        given = given | {"predictions": scores}
+    with pytest.raises(kind, match=match):
+        pb.aggregate(annotations, **{"model": "dirichlet-categorical", "progress": False} | given)
+
+
+def test_other_classes_are_refused():
+    _, annotations, scores = world(n=12)
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
+    with pytest.raises(AnnotationError, match="the prior has 4 classes"):
+        prior.lay_out(pb.Annotations.from_labels([["a", "b"]]))
+    other = pb.Annotations.from_counts([[1, 0, 0, 1]], cases=["new"])
+    with pytest.raises(PredictionError, match="none for 'new'"):
+        prior.lay_out(other)
+
+
+def test_the_program_draws_its_parameters():
+    from numpyro.infer import Predictive
+
+    found = Predictive(pb.priors.case_prior, num_samples=400)(jax.random.key(0), np.zeros((2, 1, 3)), np.zeros(3))
+    assert found["score"].mean() == pytest.approx(0.25, abs=0.06)
+    assert found["score"].std() == pytest.approx(0.5, abs=0.06)
+    assert found["offset"].shape == (400, 2)
