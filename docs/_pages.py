@@ -17,6 +17,7 @@ MODULES = (
         "metrics",
         "model_comparison",
         "population",
+        "priors",
         "conformal",
         "planning",
         "sweeps",

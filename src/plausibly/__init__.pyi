@@ -15,6 +15,7 @@ from . import plots as plots
 from . import population as population
 from . import posterior as posterior
 from . import primitives as primitives
+from . import priors as priors
 from .aggregation import aggregate as aggregate
 from .aggregation._inferred_reliability import infer_reliability as infer_reliability
 from .annotations import Annotations as Annotations

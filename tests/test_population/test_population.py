@@ -292,7 +292,7 @@ def test_refusals(given, annotations, kind, match):
 
 def test_refusals_of_rankings():
     for given in ({"unranked": "lumped"}, {"mode": "temper"}, {"reliability": 2.5}):
-        with pytest.raises(ArgumentError, match="population prior"):
+        with pytest.raises(ArgumentError, match="class_prior='population'"):
             settle(RANKED, "plackett-luce", class_prior="population", **given)
     with pytest.raises(AnnotationError, match="one label per annotation"):
         settle(RANKED, "dirichlet-categorical", class_prior="population")

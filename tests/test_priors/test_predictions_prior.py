@@ -84,10 +84,10 @@ def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
     plausibility, annotations, scores = world(n=500)
     top = plausibility.argmax(1)
     truth = np.array([(own.argmax(1) == top).mean() for own in scores.values()])
-    alone = accuracies(pb.aggregate(annotations, "dirichlet-categorical", progress=False), scores)
+    alone = accuracies(pb.aggregate(annotations, "dirichlet-categorical", draws=60, progress=False), scores)
     assert (np.quantile(alone, 0.97, axis=1) < truth).all()
     informed = accuracies(
-        pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, progress=False), scores
+        pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, draws=60, progress=False), scores
     )
     lower, upper = np.quantile(informed, [0.03, 0.97], axis=1)
     assert ((lower <= truth) & (truth <= upper)).all()
@@ -96,7 +96,7 @@ def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
 def test_a_classifier_that_knows_nothing_stays_at_chance():
     _, annotations, scores = world(n=500)
     scores["useless"] = np.random.default_rng(9).dirichlet(np.ones(4), 500)
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, progress=False)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, draws=60, progress=False)
     assert accuracies(posterior, scores)[-1].mean() == pytest.approx(0.25, abs=0.05)
     known = json.loads(posterior.attrs["evidence"])
     assert known["classifiers"] == ["C0", "C1", "useless"]
