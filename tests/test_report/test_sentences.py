@@ -118,6 +118,14 @@ def test_settled_cases_are_told_for_every_reliability(settings):
     assert f"({other} at 10)" in said
 
 
+@pytest.mark.parametrize(("labels", "noted"), [(["a", "b", "c"], True), (["a", "b", "c", "c"], False)])
+def test_a_prior_that_counts_as_much_as_the_labels_is_noted(labels, noted):
+    """Three labels of three classes, and a uniform prior of three."""
+    swept = pb.sweep(pb.Annotations.from_labels([labels]), {}, {"dirichlet-categorical": [1]}, **FAST)
+    said = [sentence for sentence in sentences(swept, []) if "in 1 of 1 case, the prior counts as much" in sentence]
+    assert bool(said) == noted
+
+
 def test_no_one_is_advised_to_trust_more_for_narrower_intervals():
     annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
     notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))

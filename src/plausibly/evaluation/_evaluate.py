@@ -165,8 +165,8 @@ def evaluate(
         ``expected_risk_mean``, ``_min`` and ``_max`` (case), mean, minimum and maximum of the expected risk level over
         draws. For a posterior of scores: ``score_certainty`` (case), the probability that a score is at most the
         threshold, or that it is above, whichever is greater; averaged over the posterior. ``prior_share`` (case): the
-        share of the prior in the posterior concentration, NaN where it is unknown; above 1/2 the prior outweighs the
-        annotations. With ``weights``: ``case_weight`` (case), the mean over draws.
+        share of the prior in the posterior concentration, NaN where it is unknown; from 1/2 on the prior counts as much
+        as the annotations, or more. With ``weights``: ``case_weight`` (case), the mean over draws.
 
         With ``by``, every metric also has ``…_by_group`` (group, classifier, draw), ``…_point_by_group`` and, with
         replicates, ``…_total_by_group``. The coordinates ``group_column``, ``group_value`` and ``group_n_cases`` are

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from jaxtyping import ArrayLike, Bool, Float
 
 from plausibly.aggregation import learns
 from plausibly.annotations import Annotations, Slots
@@ -15,8 +16,18 @@ from plausibly.sweeps import Run, Sweep
 
 MOST = 20  #: cases in a table
 SETTLED, OPEN = 0.95, 0.5  #: certainties from which on a case counts as settled, and below which as open
-OF_PRIOR = 0.5  #: share of the prior from which on the ambiguity of a case is mostly the prior's
 _COLUMNS = ["top_class", "top_plausibility", "expected_entropy", "mutual_information", "prior_share"]
+
+
+def of_prior(share: Float[ArrayLike, " case"]) -> Bool[np.ndarray, " case"]:
+    """Whether the prior counts at least as much as the annotations; not where its share is unknown.
+
+    Examples
+    --------
+    >>> of_prior([0.49, 0.5, 0.6, np.nan]).tolist()
+    [False, True, True, False]
+    """
+    return np.asarray(share) >= 0.5 - 1e-6  # a half, in single precision
 
 
 def case_table(run: Run) -> pd.DataFrame:
@@ -48,7 +59,7 @@ def stay_open(run: Run) -> pd.DataFrame:
     if not {"annotation_certainty_1", DISAGREEMENT} <= set(table):
         return table.iloc[:0]
     unclear = (table[["annotation_certainty_1", DISAGREEMENT]] >= SETTLED).all(axis=1)
-    return table[unclear & ~(table["prior_share"] > OF_PRIOR)].sort_values(
+    return table[unclear & ~of_prior(table["prior_share"])].sort_values(
         "expected_entropy", ascending=False, kind="stable", ignore_index=True
     )
 

@@ -19,12 +19,12 @@ from plausibly.planning import Plan
 from plausibly.plots._words import capitalised, metric_name
 from plausibly.report._ambiguity import (
     MOST,
-    OF_PRIOR,
     OPEN,
     SETTLED,
     disagreements,
     most_ambiguous,
     need_labels,
+    of_prior,
 )
 from plausibly.report._by_group import results_by_group
 from plausibly.report._cases import undecided
@@ -120,7 +120,7 @@ def render(
         "metrics": _records(swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]),
         "figures": figures,
         "ambiguous": _records(ambiguous),
-        "n_of_prior": int((ambiguous["prior_share"] > OF_PRIOR).sum()),
+        "n_of_prior": int(of_prior(ambiguous["prior_share"]).sum()),
         "shares": are_shares(lead(swept).attrs),
         "learns": learns(lead(swept).attrs),
         "needed": _records(need_labels(lead(swept)).head(MOST)),

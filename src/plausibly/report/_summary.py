@@ -19,6 +19,7 @@ from plausibly.report._ambiguity import (
     best_attainable,
     disagreements,
     need_labels,
+    of_prior,
     stay_open,
 )
 from plausibly.report._tables import headline, headline_metrics, lead, sampled
@@ -154,10 +155,10 @@ def _listed(names: Sequence[object], word: str = "case") -> str:
 
 
 def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
-    """Say in which runs the prior outweighs the annotations."""
+    """Say in which runs the prior counts at least as much as the annotations, and in how many cases."""
     for run in runs:
         share = run.results["prior_share"].values
-        n = int((share > 0.5).sum())
+        n = int(of_prior(share).sum())
         if n:
             more = f"--model {run.label.partition(':')[0]}:class_prior=population"
             fix = (
@@ -168,9 +169,9 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
             if learns(run.attrs):
                 fix += " More labels for these cases reduce its share."
             yield (
-                f"{run.label}: in {n:,} of {_cases(len(share))}, the prior outweighs the annotations. (Averaged over "
-                f"all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty in these cases "
-                f"comes mainly from the prior, not from the annotators. {fix}"
+                f"{run.label}: in {n:,} of {_cases(len(share))}, the prior counts as much as the annotations, or more. "
+                f"(Averaged over all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty "
+                f"in these cases comes from the prior at least as much as from the annotators. {fix}"
             )
 
 
