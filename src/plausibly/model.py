@@ -73,6 +73,21 @@ class Model:
     Fields that are functions are called with the same keyword arguments as the program: ``reliability``, if the model
     has one, and its options. ``point_estimate`` is called with the options alone.
 
+    A model knows one case at a time. Cases are computed in shards, some of them are left out to compare models, and any
+    engine may take the place of another, so results are well defined only if
+
+    * ``program`` describes one case, and ``exact``, ``evidence`` and ``point_estimate``, which are called for many
+      cases at once, return for each what they would return for it alone;
+    * ``exact`` adds the ``concentration`` of each slot to what the annotations are worth, also a concentration of 0:
+      populations put their own in its place, and the share of the prior follows from it;
+    * ``exact`` is the posterior of ``program``.
+
+    :func:`plausibly.aggregate` checks this on a few cases when a model of your own is first used with its arguments;
+    the program is compared with ``exact`` if its only latent site is the plausibility. A prior that all cases determine
+    is not part of a model: it is ``class_prior="population"``, an option of models that declare it, which learns how
+    common classes are. The exceptions are ``joint`` and models with a
+    ``true_class``, whose programs describe all cases.
+
     Parameters
     ----------
     name
@@ -96,8 +111,9 @@ class Model:
     deterministic
         Whether the model has a point estimate only and no draws.
     exact
-        Exact posterior of all cases. For rankings and labels, ``exact(entries, concentration, **arguments)``, with
-        :class:`plausibly.case.Entries`, returns the concentrations of Dirichlet distributions, (slot,). For scores,
+        Exact posterior of each case, called for many at once. For rankings and labels, ``exact(entries, concentration,
+        **arguments)``, with :class:`plausibly.case.Entries`, returns the concentrations of Dirichlet distributions,
+        (slot,): the given concentration, plus what the annotations of the slot's case are worth. For scores,
         ``exact(sums, prior, **arguments)``, with :class:`plausibly.case.ScoreSums`, returns a
         :class:`plausibly.case.NormalInverseGamma`.
     zero_concentration
@@ -111,8 +127,8 @@ class Model:
         :func:`plausibly.compare` leave annotations out by importance sampling; None to refit instead.
     evidence
         ``evidence(entries, **arguments)``: amount that annotations add to the prior concentration of each slot,
-        (slot,); it determines the share of the prior in a posterior. None for the amount that ``exact`` adds; without
-        either, the share is unknown.
+        (slot,), of each case by itself; it determines the share of the prior in a posterior. None for the amount that
+        ``exact`` adds; without either, the share is unknown.
     first_choice
         ``first_choice(**arguments)``: power p with which annotators choose. The first choice is class k with
         probability :math:`\lambda_k^p / \sum_j \lambda_j^p`. None, or a function that returns None, for p = 1.
@@ -125,7 +141,8 @@ class Model:
         :mod:`plausibly.models.staged_plackett_luce`; such a model is sampled by independent proposals.
     point_estimate
         Plausibilities to which the posterior contracts as the reliability grows: ``point_estimate(entries, **options)``
-        or, for scores, ``point_estimate(sums, threshold)``, of shape (slot,). None for the mean of the draws.
+        or, for scores, ``point_estimate(sums, threshold)``, of shape (slot,), of each case by itself. None for the mean
+        of the draws.
     update
         One step of an iteration whose fixed point is the point estimate, such as maximum likelihood:
         ``update(plausibility, case)`` with the slots of one case. Used instead of ``point_estimate``.

@@ -2,16 +2,21 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import plausibly as pb
 from plausibly._arviz import to_groups
-from plausibly.aggregation import parse_variants, plan_runs, settle
+from plausibly.aggregation import _contract, parse_variants, plan_runs, settle
+from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._variants import load_model
 from plausibly.cli import app
 from plausibly.errors import ArgumentError, FileError
@@ -290,3 +295,70 @@ def test_variants(what):
 def test_texts_that_are_no_variants(texts, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         plan_runs(LABELS, parse_variants(texts))
+
+
+BROKEN = {
+    "cases that know of each other": (
+        {"exact": lambda entries, concentration: concentration * prevalence(entries) + entries.totals(first(entries))},
+        "exact= of the model mine must treat every case by itself, .* for case '[^']*' changes by up to .* class_prior",
+    ),
+    "a share of all labels": (
+        {"evidence": lambda entries: entries.totals(first(entries)) / first(entries).sum()},
+        "evidence= of the model mine must treat every case by itself",
+    ),
+    "a point estimate of all": (
+        {"point_estimate": lambda entries: entries.normalised(entries.totals(first(entries)) + prevalence(entries))},
+        "point_estimate= of the model mine must treat every case by itself",
+    ),
+    "another prior": (
+        {"exact": lambda entries, concentration: 0.5 * concentration + entries.totals(first(entries))},
+        "exact= of the model mine must add the concentration .* a concentration of .* instead of 0 in a slot adds",
+    ),
+    "another posterior": (
+        {"exact": lambda entries, concentration: concentration + 3 * entries.totals(first(entries))},
+        "exact= of the model mine must be the posterior of its program, but for case '[^']*' the difference",
+    ),
+}
+
+
+def first(entries):
+    return (entries.position == 0) / entries.block_size
+
+
+def prevalence(entries):
+    """How common the class of each slot is among all cases."""
+    slots = entries.slots
+    return np.bincount(slots.class_index + 1, entries.totals(first(entries)) + 0.1)[slots.class_index + 1]
+
+
+def votes(case):
+    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
+    weight = case.named * (case.rankings.positions == 0) / case.block_sizes
+    numpyro.factor("votes", (case.counts @ weight * jnp.log(plausibility)).sum())
+
+
+MANY = pb.Annotations.from_labels([["a"] * (1 + i % 3) + ["b"] * (i % 2) for i in range(9)], classes=list("abc"))
+
+
+@pytest.mark.parametrize(("fields", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_model_that_breaks_its_promises_is_refused(fields, message):
+    mine = pb.Model("mine", votes, concentration=1.0, options={"unranked": ("lumped", "exact")}, **fields)
+    for engine in mine.engines:
+        with pytest.raises(ArgumentError, match=message):
+            pb.aggregate(MANY, mine, engine=engine, draws=4, progress=False)
+
+
+def test_a_model_that_keeps_its_promises_is_checked_once(monkeypatch):
+    calls = []
+    monkeypatch.setattr(_contract, "_check_exact", lambda *arguments: calls.append(1))
+    mine = pb.Model("mine", votes, concentration=1.0, exact=lambda e, concentration: concentration + e.totals(first(e)))
+    for _ in range(2):
+        pb.aggregate(MANY, mine, draws=4, progress=False)
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("name", ["prirn", "dirichlet-categorical", "normal-scores", "plackett-luce", "irn"])
+def test_copies_of_built_in_models_keep_their_promises(name):
+    model = replace(MODELS[name], name="mine")
+    observed, given = (SCORES, {"threshold": 2}) if model.of_scores else (MANY, {})
+    check_contract(observed, settle(observed, model, **given))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from plausibly._arviz import Posterior
 from plausibly.aggregation._arguments import Settled, check_held, settle
+from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
 from plausibly.aggregation._layout import Shapes, slots_of_cases
@@ -219,6 +220,7 @@ def aggregate(
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")
+    check_contract(annotations, settled)
     asked, settled = settled, _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
     shapes = Shapes.of(annotations, settled, slots)
@@ -273,6 +275,7 @@ def refit(
     This saves time when thousands of copies of cases are sampled. Arguments are those of :func:`aggregate`.
     """
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
+    check_contract(annotations, settled)
     settled = _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
     common = {"seed": seed, "quantities": len(slots), "shapes": Shapes.of(annotations, settled, slots)}

@@ -1,0 +1,151 @@
+"""What a user's own :class:`plausibly.Model` promises, checked on a few cases before it is used.
+
+Cases are computed in shards and left out one at a time, priors change, and engines take each other's place. So what a
+model declares must treat every case by itself, add the prior concentration that it is given, and be the posterior of
+its program; otherwise results would depend on how they are computed.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from numpyro.infer.util import log_density
+
+from plausibly.aggregation._arguments import Settled
+from plausibly.aggregation._layout import exact_posterior, lay_out
+from plausibly.aggregation._registry import call_declared, is_built_in
+from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.case import Entries, NormalInverseGamma, ScoreSums
+from plausibly.distributions import log_ratios
+from plausibly.errors import ArgumentError
+from plausibly.fingerprint import data_digest, identity
+from plausibly.inference import Program, bucket_cases
+from plausibly.inference._program import PLAUSIBILITY, case_inputs
+from plausibly.model import Model
+
+_TOGETHER, _ALONE = 100, 3  # cases that are computed at once, and those of them that are computed alone, too
+_POINTS = 5  # plausibilities at which densities are compared
+_CLOSE = 1e-3  # relative to the values; single precision and the order of sums have smaller effects
+_PRIOR = NormalInverseGamma(0.0, 1.0, 2.0, 1.0)
+_kept: set[Hashable] = set()  # models and arguments that were checked in this process
+
+
+def check_contract(observed: Annotations | Scores, settled: Settled) -> None:
+    """Refuse a user's model that breaks what :class:`plausibly.Model` says of its fields.
+
+    Raises
+    ------
+    ArgumentError
+        If ``exact``, ``evidence`` or ``point_estimate`` let cases depend on each other, or ``exact`` does not add the
+        concentration, or is not the posterior of the program.
+    """
+    model, arguments = settled.model, settled.arguments
+    key = identity(model), data_digest(arguments)  # pyright: ignore[reportArgumentType]
+    if is_built_in(model) or key in _kept:
+        return
+    some = np.unique(np.linspace(0, observed.n_cases - 1, _TOGETHER).astype(int))
+    together = observed.select(some)
+    which = np.unique(np.linspace(0, len(some) - 1, _ALONE).astype(int))
+    for name in ("exact", "evidence", "point_estimate"):
+        if getattr(model, name) is not None and not (name == "evidence" and model.of_scores):
+            of_all = _by_case(model, name, together, arguments)
+            for at in which:
+                _check_alone(model, name, together.select([at]), arguments, of_all[at])
+    if model.exact is not None and isinstance(together, Annotations):
+        for at in which:
+            _check_exact(model, together.select([at]), arguments)
+    _kept.add(key)
+
+
+def _by_case(
+    model: Model, name: str, observed: Annotations | Scores, arguments: Mapping[str, Any]
+) -> list[Float[np.ndarray, " slot"]]:
+    """Return what a declared function makes of each case."""
+    if isinstance(observed, Scores):
+        if name == "exact":
+            found = exact_posterior(model, observed, *lay_out(observed, arguments)[:1], _PRIOR, arguments)
+            return list(np.stack([np.broadcast_to(part, observed.n_cases) for part in found], axis=1))
+        found = call_declared(model, name, ScoreSums.of(observed), arguments["threshold"])
+        return np.split(np.asarray(found), observed.n_cases)
+    slots, prior = _layout(observed, arguments)
+    if name == "exact":
+        found = exact_posterior(model, observed, slots, prior, arguments)
+    else:
+        known = model.numeric(arguments) if name == "evidence" else {}
+        found = call_declared(model, name, Entries.of(observed, slots), **known, **model.static(arguments))
+    return np.split(np.asarray(found), slots.start[1:-1])
+
+
+def _layout(observed: Annotations, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
+    """Slots, with a prior that differs between them, so that it shows where the prior goes."""
+    slots, prior = lay_out(observed, arguments)
+    place = np.arange(len(slots)) - slots.start[slots.case]
+    return slots, np.where(prior > 0, prior, 1.0) * (1 + place % 3)
+
+
+def _check_alone(
+    model: Model,
+    name: str,
+    alone: Annotations | Scores,
+    arguments: Mapping[str, Any],
+    together: Float[np.ndarray, " slot"],
+) -> None:
+    (found,) = _by_case(model, name, alone, arguments)
+    if not np.allclose(found, together, _CLOSE, _CLOSE):
+        raise ArgumentError(
+            f"{name}= of the model {model.name} must treat every case by itself, but what it returns for case "
+            f"{str(alone.cases[0])!r} changes by up to {np.abs(found - together).max():.3g} with the other cases: "
+            "let it depend on the annotations of each case alone. A prior that is learned from all cases is "
+            "class_prior='population'."
+        )
+
+
+def _check_exact(model: Model, alone: Annotations, arguments: Mapping[str, Any]) -> None:
+    slots, prior = _layout(alone, arguments)
+    found = np.asarray(exact_posterior(model, alone, slots, prior, arguments), float)
+    added = found - exact_posterior(model, alone, slots, np.zeros(len(slots)), arguments)
+    case = str(alone.cases[0])
+    if not np.allclose(added, prior, _CLOSE, _CLOSE):
+        at = np.nanargmax(np.abs(added - prior)) if np.isfinite(added).any() else 0
+        raise ArgumentError(
+            f"exact= of the model {model.name} must add the concentration that it is given, but for case {case!r} a "
+            f"concentration of {prior[at]:.3g} instead of 0 in a slot adds {added[at]:.3g}: return what the "
+            "annotations are worth, plus the concentration."
+        )
+    gap = _gap_to_program(model, alone, slots, prior, found, arguments)
+    if not gap <= _CLOSE * (10 + np.abs(found).sum()):
+        raise ArgumentError(
+            f"exact= of the model {model.name} must be the posterior of its program, but for case {case!r} the "
+            f"difference of their log densities varies by {gap:.3g} over the plausibilities, and should be constant: "
+            "correct one of the two, or declare no exact=, so that NUTS samples the program."
+        )
+
+
+def _gap_to_program(
+    model: Model,
+    alone: Annotations,
+    slots: Slots,
+    prior: Float[np.ndarray, " slot"],
+    found: Float[np.ndarray, " slot"],
+    arguments: Mapping[str, Any],
+) -> float:
+    """By how much the difference of two log densities varies; 0 where the program has latent sites to sum out."""
+    program = Program(model.program, tuple(model.static(arguments).items()))
+    (bucket,) = bucket_cases(alone, slots, prior)
+    data = jax.tree.map(lambda a: a[..., 0], case_inputs(model.numeric(arguments))(bucket, np.zeros(1, int)))
+    n = len(slots)
+    latent = set(program.latent(data)) if n > 1 else set()
+    if latent not in ({PLAUSIBILITY}, {"log_ratio"}):
+        return 0.0
+
+    def difference(plausibility: jax.Array) -> jax.Array:
+        of_simplex = latent == {PLAUSIBILITY}
+        sites = {PLAUSIBILITY: plausibility} if of_simplex else {"log_ratio": log_ratios(plausibility)}
+        own, _ = log_density(model.program, (data.case,), {**data.arguments, **dict(program.static)}, sites)
+        return own - ((found - of_simplex) * jnp.log(plausibility)).sum()
+
+    points = np.random.default_rng(0).dirichlet(np.full(n, 2.0), _POINTS)
+    return float(np.ptp(jax.vmap(difference)(jnp.asarray(points, jnp.float32))))
