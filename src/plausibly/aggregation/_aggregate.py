@@ -119,10 +119,10 @@ def aggregate(
         scores, each counted once whatever the reliability.
     draws, chains, warmup
         Number of draws kept per chain (250), number of chains (4), and number of warm-up trajectories or sweeps per
-        chain (300; NUTS and Gibbs only). NUTS keeps every third trajectory, or every fourth if a case has only two
-        slots (a slot is a named class, or the remainder). Gibbs keeps every third sweep for Plackett-Luce, and fewer at
-        reliabilities above 3, down to every 16th; every sixth for ``"ordinal-scores"``, every tenth for ``"one-coin"``
-        and every 16th for ``"dawid-skene"``.
+        chain (300; NUTS and Gibbs only; 1,000 with ``reliability="infer"``). NUTS keeps every third trajectory, or
+        every fourth if a case has only two slots (a slot is a named class, or the remainder). Gibbs keeps every third
+        sweep for Plackett-Luce, and fewer at reliabilities above 3, down to every 16th; every sixth for
+        ``"ordinal-scores"``, every tenth for ``"one-coin"`` and every 16th for ``"dawid-skene"``.
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
         Plackett-Luce with ``mode="power"`` and an integer reliability, for models of one true class and for
@@ -134,7 +134,9 @@ def aggregate(
         remaining classes, for example because each named one class; ``"auto"`` samples the other cases with the Gibbs
         sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.
     seed
-        Random seed. Every case has random numbers of its own, derived from the seed and the case's name.
+        Random seed. The random numbers of a case are derived from the seed and the case's name, and shared with no
+        other. Yet a case alone has other draws from the same posterior than in a larger data set if the arrays that it
+        is padded to differ, as they may with NUTS and Gibbs. Models that learn from all cases have other posteriors.
     progress
         Whether to show progress.
     out

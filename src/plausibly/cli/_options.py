@@ -158,7 +158,11 @@ class SamplingOptions:
     draws: Annotated[int | None, sampling(help="Number of draws per chain. By default 250.")] = None
     chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
     warmup: Annotated[
-        int | None, sampling(help="Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300.")
+        int | None,
+        sampling(
+            help="Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300, or 1000 to "
+            "infer the reliability."
+        ),
     ] = None
 
 

@@ -6,8 +6,8 @@ A case has converged if
 
 * no trajectory diverged (for samplers with trajectories);
 * every plausibility has a bulk and a tail effective sample size of at least 100 per chain;
-* every plausibility has an R-hat of at most 1.01, or at most the limit that converged chains exceed with probability
-  0.05 / Q, for the Q plausibilities of all cases together;
+* every plausibility has an R-hat of at most 1.01, or at most the limit that converged chains exceed with a probability
+  of at most 0.05 / Q, for the Q plausibilities of all cases together;
 * in every chain the energy's Bayesian fraction of missing information, E-BFMI, is at least 0.3 (for samplers with
   energies).
 

@@ -19,7 +19,7 @@ from plausibly.posterior import check_posterior, opened, reading, slots_of
 R_HAT = 1.01
 ESS_PER_CHAIN = 100
 E_BFMI = 0.3
-FALSE_ALARM = 0.05  #: probability that any of all quantities exceeds its bound on R-hat although all chains converged
+FALSE_ALARM = 0.05  #: greatest probability that any R-hat exceeds its bound although all chains converged
 
 _PART = 500  # quantities or cases that are looked at together
 

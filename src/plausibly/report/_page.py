@@ -55,7 +55,7 @@ RULE = (
     f"{diagnostics.R_HAT} and bulk and tail effective sample sizes of at least {diagnostics.ESS_PER_CHAIN} per chain, "
     f"and if E-BFMI is at least {diagnostics.E_BFMI} in every chain. Among many plausibilities, some R-hat values "
     f"exceed {diagnostics.R_HAT} by chance even though the chains have converged. The limit is therefore raised: if "
-    f"all chains converged, the probability that any R-hat exceeds it is {diagnostics.FALSE_ALARM}."
+    f"all chains converged, the probability that any R-hat exceeds it is at most {diagnostics.FALSE_ALARM}."
 )
 AUDIT = ("check", "count", "of", "examples", "meaning")  #: columns of an audit
 

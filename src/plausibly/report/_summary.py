@@ -64,7 +64,8 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     rows = _rows(swept, run)
     if not swept.converged:
         yield (
-            "Sample longer (--draws, --warmup) before you use results that depend on the cases that did not converge."
+            "Make the chains converge, as the line at the top advises, before you use results that depend on the cases "
+            "where they did not."
         )
     if plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
