@@ -99,7 +99,7 @@ def _check_alone(
             f"{name}= of the model {model.name} must treat every case by itself, but what it returns for case "
             f"{str(alone.cases[0])!r} changes by up to {np.abs(found - together).max():.3g} with the other cases: "
             "let it depend on the annotations of each case alone. A prior that is learned from all cases is "
-            "class_prior='population'."
+            "class_prior='learned' or 'population'."
         )
 
 
