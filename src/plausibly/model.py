@@ -85,7 +85,7 @@ class Model:
     :func:`plausibly.aggregate` checks this on a few cases when a model of your own is first used with its arguments;
     the program is compared with ``exact`` if its only latent site is the plausibility. A prior that all cases determine
     is not part of a model: it is ``class_prior="learned"`` or ``"population"``, options of models that declare them
-    (:data:`plausibly.model.BORROWING`), which learn how common classes are. The exceptions are ``joint`` and models with a
+    (``plausibly.model.BORROWING``), which learn how common classes are. The exceptions are ``joint`` and models with a
     ``true_class``, whose programs describe all cases.
 
     Parameters
