@@ -13,7 +13,7 @@ that a classifier scores highest. Then, per draw and case,
 The mean over cases is the metric of a data set, one number per draw; the mean over cases and draws is the
 uncertainty-adjusted metric. Other functions describe the annotations of each case: ``certainty``, the share of draws in
 which given classes are Y_k(λ), and ``annotation_certainty``, the same for the set that leads most often;
-``expected_entropy`` and ``mutual_information``, the uncertainty that more annotations cannot and can reduce;
+``expected_entropy`` and ``mutual_information``, the expected ambiguity of a case and the uncertainty about it;
 ``risk_certainty``, ``risk_plausibility`` and ``expected_risk``, for classes with risk levels. ``mean_average_overlap``
 compares partial rankings without draws; ``panel_shares`` says how often each class wins among n of a case's labels.
 
