@@ -250,9 +250,18 @@ def test_equal_models_do_not_differ():
         "again": {"model": "dirichlet-categorical"},
     }
     compared = pb.compare(labels(n=40, annotators=4), models, progress=False)
-    assert compared.table["verdict"].tolist() == ["best", "no difference", "no difference"]
-    assert "no clear difference from" in compared.verdict()
+    assert compared.table["verdict"].tolist() == ["no difference"] * 3
+    assert "dirichlet-categorical@1, again predict left-out annotations equally well" in compared.verdict()
+    assert "no clear difference from plackett-luce" in compared.verdict()
     assert "better than" not in compared.verdict()
+
+
+def test_none_is_best_where_single_annotations_make_all_models_equal():
+    annotations = pb.Annotations.from_labels([["a"], ["b"], ["a"]], classes=["a", "b"])
+    compared = pb.compare(annotations, {"dirichlet-categorical": (1, 3)}, progress=False)
+    assert compared.table["verdict"].tolist() == ["no difference"] * 2
+    assert "best" not in compared.verdict()
+    assert "more annotations may show" not in compared.verdict()
 
 
 def test_folds_are_scored_given_the_other_folds():

@@ -268,11 +268,11 @@ def test_cases_that_did_not_converge_are_listed(plain):
     assert page.tables["failed"][1:] == [
         [EVIL, "irn", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"]
     ]
-    assert page.tables["convergence"][1:] == [["irn", "1.250", "12", "34", "7", "", "1"]]
+    assert page.tables["convergence"][1:] == [["irn", "1.250", "1.025", "12", "34", "7", "", "1"]]
     assert [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"] == ["verdict bad"]
     page = Page(render(with_chains(plain, [])))
     assert "failed" not in page.tables
-    assert page.tables["convergence"][1:] == [["irn", "1.001", "1,500", "1,600", "0", "", "0"]]
+    assert page.tables["convergence"][1:] == [["irn", "1.001", "1.017", "1,500", "1,600", "0", "", "0"]]
     assert page.tables["headline"][1][-1] == ""
     assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
 
@@ -347,7 +347,7 @@ def test_subgroups_are_those_of_the_sweep(swept, page):
 def test_strata_are_means_over_cases(swept, page):
     header, cases, _, first, _ = page.tables["strata"]
     few = header.index("2 or 3 annotators")
-    assert cases[few] == "8"
+    assert cases[few] == "8 (few)"
     assert "4 or more" not in header
     by_case = swept.runs[1].results["top1_accuracy_by_case"].sel(classifier="A").values
     assert first[few] == f"{by_case.mean():.3f}"
@@ -425,7 +425,7 @@ def test_who_leads_where_risk_is_high_is_said():
     given = {"A": [[1.0, 0.0]] * 7, "B": [[0.0, 1.0]] * 7}
     swept = pb.sweep(annotations, given, {"majority-vote": None}, risks=[0, 2], k=1, progress=False)
     told = list(sentences(swept, subgroup_table(swept)))
-    assert "In cases of high risk (about 2), B leads: its top-1 accuracy is 1.000, that of A 0.000." in told
+    assert any(re.search(r"high risk \(about 2,.*\), B leads: .* is 1.000, that of A 0.000", one) for one in told)
     assert not any("low risk" in sentence for sentence in told)
 
 

@@ -9,9 +9,11 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.aggregation import are_shares, learns
+from plausibly.diagnostics._verdict import failures
+from plausibly.report import render
 from plausibly.report._ambiguity import FirstChoices, stay_open
 from plausibly.report._summary import attainable, next_steps, prior_notes, sentences
-from plausibly.report._tables import lead
+from plausibly.report._tables import convergence_table, lead
 
 FAST = {"draws": 200, "progress": False}
 
@@ -132,3 +134,23 @@ def test_no_one_is_advised_to_trust_more_for_narrower_intervals():
     assert len(notes) == 1
     assert "class_prior=population" in notes[0]
     assert "Raise" not in notes[0]
+
+
+def test_the_table_of_diagnostics_has_the_limit_that_applied():
+    annotations = pb.Annotations.from_rankings([[[["a"], ["b"]], [["b"], ["c"]]]] * 30, classes=["a", "b", "c"])
+    swept = pb.sweep(annotations, {}, {"plackett-luce": [2]}, draws=100, warmup=50, progress=False)
+    row = convergence_table(swept.runs).iloc[0]
+    assert 1.01 < row["r_hat"] <= row["r_hat_limit"]
+    assert not any("R-hat" in failed for failed in failures(swept.runs[0].convergence))
+
+
+def test_few_cases_are_marked_wherever_groups_are_compared():
+    annotations = pb.Annotations.from_labels([["a"] * 3] * 40 + [["b"] * 3] * 5, classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1]] * 45, "B": [[0.9, 0.1]] * 34 + [[0.1, 0.9]] * 11}
+    models = {"dirichlet-categorical": [1]}
+    swept = pb.sweep(annotations, predictions, models, risks=[0, 2], k=1, draws=50, progress=False)
+    text = render(swept)
+    assert re.search(r"High risk, \d+ cases on average \(few\)", text)
+    assert not re.search(r"Low risk, \d+ cases on average \(few\)", text)
+    assert re.search(r"In cases of high risk \(about \d+, too few", text)
+    assert re.search(r"<td>\d+ \(few\)</td>", text)

@@ -58,8 +58,8 @@ def judge(
     epsilon: Annotated[
         float,
         options.measure(
-            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, 0.1 "
-            "if they are crowd workers."
+            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, "
+            "0.15 if they are skilled, 0.1 if they are crowd workers."
         ),
     ] = 0.2,
     margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1,
@@ -85,8 +85,8 @@ def judge(
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
     Measured against the truth inferred from the annotators' labels, is it as accurate as they are? Explains why the
-    answers differ, if they do. With --out, also writes judge.html (one page), judge.csv (one row per model),
-    annotators.csv, groups.csv (with --by) and figures.
+    answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open. With --out, also writes
+    judge.html (one page), judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures.
     """
     given = options.parse_files(predictions)
     if not given:

@@ -15,7 +15,7 @@ def _option(default: str):
         "--model",
         metavar="NAME@R1,R2:OPTION=VALUE",
         help="Aggregation model with its reliabilities and options. A reliability says how far you trust the "
-        "annotators; unless you have reasons for other values, leave out @R1,R2 to get the usual ones "
+        "annotators; unless you have reasons for other values, leave out @R1,R2 to get all usual ones "
         f"(listed on the page Reliability of the documentation). Repeat for each model. NAME is one of {MODEL_NAMES}, "
         f"or a Python file that declares a model. {default}",
     )

@@ -183,14 +183,7 @@ def failures(found: xr.Dataset) -> list[str]:
         wrong["n_diverging"] = found["n_diverging"].values > 0
     if "e_bfmi" in found:
         wrong["e_bfmi"] = found["e_bfmi"].values < E_BFMI
-    ess = np.nan_to_num(found["ess_bulk"].values if "ess_bulk" in found else np.inf, nan=0.0)
-    # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
-    bound = r_hat_bound(
-        np.maximum(ess, _least(found)),
-        max(_chains(found), 2),
-        max(int(found.attrs.get("quantities", found["converged"].size)), 1),
-    )
-    wrong = {"r_hat": ~(found["r_hat"].values <= bound)} | wrong
+    wrong = {"r_hat": ~(found["r_hat"].values <= r_hat_limits(found))} | wrong
     # What cases share may not have converged. Else, as of a case the greatest R-hat and the least ESS are known, which
     # may be those of two classes: whatever passes everything else failed by R-hat.
     remains = str(found.attrs.get("shared", STATISTICS["r_hat"]))
@@ -199,6 +192,17 @@ def failures(found: xr.Dataset) -> list[str]:
         named = [STATISTICS[name] for name, which in wrong.items() if which[row]] or [remains]
         texts.append("" if passed else ", ".join(named))
     return texts
+
+
+def r_hat_limits(found: xr.Dataset) -> np.ndarray:
+    """Largest R-hat that counts as converged, by row of a table of convergence."""
+    ess = np.nan_to_num(found["ess_bulk"].values if "ess_bulk" in found else np.inf, nan=0.0)
+    # The bound is for chains that mix; it would excuse any R-hat where hardly a draw is effective.
+    return r_hat_bound(
+        np.maximum(ess, _least(found)),
+        max(_chains(found), 2),
+        max(int(found.attrs.get("quantities", found["converged"].size)), 1),
+    )
 
 
 def checks(found: xr.Dataset) -> pd.DataFrame:

@@ -79,9 +79,9 @@ def compare(
         ``elpd_diff``; ``warning``, whether chains did not converge; ``scale``, ``"log"``. Further columns: ``error``,
         the Monte Carlo standard error of ``elpd``; ``impossible``, the number of annotations with probability zero;
         ``k_high``, the number with k-hat above 0.7; ``refits``, the number for which the posterior was sampled again;
-        and ``verdict``: ``"best"``, ``"no difference"``, ``"worse"`` or, with a single case or if every model finds
-        some annotation impossible, ``"unknown"``. ``pointwise`` has the log probability of every annotation, and
-        ``verdict()`` states the result in a sentence.
+        and ``verdict``: ``"best"`` (of none of those that predict exactly equally well), ``"no difference"``,
+        ``"worse"`` or, with a single case or if every model finds some annotation impossible, ``"unknown"``.
+        ``pointwise`` has the log probability of every annotation, and ``verdict()`` states the result in a sentence.
 
     Raises
     ------

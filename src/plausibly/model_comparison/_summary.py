@@ -64,6 +64,8 @@ annotations may show which is better.
                 "prior for unnamed classes."
             )
         others = table.iloc[1:]
+        equal = [str(name) for name in others.index[others["elpd_diff"] == 0]]
+        others = others.drop(index=equal)
 
         def named(what: str, by: str = "") -> str:
             chosen = others[others["verdict"] == what]
@@ -75,6 +77,8 @@ annotations may show which is better.
             )
 
         parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
+        if equal:
+            parts = [f"{', '.join([best, *equal])} predict left-out annotations equally well (elpd {elpd:.1f})"]
         if same := named(SAME):
             parts.append(f"no clear difference from {same}")
         if worse := named(WORSE, "by "):
@@ -87,6 +91,8 @@ annotations may show which is better.
                 " Where models do not clearly differ, report results under each; more annotations may show which is "
                 "better."
             )
+        elif equal:
+            said += " Report results under each."
         elif unknown:
             said += " Differences need at least two cases: give more cases."
         if borrowing := self.pointwise.attrs.get("left_out_cases"):
@@ -120,6 +126,7 @@ def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
     by_case = np.stack([np.bincount(case, row) for row in elpd])
     error = np.sqrt((pointwise["error"].values ** 2).sum(1))
     best, rows = order[0], []
+    leads = BEST if (total[order[1:]] != total[best]).all() else SAME
     for rank, i in enumerate(order):
         difference = dse = both = 0.0
         if i != best:
@@ -141,7 +148,7 @@ def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:
                 "impossible": int(impossible[i]),
                 "k_high": int((pointwise["k_hat"].values[i] > K_HAT).sum()),
                 "refits": int(pointwise["refitted"].values[i].sum()),
-                "verdict": BEST if i == best else _verdict(difference, both, impossible[best]),
+                "verdict": leads if i == best else _verdict(difference, both, impossible[best]),
             }
         )
     table = pd.DataFrame(rows, index=pd.Index([str(pointwise["model"].values[i]) for i in order], name="model"))

@@ -14,6 +14,7 @@ from plausibly import diagnostics
 from plausibly._progress import Progress
 from plausibly.aggregation import are_shares, learns
 from plausibly.errors import ArgumentError, FileError
+from plausibly.evaluation._by_group import FEW
 from plausibly.evaluation._verdict import short_shares
 from plausibly.planning import Plan
 from plausibly.plots._words import capitalised, metric_name
@@ -136,6 +137,7 @@ def render(
         "subgroups": subgroups,
         "strata": strata_table(swept, SETTLED, OPEN),
         "references": references(swept),
+        "few": FEW,
         "audit": audited,
     }
     template = environment.get_template("report.html.j2")

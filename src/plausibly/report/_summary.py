@@ -8,6 +8,7 @@ import pandas as pd
 
 from plausibly.aggregation import learns
 from plausibly.evaluation._ambiguity import CLEAR
+from plausibly.evaluation._by_group import FEW
 from plausibly.evaluation._verdict import advice, difference, probabilities
 from plausibly.planning import Plan
 from plausibly.planning._advice import in_short
@@ -286,8 +287,9 @@ def _by_risk(subgroups: Iterable[Mapping[str, Any]], run: Run, best: str) -> Ite
             means = {row["classifier"]: row["cells"][at * len(table["metrics"])]["mean"] for row in table["rows"]}
             leader = max(means, key=lambda name: means[name])
             if means[leader] > means[best]:
+                few = ", too few for a firm answer" if level["cases"] < FEW else ""
                 yield (
-                    f"In cases of {level['name']} risk (about {level['cases']:.0f}), {leader} leads: its "
+                    f"In cases of {level['name']} risk (about {level['cases']:.0f}{few}), {leader} leads: its "
                     f"{metric_name(metric)} is {means[leader]:.3f}, that of {best} {means[best]:.3f}."
                 )
 

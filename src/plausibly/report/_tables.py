@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.diagnostics._verdict import failures
+from plausibly.diagnostics._verdict import failures, r_hat_limits
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
 from plausibly.sweeps import STATISTICS, Run, Sweep
@@ -200,6 +200,7 @@ def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
         {
             "run": label,
             "r_hat": float(found["r_hat"].max()),
+            "r_hat_limit": float(r_hat_limits(found)[int(np.nan_to_num(found["r_hat"].values, nan=np.inf).argmax())]),
             "ess_bulk": float(found["ess_bulk"].min()),
             "ess_tail": float(found["ess_tail"].min()),
             "n_diverging": int(found["n_diverging"].sum()) if "n_diverging" in found else 0,

@@ -57,7 +57,7 @@ def judge(
 
     Questions 1 and 2 take the annotators' labels as the truth. Questions 3 and 4 assume that annotators err
     independently of each other and, except for rankings, that every case has one true class. If the answers differ, the
-    judgement gives reasons.
+    judgement gives reasons. Except for question 2, an answer is yes or no from a probability of 0.95 on, else open.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def judge(
     distance, tolerance
         Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon, fdr
-        Cost-benefit parameter and false discovery rate of the alternative annotator test.
+        Cost-benefit parameter and false discovery rate of the alternative annotator test, see
+        :func:`alternative_annotator_test`.
     margin
         Amount by which Δ may exceed 1 in question 1.
     accuracy_margin

@@ -35,7 +35,8 @@ class Question:
     name
         ``"closeness"``, ``"replacement"``, ``"as one of them"`` or ``"truth"``.
     answer
-        ``"yes"`` or ``"no"``, if probable enough; otherwise ``"open"``; ``"unknown"`` for a question that was left out.
+        ``"yes"`` or ``"no"``, with a probability of at least 0.95 (in question 2 by the test); otherwise ``"open"``;
+        ``"unknown"`` for a question that was left out.
     words
         Sentence with the numbers behind the answer.
     """
