@@ -272,7 +272,7 @@ def test_cases_that_did_not_converge_are_listed(plain):
     assert [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"] == ["verdict bad"]
     page = Page(render(with_chains(plain, [])))
     assert "failed" not in page.tables
-    assert page.tables["convergence"][1:] == [["irn", "1.001", "1.017", "1,500", "1,600", "0", "", "0"]]
+    assert page.tables["convergence"][1:] == [["irn", "1.001", "1.010", "1,500", "1,600", "0", "", "0"]]
     assert page.tables["headline"][1][-1] == ""
     assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
 
