@@ -12,6 +12,7 @@ from plausibly.annotations._by_case import many
 from plausibly.annotations._in_blocks import InBlocks
 from plausibly.annotations._names import _show, to_names
 from plausibly.annotations._rows import Rows, arrange
+from plausibly.annotations._shown import check_choices, refuse_comparisons
 from plausibly.annotations._validate import check_columns
 from plausibly.annotations._views import as_rankings, as_table, chosen_positions, rankings_of, selected_rows
 from plausibly.annotations.io._columns import table_columns
@@ -94,7 +95,9 @@ class Annotations(InBlocks):
         check_columns(self)
 
     @classmethod
-    def from_rankings(cls, rankings: object, classes: Iterable[str] | None = None) -> "Annotations":
+    def from_rankings(
+        cls, rankings: object, classes: Iterable[str] | None = None, *, choices: str | None = None
+    ) -> "Annotations":
         """Build annotations from nested lists, or from a dictionary with names.
 
         Parameters
@@ -106,19 +109,23 @@ class Annotations(InBlocks):
         classes
             (K,) class names; index 0 stands for the first. If None, the names under ``"classes"`` in the dictionary or,
             without these, the names in use, sorted. Unnamed classes are kept.
+        choices
+            What annotators chose from, needed only if annotations look like comparisons, in which most name two (or a
+            few) classes whatever is preferred: ``"all"`` says that they chose from all classes.
 
         Raises
         ------
         AnnotationError
             If there is no case, a case has no annotators, an annotation or a block is empty, an annotator names a class
-            twice, a class is unknown, or an index is outside the range or has no name.
+            twice, a class is unknown, an index is outside the range or has no name, or annotations look like
+            comparisons of the classes that were shown.
 
         Examples
         --------
         >>> Annotations.from_rankings({"cases": {"p7": {"ann": [["a"], ["b"]], "bob": [["b"]]}}}, classes="abc")
         Annotations(1 case, 2 annotations by 2 annotators, 3 classes)
         """
-        return cls(**arrange(parse_rankings(rankings, _classes(classes))))
+        return cls._from_rows(parse_rankings(rankings, _classes(classes)), choices)
 
     @classmethod
     def from_labels(
@@ -157,7 +164,7 @@ class Annotations(InBlocks):
         >>> Annotations.from_labels([[0, 1, -1], [2, 2, 2]], classes=["a", "b", "c"], missing=-1)
         Annotations(2 cases, 5 annotations by anonymous annotators, 3 classes)
         """
-        return cls.from_rankings(labels_as_rankings(labels, cases, annotators, missing), classes)
+        return cls._from_rows(parse_rankings(labels_as_rankings(labels, cases, annotators, missing), _classes(classes)))
 
     @classmethod
     def from_counts(
@@ -187,10 +194,17 @@ class Annotations(InBlocks):
         """
         classes = _classes(classes)
         cases = None if cases is None else to_names(cases, "case")
-        return cls(**arrange(parse_counts(matrix_of(counts, AnnotationError, classes), classes, cases)))
+        return cls._from_rows(parse_counts(matrix_of(counts, AnnotationError, classes), classes, cases))
 
     @classmethod
-    def from_table(cls, table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Annotations":
+    def from_table(
+        cls,
+        table: Any,
+        classes: Iterable[str] | None = None,
+        anonymous: bool = False,
+        *,
+        choices: str | None = None,
+    ) -> "Annotations":
         """Build annotations from a long table with one row per case, annotator and class.
 
         Parameters
@@ -207,12 +221,14 @@ class Annotations(InBlocks):
         anonymous
             Whether an annotator's name is valid only within a case, so that the same name in two cases may mean two
             people. This is assumed if the table has a column ``annotation`` instead of ``annotator``.
+        choices
+            What annotators chose from, as for :meth:`from_rankings`.
 
         Raises
         ------
         AnnotationError
-            If a column or a cell is missing, a rank is below 1 or not a number, a class is unknown, or a row appears
-            twice.
+            If a column or a cell is missing, a rank is below 1 or not a number, a class is unknown, a row appears
+            twice, or annotations look like comparisons.
 
         Examples
         --------
@@ -220,7 +236,7 @@ class Annotations(InBlocks):
         >>> Annotations.from_table(table).rankings("t1")
         {'w': [['b'], ['a']]}
         """
-        return cls._from_rows(parse_table(table_columns(table), _classes(classes), anonymous))
+        return cls._from_rows(parse_table(table_columns(table), _classes(classes), anonymous), choices)
 
     @staticmethod
     def from_scores(table: Any, classes: Iterable[str] | None = None, anonymous: bool = False) -> "Scores":
@@ -268,6 +284,7 @@ class Annotations(InBlocks):
         question: str | None = None,
         *,
         soft_weight: int | None = None,
+        choices: str | None = None,
     ) -> "Annotations":
         """Build annotations from a source with one row, or record, per case.
 
@@ -287,6 +304,8 @@ class Annotations(InBlocks):
         soft_weight
             Number of annotators that a ``soft_label`` stands for. A record without answers may have one, a mapping from
             class to probability; the probabilities are turned into this many labels, rounded by largest remainders.
+        choices
+            What annotators chose from, as for :meth:`from_rankings`.
 
         Raises
         ------
@@ -310,11 +329,15 @@ class Annotations(InBlocks):
                 "records with 'annotations', and 'annotators' if they are known"
             )
         known = _classes(classes)
-        return cls._from_rows(parse_rankings(found.to_rankings(known), known))
+        return cls._from_rows(parse_rankings(found.to_rankings(known), known), choices)
 
     @classmethod
-    def _from_rows(cls, rows: Rows) -> "Annotations":
-        return cls(**arrange(rows))
+    def _from_rows(cls, rows: Rows, choices: str | None = None) -> "Annotations":
+        check_choices(choices)
+        annotations = cls(**arrange(rows))
+        if choices is None:
+            refuse_comparisons(annotations)
+        return annotations
 
     @property
     def n_classes(self) -> int:
@@ -357,7 +380,7 @@ class Annotations(InBlocks):
         >>> annotations.select(["q"])
         Annotations(1 case, 3 annotations by anonymous annotators, 2 classes)
         """
-        return self._from_rows(selected_rows(self, chosen_positions(self, cases)))
+        return self._from_rows(selected_rows(self, chosen_positions(self, cases)), "all")
 
     def to_table(self) -> pd.DataFrame:
         """Return a table with one row per named class.

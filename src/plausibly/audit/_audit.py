@@ -28,6 +28,7 @@ from plausibly.predictions import named_predictions
 
 #: Checks whose findings make results wrong rather than uncertain.
 SERIOUS = (
+    "comparisons",
     "repeated annotations",
     "identical annotators",
     "similar class names",
@@ -41,6 +42,8 @@ def audit(
     annotations: Annotations | Scores | str | os.PathLike | Any,
     predictions: Mapping[str, Any] | None = None,
     classes: str | os.PathLike | Iterable[str] | None = None,
+    *,
+    choices: str | None = None,
 ) -> pd.DataFrame:
     """Check annotations and predictions for problems.
 
@@ -56,6 +59,9 @@ def audit(
         finding, not an error. Not available for scores, which have no classes.
     classes
         Classes of a file or a table, as for :func:`plausibly.read_annotations`.
+    choices
+        What annotators chose from, as for :func:`plausibly.read_annotations`. Annotations that look like comparisons
+        are a finding even so.
 
     Returns
     -------
@@ -81,7 +87,7 @@ def audit(
     repeats = None
     scores = None
     if not isinstance(annotations, Annotations | Scores):
-        annotations, repeats = _read(annotations, classes)
+        annotations, repeats = _read(annotations, classes, choices)
     if isinstance(annotations, Scores):
         if predictions is not None:
             raise ArgumentError(
@@ -116,7 +122,7 @@ def serious(found: pd.DataFrame) -> list[str]:
     return found.loc[(found["count"] > 0) & found["check"].isin(SERIOUS), "check"].tolist()
 
 
-def _read(source: Any, classes: Any) -> tuple[Annotations | Scores, Repeats | None]:
+def _read(source: Any, classes: Any, choices: str | None) -> tuple[Annotations | Scores, Repeats | None]:
     """Read annotations from a file or a table; a long table without its repeats."""
     if isinstance(classes, str | os.PathLike):
         classes = read_classes(classes)
@@ -124,26 +130,30 @@ def _read(source: Any, classes: Any) -> tuple[Annotations | Scores, Repeats | No
         classes = to_names(classes, "class")
     if is_frame(source):
         if is_of_cases(map(str, source.column_names if hasattr(source, "column_names") else source.columns)):
-            return Annotations.from_case_rows(source, classes), None
+            return Annotations.from_case_rows(source, classes, choices=choices), None
         columns = frame_columns(source)
         if is_of_scores(columns):
             return Annotations.from_scores(source, classes), None
-        return _of_table(columns, classes) if is_long(columns) else (Annotations.from_counts(source, classes), None)
+        return (
+            _of_table(columns, classes, choices)
+            if is_long(columns)
+            else (Annotations.from_counts(source, classes), None)
+        )
     if isinstance(source, list | Mapping) or columns_of_dataset(source) is not None:
-        return Annotations.from_case_rows(source, classes), None
+        return Annotations.from_case_rows(source, classes, choices=choices), None
     check_path(source, "annotations, or a table or a file of them,")
     path = Path(source)
     if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
         with naming(path):
             header = header_of(path)
             if is_long(header) and not is_of_scores(header):
-                return _of_table(read_columns(path, READ), classes)
-    return read_annotations(path, classes), None
+                return _of_table(read_columns(path, READ), classes, choices)
+    return read_annotations(path, classes, choices=choices), None
 
 
-def _of_table(columns: Columns, classes: np.ndarray | None) -> tuple[Annotations, Repeats | None]:
+def _of_table(columns: Columns, classes: np.ndarray | None, choices: str | None) -> tuple[Annotations, Repeats | None]:
     rows, repeats = without_repeats(parse_table(columns, classes, anonymous=False))
-    return Annotations._from_rows(rows), repeats
+    return Annotations._from_rows(rows, choices), repeats
 
 
 def _list(examples: Sequence[str], count: int) -> str:

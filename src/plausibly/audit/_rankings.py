@@ -7,6 +7,7 @@ from jaxtyping import Int, UInt64
 from pandas.util import hash_array
 
 from plausibly.annotations import Annotations
+from plausibly.annotations._shown import shown
 from plausibly.audit._finding import LONG_TIE, SHOWN, Finding
 
 
@@ -20,6 +21,10 @@ def of_rankings(annotations: Annotations) -> Iterator[Finding]:
     few = np.flatnonzero(np.diff(annotations.case_start) < n_classes) if labels else np.array([], np.int64)
     of = annotations.n_cases if labels else 0
     yield Finding("fewer labels than classes", len(few), of, annotations.cases[few[:SHOWN]].tolist())
+    compared = shown(annotations)
+    of = annotations.n_annotations if ((n_named := np.diff(annotations.annotation_start)) > 1).any() else 0
+    examples = [] if compared is None else _places(annotations, np.flatnonzero(n_named == compared.n_named)[:SHOWN])
+    yield Finding("comparisons", compared.n_annotations if compared else 0, of, examples)
     sizes, annotation = annotations.block_sizes, annotations.block_annotation
     ranked = len(sizes) > annotations.n_annotations  # some annotation has a second block
     several = annotation[:0] if ranked else annotation[sizes > 1]

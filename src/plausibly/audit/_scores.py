@@ -11,6 +11,7 @@ OF_CLASSES = (
     "misspelt class names",
     "classes never named",
     "several classes without a rank",
+    "comparisons",
     "empty annotations",
     "extreme ties",
 )

@@ -42,6 +42,7 @@ _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 def aggregate(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     model: Annotated[
         str | None,
         options.modelling(
@@ -97,7 +98,7 @@ def aggregate(
         raise ArgumentError(
             f"--model takes one reliability here, but {model!r} was given: use plausibly evaluate for several."
         )
-    read = annotated.read_annotations(annotations, classes, progress=not quiet)
+    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
     variant = variant or parse_variant(usual_models(read)[0])
     if out is None:
         of_scores = find_model(variant.model, isinstance(read, annotated.Scores)).of_scores

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from plausibly.annotations import read_annotations
+from plausibly.annotations import Annotations, Scores, read_annotations
 from plausibly.audit import SERIOUS, serious
 from plausibly.audit import audit as find
 from plausibly.cli import _options as options
@@ -29,6 +29,7 @@ FOUND = 1  #: exit status under --strict
 def audit(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     predictions: options.PredictionFiles = None,
     out: Annotated[
         Path | None,
@@ -61,7 +62,7 @@ def audit(
         check_table(annotators)
         make_folder(annotators.parent)
     named = options.parse_files(predictions)
-    found = find(annotations, named or None, classes)
+    found = find(annotations, named or None, classes, choices=choices)
     if out is not None:
         write_table(found, out)
     some = found[found["count"] > 0]
@@ -71,7 +72,7 @@ def audit(
         if out is not None:
             say(f"Wrote {out}")
     if annotators is not None:
-        _tabulate(annotations, classes, annotators, quiet)
+        _tabulate(read_annotations(annotations, classes, choices=choices), annotators, quiet)
     grave = serious(found)
     words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
     say(f"{len(some)} of {len(found)} checks found something{words}.")
@@ -79,11 +80,11 @@ def audit(
         raise typer.Exit(FOUND)
 
 
-def _tabulate(source: Path, classes: Path | None, out: Path, quiet: bool) -> None:
+def _tabulate(source: Annotations | Scores, out: Path, quiet: bool) -> None:
     """Write the table of annotators, and say who should be looked at."""
     from plausibly.agreement import agreement, annotators_in_words
 
-    table = agreement(read_annotations(source, classes), progress=not quiet).annotators()
+    table = agreement(source, progress=not quiet).annotators()
     write_table(table, out)
     if not quiet:
         say(annotators_in_words(table))

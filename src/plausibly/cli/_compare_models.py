@@ -29,6 +29,7 @@ _SHOWN = ("elpd", "se", "elpd_diff", "dse", "p", "weight", "k_high", "refits", "
 def compare_models(
     annotations: options.ClassAnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     model: ComparedModelNames = None,
     observation: Annotated[
         Literal["first", "ranking"],
@@ -60,7 +61,7 @@ def compare_models(
     highest probability. With --out, also writes models.csv, left-out.csv (one row per model and annotation) and
     models.png.
     """
-    read = read_annotations(annotations, classes, progress=not quiet)
+    read = read_annotations(annotations, classes, choices=choices, progress=not quiet)
     given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
     given |= vars(modelling) | vars(sampling)
     plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)

@@ -33,6 +33,7 @@ _BETWEEN = " | "  # classes of a set
 def conformal(
     annotations: options.ClassAnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     new: Annotated[
@@ -119,7 +120,7 @@ def conformal(
     """
     named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
     alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")
-    read = read_annotations(annotations, classes, progress=not quiet)
+    read = read_annotations(annotations, classes, choices=choices, progress=not quiet)
     if not isinstance(read, Annotations):
         raise AnnotationError(
             "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."

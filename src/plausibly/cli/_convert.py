@@ -33,6 +33,7 @@ def convert(
         Path, typer.Argument(metavar="OUT", help="File to write; for several cases in PrefLib, a folder.")
     ],
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     form: Annotated[
         Form | None,
         typer.Option("--as", help="Format to write, if OUT is a folder or has an ambiguous suffix."),
@@ -59,7 +60,9 @@ def convert(
     that no annotator names, so read them with --classes.
     """
     found = find_form(target, form)
-    read = annotated.read_annotations(source, classes, control, soft_weight=soft_weight, progress=not quiet)
+    read = annotated.read_annotations(
+        source, classes, control, soft_weight=soft_weight, choices=choices, progress=not quiet
+    )
     if isinstance(read, annotated.Scores):
         raise AnnotationError(
             f"{source} holds scores, which have one format only: convert files of rankings, labels or counts."

@@ -36,6 +36,7 @@ METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv
 def evaluate(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     clusters: options.Clusters = None,
@@ -73,6 +74,7 @@ def evaluate(
         risks,
         options.parse_files(predictions),
         model,
+        choices=choices,
         quiet=quiet,
         suffix=f".{format}",
         folder=Folder(out, **vars(store)),
@@ -94,6 +96,7 @@ def run(
     *,
     folder: Folder,
     quiet: bool,
+    choices: str | None = None,
     suffix: str = ".csv",
     dask: str | None = None,
     clusters: str | None = None,
@@ -101,7 +104,7 @@ def run(
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
-    read = annotated.read_annotations(annotations, classes, progress=not quiet)
+    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
     plan = Plan.of(
         read,
         predictions,

@@ -44,6 +44,14 @@ ResultsFolder = Annotated[
 ]
 IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
 ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
+Choices = Annotated[
+    Literal["all", "shown"] | None,
+    data(
+        "--choices",
+        help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
+        "that annotators chose from all classes; shown is not available yet.",
+    ),
+]
 RisksFile = Annotated[
     Path | None, data("--risks", metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")
 ]

@@ -29,6 +29,7 @@ TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 def sensitivity(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     predictions: options.PredictionFiles = None,
     model: ModelNames = None,
     concentration: Annotated[
@@ -51,7 +52,7 @@ def sensitivity(
     The choices are the prior concentration, the treatment of unranked classes and the weight of ties. With --out, also
     writes sensitivity.csv and sensitivity.svg.
     """
-    read = annotated.read_annotations(annotations, classes, progress=not quiet)
+    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
     tried = None
     if concentration is not None:
         tried = options.parse_numbers(concentration, "--concentration", "0.1,1,10")

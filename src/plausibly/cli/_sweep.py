@@ -33,6 +33,7 @@ _PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
 def sweep(
     annotations: options.AnnotationsFile,
     classes: options.ClassesFile = None,
+    choices: options.Choices = None,
     risks: options.RisksFile = None,
     predictions: options.PredictionFiles = None,
     clusters: options.Clusters = None,
@@ -58,7 +59,7 @@ def sweep(
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
     """
-    read = annotated.read_annotations(annotations, classes, progress=not quiet)
+    read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
     named = options.parse_files(predictions)
     if not named:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")

@@ -14,6 +14,7 @@ from plausibly.aggregation import aggregate
 from plausibly.aggregation._inferred_reliability import infer_reliability
 from plausibly.agreement._majority import count_votes, share_of_top
 from plausibly.annotations import Annotations
+from plausibly.annotations._shown import shown
 from plausibly.bootstrap import interval
 from plausibly.diagnostics import ESS_PER_CHAIN, judge
 from plausibly.distances._partial_rankings import blocks_of
@@ -287,13 +288,15 @@ def _ranked(labels: Labels, models: Mapping[str, Predictions]) -> Answers | str:
         *(r for m in of_model.values() for r in m.values()),
     ]
     classes = sorted({name for ranking in every for block in ranking for name in block})
-    annotations = Annotations.from_rankings({"cases": rankings}, classes)
+    annotations = Annotations.from_rankings({"cases": rankings}, classes, choices="all")
+    if shown(annotations):
+        return "labels look like comparisons of classes that were shown, not like rankings"
     with_model, said = {}, {}
     number = {name: place for place, name in enumerate(classes)}
     for name, own in of_model.items():
         last = _free(name, annotators)
         joined = {case: {**given, last: own[case]} for case, given in rankings.items()}
-        joint = Annotations.from_rankings({"cases": joined}, classes)
+        joint = Annotations.from_rankings({"cases": joined}, classes, choices="all")
         with_model[name] = joint
         first = np.zeros((len(rankings), len(classes)))
         for place, case in enumerate(rankings):

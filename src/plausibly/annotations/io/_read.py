@@ -14,6 +14,7 @@ from plausibly.annotations._classes import read_classes
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import to_names
 from plausibly.annotations._scores import Scores
+from plausibly.annotations._shown import check_choices
 from plausibly.annotations.io._answers import Answers
 from plausibly.annotations.io._case_rows import is_of_cases
 from plausibly.annotations.io._columns import frame_columns
@@ -41,6 +42,7 @@ def read_annotations(
     control: str | None = None,
     *,
     soft_weight: int | None = None,
+    choices: str | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
     r"""Read annotations from a file, whose format is recognised by its suffix and first line.
@@ -75,6 +77,8 @@ def read_annotations(
         Label Studio control, or Argilla question, to read if there are several.
     soft_weight
         Number of annotators behind each soft label; its probabilities are turned into that many labels.
+    choices
+        What annotators chose from, as for :meth:`Annotations.from_rankings`.
     progress
         Whether to show progress bars for large files.
 
@@ -90,7 +94,8 @@ def read_annotations(
     AnnotationError
         If the annotations break a rule; the message names the file, the case and the annotator.
     ArgumentError
-        If a control is named for a file that has none, or ``path`` is not a path.
+        If a control is named for a file that has none, ``path`` is not a path, or ``choices`` is neither None nor
+        ``"all"``.
 
     Examples
     --------
@@ -101,27 +106,28 @@ def read_annotations(
     Annotations(1 case, 2 annotations by 2 annotators, 2 classes)
     """
     check_path(path)
+    check_choices(choices)
     if classes is not None:
         classes = read_classes(classes) if isinstance(classes, str | os.PathLike) else to_names(classes, "class")
     path = Path(path)
     with naming(path):
         folder = path.is_dir() and any(one.suffix.lower() in PREFLIB for one in path.iterdir())
         if path.is_dir() and not folder and (found := answers_of_file(path)) is not None:
-            return _from_answers(found, classes, path)
+            return _from_answers(found, classes, path, choices)
         suffix = PREFLIB[0] if folder else suffix_of(path, SUFFIXES)
         if suffix == ".json":
-            return _from_json(path, classes, control, soft_weight)
+            return _from_json(path, classes, control, soft_weight, choices)
         if suffix == ".jsonl":
-            return _from_lines(path, classes, control, soft_weight)
+            return _from_lines(path, classes, control, soft_weight, choices)
         if control is not None:
             raise _no_control(control)
         if suffix in PREFLIB:
-            return Annotations._from_rows(read_preflib(path, classes))
+            return Annotations._from_rows(read_preflib(path, classes), choices)
         header = [] if suffix == ".npy" else header_of(path)
         if is_of_cases(header):
             found = answers_of_file(path, weight=soft_weight)
             assert found is not None
-            return _from_answers(found, classes, path)
+            return _from_answers(found, classes, path, choices)
         scored, long = is_of_scores(header), is_long(header)
         if not scored and not long:
             return Annotations._from_rows(parse_counts(read_matrix(path, AnnotationError, classes), classes, None))
@@ -133,10 +139,10 @@ def read_annotations(
         del columns
         if len(rows.case) > _MANY:
             release_memory()
-        return Annotations._from_rows(rows)
+        return Annotations._from_rows(rows, choices)
 
 
-def _from_answers(found: Answers, classes: np.ndarray | None, path: Path) -> Annotations:
+def _from_answers(found: Answers, classes: np.ndarray | None, path: Path, choices: str | None) -> Annotations:
     """Read answers of any export, and say what was left out."""
     if classes is None and found.stars is not None:
         classes = to_names(found.stars, "class")
@@ -144,18 +150,18 @@ def _from_answers(found: Answers, classes: np.ndarray | None, path: Path) -> Ann
     if found.left_out:
         words = ", ".join(f"{number:,} {what}" for what, number in found.left_out.items())
         warnings.warn(f"{path}: left out: {words}", PlausiblyWarning, stacklevel=3)
-    return Annotations._from_rows(rows)
+    return Annotations._from_rows(rows, choices)
 
 
 def _from_lines(
-    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None
+    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None, choices: str | None
 ) -> Annotations | Scores:
     """Read JSON lines: answers by case, or records of a long table."""
     with many_objects():
         lines = read_lines(path)
         found = answers_of(lines, control, weight)
         if found is not None:
-            return _from_answers(found, classes, path)
+            return _from_answers(found, classes, path, choices)
     if control is not None:
         raise _no_control(control)
     if not lines or not all(isinstance(line, Mapping) for line in lines):
@@ -164,10 +170,12 @@ def _from_lines(
     columns = frame_columns(pd.DataFrame({name: [line.get(name) for line in lines] for name in names}))
     if is_of_scores(names):
         return Scores(**parse_scores(columns, anonymous=False), classes=classes)
-    return Annotations._from_rows(parse_table(columns, classes, anonymous=False))
+    return Annotations._from_rows(parse_table(columns, classes, anonymous=False), choices)
 
 
-def _from_json(path: Path, classes: np.ndarray | None, control: str | None, weight: int | None) -> Annotations:
+def _from_json(
+    path: Path, classes: np.ndarray | None, control: str | None, weight: int | None, choices: str | None
+) -> Annotations:
     """Read rankings, answers by case, or an export of Label Studio."""
     with many_objects():
         content = read_json(path)
@@ -175,10 +183,10 @@ def _from_json(path: Path, classes: np.ndarray | None, control: str | None, weig
         if found is None and isinstance(content, list) and content and isinstance(content[0], Mapping):
             found = label_studio_answers(content, control)  # which says what is wrong with records of no other form
         if found is not None:
-            return _from_answers(found, classes, path)
+            return _from_answers(found, classes, path, choices)
         if control is not None:
             raise _no_control(control)
-        return Annotations._from_rows(parse_rankings(content, classes))
+        return Annotations._from_rows(parse_rankings(content, classes), choices)
 
 
 def _no_control(control: str) -> ArgumentError:
