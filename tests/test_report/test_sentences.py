@@ -12,7 +12,7 @@ from plausibly.aggregation import are_shares, learns
 from plausibly.diagnostics._verdict import failures
 from plausibly.report import render
 from plausibly.report._ambiguity import FirstChoices, stay_open
-from plausibly.report._summary import attainable, next_steps, prior_notes, sentences
+from plausibly.report._summary import _judged_by, attainable, next_steps, prior_notes, sentences
 from plausibly.report._tables import convergence_table, lead
 
 FAST = {"draws": 200, "progress": False}
@@ -154,3 +154,8 @@ def test_few_cases_are_marked_wherever_groups_are_compared():
     assert not re.search(r"Low risk, \d+ cases on average \(few\)", text)
     assert re.search(r"In cases of high risk \(about \d+, too few", text)
     assert re.search(r"<td>\d+ \(few\)</td>", text)
+
+
+def test_a_prior_from_predictions_is_not_called_annotations_alone():
+    assert "alone" in _judged_by(SimpleNamespace(attrs={}))
+    assert "predictions" in _judged_by(SimpleNamespace(attrs={"evidence": "{}"}))

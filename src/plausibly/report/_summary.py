@@ -192,8 +192,8 @@ def attainable(swept: Sweep, run: Run) -> str:
         return ""
     labels = FirstChoices.of(swept.annotations).most_frequent
     return (
-        f"Judged by these annotations alone, a classifier that always chose what they favour would have an expected "
-        f"top-1 accuracy of {_percent(most)}; one that knows more than they do is scored too low. The most frequent "
+        f"{_judged_by(run)}, a classifier that always chose the most probable class would have an expected top-1 "
+        f"accuracy of {_percent(most)}; one that knows more is scored too low. The most frequent "
         f"first choice of each case makes up {_percent(labels)} of the annotations, so no classifier can agree with "
         "more of them."
     )
@@ -205,14 +205,14 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     told = [
-        f"Judged by these annotations alone, {name}'s {choice} the most plausible class in {_percent(mean)} of cases"
+        f"{_judged_by(run)}, {name}'s {choice} the most plausible class in {_percent(mean)} of cases"
         + (f", the best of {n} classifiers." if n > 1 else ".")
     ]
     most = best_attainable(run) if k == 1 else np.nan
     if not np.isnan(most):
         told.append(
-            f"A classifier that always chose what these annotations favour would score {_percent(most)}; one that "
-            f"knows more than they do, as {name} may, is scored too low."
+            f"A classifier that always chose what is known to be the most plausible would score {_percent(most)}; one "
+            f"that knows more, as {name} may, is scored too low."
         )
     if run.results.sizes["draw"] > 1:
         here = f"{_range(lower, upper)} on these cases, where only the labels are uncertain"
@@ -232,6 +232,11 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
             "the truth."
         )
     return " ".join(told)
+
+
+def _judged_by(run: Run) -> str:
+    """Say what the plausibilities of a run follow from."""
+    return "Judged by these " + ("annotations and predictions" if "evidence" in run.attrs else "annotations alone")
 
 
 def _over_settings(swept: Sweep, name: str, metric: str) -> Iterator[str]:
