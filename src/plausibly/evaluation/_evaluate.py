@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
-import jax
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
@@ -23,7 +22,9 @@ from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
+from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
+from plausibly.evaluation._resampled import averages
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._weights import check_clusters, check_weights
@@ -33,7 +34,7 @@ from plausibly.metrics._risk import N_LEVELS
 from plausibly.metrics._user import Function
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.predictions import line_up, named_predictions
-from plausibly.random_streams import Stream, case_keys, fold_in
+from plausibly.random_streams import Stream, key_words
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
 _KEPT = ("model", "reliability", "assumes", "declaration")  # attributes of the posterior
@@ -147,6 +148,11 @@ def evaluate(
         sampling noise and are NaN if there is a single cluster; the total of a point estimate is unknown and NaN,
         too, as its annotation noise is. The attribute ``better`` of ``top{k}_X`` says whether
         greater or smaller values are better. The same variables exist for your own metrics.
+
+        Without a model, from the annotations alone: ``expert_agreement`` (classifier), how often an annotator of a case
+        names the classifier's first choice first, and ``human_level`` (), how often two annotators of a case name the
+        same class first (NaN if no case has two); ``expert_agreement_total`` and ``human_level_total``, which add
+        ``replicate``. :func:`plausibly.evaluation.panels` has the definitions, and accuracy against panels.
 
         ``annotation_certainty_{size}`` (case), the largest share of draws that agree on which classes, that many of
         them, are the most plausible; ``annotator_agreement`` (case), see
@@ -264,8 +270,8 @@ def evaluate_by_level(
         ranges = Ranges(source, seed, annotations.cases)
         checked = None if weights is None else check_weights(weights, ranges.n_draws, annotations.cases)
         cluster = check_clusters(clusters, annotations.cases)
-        keys = None if clusters is None else fold_in(case_keys(seed, cluster), np.full(len(cluster), Stream.BOOTSTRAP))
-        group_words = None if keys is None else np.asarray(jax.random.key_data(keys))
+        group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
+        choice = np.empty((len(named), ranges.n_cases), np.int64)
         lined_up = [line_up(given, annotations) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
@@ -274,6 +280,7 @@ def evaluate_by_level(
                 if number:
                     release_memory()
                 own = [np.array(values[cases.cases]) for values in lined_up]
+                choice[:, cases.cases] = first_choices(own, cases.words if break_ties == "random" else None)
                 weighed = None if checked is None else checked[:, cases.cases]
                 words = cases.words[Stream.BOOTSTRAP] if group_words is None else group_words[cases.cases]
                 member = np.empty((0, len(own[0]) if own else 0)) if grouped is None else grouped.member[:, cases.cases]
@@ -316,7 +323,12 @@ def evaluate_by_level(
         )
         if empty.attrs["clusters"] < 2:  # a single one says nothing about others
             found.sampling[:] = np.nan
-        results = empty.assign(_by_draw(asked, found, 0) | by_case).assign_coords(top_class=("case", top_class))
+        n_replicates = -(-asked.replicates // ranges.n_draws) * ranges.n_draws
+        case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
+        agreed = averages(agreement(annotations, choice, case_weight), cluster, seed, n_replicates, ranges.n_draws)
+        results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
+            top_class=("case", top_class)
+        )
         n_levels = len(found.weight) - asked.n_by
         if grouped is not None:
             results = results.assign_coords(grouped.coords).assign(_by_group(asked, found, slice(n_levels, None)))

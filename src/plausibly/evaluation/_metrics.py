@@ -40,6 +40,8 @@ def check_metrics(metrics: Mapping[str, Metric | Function], n_classes: int) -> d
                 "annotator_agreement",
                 "risk_",
                 "expected_",
+                "expert_",
+                "human_",
                 "mutual_",
                 "score_certainty",
                 "prior_",

@@ -17,7 +17,7 @@ from plausibly.evaluation._weights import check_clusters
 from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._panels import check_panel, panel_shares_of_entries
 from plausibly.predictions import line_up, named_predictions
-from plausibly.random_streams import Stream, key_words
+from plausibly.random_streams import Stream, Words, key_words, select
 
 MOST, FEWEST = 15, 30  #: labels of the largest panels; cases of the curve by default, if there are as many
 _CASES = 50_000  # whose panels are counted at a time
@@ -117,23 +117,41 @@ def panels(
             f"most must be at most the number of labels of some case, {n_labels.max()}, but {most} was given: choose "
             "fewer."
         )
-    ties = key_words(seed, annotations.cases, Stream.PREDICTIONS) if break_ties == "random" else None
-    lists = [_predicted_lists(line_up(given, annotations), 1, ties)[:, 0] for given in named.values()]
-    choice = np.array(lists, np.int64).reshape(len(named), annotations.n_cases)
+    lined_up = [line_up(given, annotations) for given in named.values()]
+    words = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
+    choice = np.empty((len(named), len(n_labels)), np.int64)
+    for first in range(0, len(n_labels), _CASES):  # predictions may be mapped from a file
+        at = slice(first, first + _CASES)
+        ties = select(words, at) if break_ties == "random" else None
+        choice[:, at] = first_choices([np.array(values[at]) for values in lined_up], ties)
     found = agreement(annotations, choice) | _against_panels(annotations, choice, most, seed)
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster))}
     return xr.Dataset(averages(found, cluster, seed, replicates), coords, attrs)
 
 
-def agreement(annotations: Annotations, choice: Int[np.ndarray, "classifier case"]) -> dict[str, Average]:
+def first_choices(
+    predictions: Sequence[Float[np.ndarray, "case class"]], words: Words | None
+) -> Int[np.ndarray, "classifier #case"]:
+    """Find the class to which each classifier gives the highest score; of equal ones the first, or a random one."""
+    ties = None if words is None else words[Stream.PREDICTIONS]
+    chosen = [_predicted_lists(values, 1, ties)[:, 0] for values in predictions]
+    return np.stack(chosen) if chosen else np.empty((0, 1), np.int32)
+
+
+def agreement(
+    annotations: Annotations,
+    choice: Int[np.ndarray, "classifier case"],
+    case_weight: Float[np.ndarray, " case"] | None = None,
+) -> dict[str, Average]:
     """Compute how often annotators name the classes that classifiers chose, and how often they agree, in each case."""
+    case_weight = np.ones(annotations.n_cases) if case_weight is None else case_weight
     shares, level = first_choice_shares(annotations)
     named = shares.of(np.arange(annotations.n_cases) * annotations.n_classes + choice)
     several = np.diff(annotations.case_start) > 1
     return {
-        "expert_agreement": Average(("classifier",), named, np.ones(annotations.n_cases)),
-        "human_level": Average((), np.where(several, level, 0), several.astype(float)),
+        "expert_agreement": Average(("classifier",), named, case_weight),
+        "human_level": Average((), np.where(several, level, 0), several * case_weight),
     }
 
 
