@@ -168,7 +168,7 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
         """Whether a module is the user's own, of whose functions a pickle would have names alone."""
         if not _is_own(module):
             return False
-        if module not in own:
+        if module.__name__ not in cloudpickle.list_registry_pickle_by_value():  # the user may have registered it
             own.append(module)
             cloudpickle.register_pickle_by_value(module)
         return True
