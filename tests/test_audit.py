@@ -48,8 +48,8 @@ def test_nothing_is_found_where_nothing_is_odd(cases):
 def test_every_check_is_a_row_and_the_serious_ones_are_among_them(cases):
     scores = {"A": np.eye(5)[TRUTH]}
     table = look(cases, scores)
-    assert set(SERIOUS) <= set(table.index)
-    assert len(set(table.index)) == len(table) == 23
+    assert set(SERIOUS) - {"repeated rows"} <= set(table.index)  # of tables
+    assert len(set(table.index)) == len(table) == 24
     assert len(look(cases)) == 17
 
 
@@ -160,6 +160,42 @@ def test_predictions(cases):
     assert table.loc["flat predictions"].tolist()[:3] == [1, 240, "'flat / p3'"]
     assert table.loc["identical predictions", "count"] == 1 + 39
     assert table.loc["identical predictions", "examples"].startswith("'double / p6 = p7', 'constant / p0 = p1'")
+
+
+def test_exchanged_columns_of_predictions():
+    random = np.random.default_rng(0)
+    truth = random.integers(10, size=400)
+    labels = [[int(k if random.random() < 0.8 else random.integers(10)) for _ in range(3)] for k in truth]
+    annotations = pb.Annotations.from_labels(labels, classes=[f"c{k}" for k in range(10)])
+    chosen = np.where(random.random(400) < 0.7, truth, random.integers(10, size=400))
+    scores = np.eye(10)[chosen] + random.random((400, 10)) / 3
+    swapped = scores[:, [0, 1, 5, 3, 4, 2, 6, 7, 8, 9]]
+    given = {
+        "good": scores,
+        "swapped": swapped,
+        "rolled": np.roll(scores, 1, axis=1),
+        "random": random.random((400, 10)),
+    }
+    given["one class"] = np.eye(10)[np.zeros(400, int)]
+    given["blind"] = np.where(np.arange(10) == 5, 0, scores + np.where(np.arange(10) == 2, scores[:, [5]], 0))
+    table = pb.audit(annotations, given).set_index("check")
+    assert table.loc["unrelated predictions", "count"] <= 3
+    assert table.loc["exchanged classes"].tolist()[:2] == [12, 60]
+    assert "'swapped: c" in table.loc["exchanged classes", "examples"]
+    for name in ("swapped", "rolled"):
+        row = pb.audit(annotations, {name: given[name]}).set_index("check").loc["exchanged classes"]
+        assert row["count"] == {"swapped": 2, "rolled": 10}[name]
+    assert "exchanged classes" in SERIOUS
+
+
+def test_repeated_rows_on_the_command_line(tmp_path):
+    rows = pd.DataFrame({"case": [f"p{i % 20}" for i in range(32)], "annotator": "ann", "class": "x"})
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    done = plausibly("audit", tmp_path / "a.csv", "--out", tmp_path / "out.csv")
+    assert "serious: repeated rows" in " ".join(done.output.split())
+    row = pd.read_csv(tmp_path / "out.csv").set_index("check").loc["repeated rows"]
+    assert (row["count"], row["of"]) == (12, 32)
+    assert "38 % of all rows were left out" in row["meaning"]
 
 
 def test_predictions_in_percent(cases):

@@ -29,11 +29,13 @@ from plausibly.predictions import named_predictions
 #: Checks whose findings make results wrong rather than uncertain.
 SERIOUS = (
     "comparisons",
+    "repeated rows",
     "repeated annotations",
     "identical annotators",
     "similar class names",
     "mismatched predictions",
     "unrelated predictions",
+    "exchanged classes",
 )
 COLUMNS = ("check", "count", "of", "examples", "meaning")
 

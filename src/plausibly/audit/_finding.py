@@ -22,8 +22,8 @@ MEANINGS = {
     "case.",
     "similar annotator names": "Annotator names that differ only in capitalisation, spaces or punctuation. Probably "
     "the same person.",
-    "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here; "
-    "other commands refuse the table.",
+    "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here, "
+    "and {note} of all rows were left out; other commands refuse the table.",
     "several classes without a rank": "Annotations that name several classes, in data that rank none. These are read "
     "as tied, not as first and second choice. If their order means something, add a column rank.",
     "comparisons": "Annotations that each name the same number of classes, whatever is preferred. They look like "
@@ -54,6 +54,8 @@ MEANINGS = {
     "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",
     "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
     "Probably cases or classes in another order.",
+    "exchanged classes": "Columns that agree with the annotations better under the name of another class, in cases from "
+    "which this was not inferred. Probably columns in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",
     "identical predictions": "Cases with exactly the same scores as an earlier one. Probably duplicates, unless scores "
     "are coarse.",

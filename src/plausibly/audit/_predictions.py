@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, UInt64
+from jaxtyping import Bool, Float, Int, UInt64
 from pandas.util import hash_array
+from scipy.optimize import linear_sum_assignment
 
 from plausibly.annotations import Annotations
 from plausibly.audit._finding import SHOWN, Finding
@@ -15,11 +16,14 @@ from plausibly.predictions import line_up
 
 _NEARLY_ALL = 0.9  # of the rows, above which the others are an oversight
 _SUM = 0.02  # by which the probabilities of a case may miss 1
+_GAIN, _SURE = 0.01, 4  # least gain of an exchange: in the share of cases, and in standard errors
+_MANY_CLASSES = 2000  # above which their assignment takes minutes
 _FEW_CASES = 30  # below which a good classifier may look like an unrelated one
 
 
 def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterator[Finding]:
     """Check classifiers one by one, holding the scores of one at a time."""
+    exchanged: list[str] = []
     wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
     n_other, other_scale = 0, []
     for name, source in named.items():
@@ -31,6 +35,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
         best = scores.argmax(axis=1)
         if _is_unrelated(annotations, best):
             unrelated.append(name)
+        exchanged += [f"{name}: {pair}" for pair in _exchanged(annotations, best)]
         other = np.flatnonzero((scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM))
         if len(other) <= (1 - _NEARLY_ALL) * len(scores):
             n_other += len(other)
@@ -50,6 +55,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any]) -> Iterat
     yield Finding("mismatched predictions", len(wrong), len(named), wrong)
     yield Finding("predictions on another scale", n_other, n_read * annotations.n_cases, other_scale)
     yield Finding("unrelated predictions", len(unrelated), n_read, unrelated)
+    yield Finding("exchanged classes", len(exchanged), n_read * annotations.n_classes, exchanged)
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
     yield Finding("identical classifiers", len(twins), n_read, twins)
     yield Finding("identical predictions", n_alike, n_read * annotations.n_cases, alike)
@@ -62,6 +68,41 @@ def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"
     for column in scores.T:
         out = hash_array(out ^ np.ascontiguousarray(column + 0.0, np.float64).view(np.uint64))  # + 0.0 makes 0 of −0
     return out
+
+
+def _exchanged(annotations: Annotations, best: Int[np.ndarray, " case"]) -> list[str]:
+    """Pairs of a class that a classifier chooses, and the class that annotators name first instead.
+
+    Classes are assigned to the columns by the annotations of every other case. Pairs are reported if the assignment
+    fits the remaining cases better than the names of the columns do.
+    """
+    n_cases, n_classes = annotations.n_cases, annotations.n_classes
+    if n_classes > _MANY_CLASSES:
+        return []
+    first = annotations.entry_block == 0
+    case, named = annotations.entry_case[first], annotations.entry_class[first]
+    weight = 1 / np.bincount(case, minlength=n_cases)[case]
+
+    def together(chosen: Bool[np.ndarray, " entry"]) -> Float[np.ndarray, "chosen named"]:
+        cells = best[case[chosen]] * n_classes + named[chosen]
+        return np.bincount(cells, weight[chosen], n_classes**2).reshape(n_classes, n_classes)
+
+    def assigned(counts: Float[np.ndarray, "chosen named"]) -> Int[np.ndarray, " chosen"]:
+        # A column keeps its name unless another one fits better.
+        return linear_sum_assignment(counts + 1e-6 * np.eye(n_classes), maximize=True)[1]
+
+    odd = case % 2 == 1
+    gain = np.zeros(n_cases)
+    for half in (odd, ~odd):
+        fits = (named == assigned(together(~half))[best[case]]) - 1.0 * (named == best[case])
+        gain += np.bincount(case, weight * fits * half, n_cases)
+    if gain.mean() < _GAIN or gain.mean() * np.sqrt(n_cases) < _SURE * gain.std():
+        return []
+    counts = together(np.ones(len(case), bool))
+    other, own = assigned(counts), np.arange(n_classes)
+    better = counts[own, other] - counts[own, own]
+    names = annotations.classes
+    return [f"{names[k]} is {names[other[k]]}" for k in np.argsort(-better, kind="stable") if better[k] > 0]
 
 
 def _is_unrelated(annotations: Annotations, best: Int[np.ndarray, " case"]) -> bool:

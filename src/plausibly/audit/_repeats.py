@@ -51,7 +51,8 @@ def of_repeats(
 ) -> Iterator[Finding]:
     """Find what one annotator said of one case several times, under one name or under two."""
     if repeats is not None:
-        yield Finding("repeated rows", len(repeats.repeated), repeats.n_rows, repeats.repeated)
+        share = f"{len(repeats.repeated) / repeats.n_rows:.0%}".replace("%", " %")
+        yield Finding("repeated rows", len(repeats.repeated), repeats.n_rows, repeats.repeated, share)
     seconds = numbered_names(known_names(annotations).tolist())
     who, case = annotations.annotation_annotator, annotations.annotation_case
     second = np.flatnonzero(np.isin(who, list(seconds))) if not annotations.anonymous else np.array([], np.int64)
