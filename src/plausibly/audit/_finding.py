@@ -54,8 +54,8 @@ MEANINGS = {
     "nearly all other cases of the classifier are. Probably percentages or logits in some rows.",
     "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would. "
     "Probably cases or classes in another order.",
-    "exchanged classes": "Columns that agree with the annotations better under the name of another class, in cases from "
-    "which this was not inferred. Probably columns in another order.",
+    "exchanged classes": "Columns that agree with the annotations better under the name of another class. Probably "
+    "columns in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",
     "identical predictions": "Cases with exactly the same scores as an earlier one. Probably duplicates, unless scores "
     "are coarse.",
