@@ -67,9 +67,13 @@ def test_annotators_disagree_with_the_posterior_probability_of_it():
 def test_disagreement_is_foretold_only_where_annotations_and_not_the_prior_say_so():
     annotations = pb.Annotations.from_counts([[70, 30, 0], [0, 8, 0], [70, 25, 5]], cases=["split", "one", "three"])
     swept = pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST)
-    assert set(stay_open(lead(swept))["case"]) == {"split", "three"}
+    assert set(stay_open(swept, lead(swept))["case"]) == {"split", "three"}
     assert "if they answer like these" in whole(swept)
-    assert not len(stay_open(SimpleNamespace(results=lead(swept).results.assign(prior_share=("case", [0.6] * 3)))))
+    results = lead(swept).results
+    prior = SimpleNamespace(results=results.assign(prior_share=("case", [0.6] * 3)))
+    assert not len(stay_open(swept, prior))
+    sure = SimpleNamespace(results=results.assign(disagreement_probability=("case", [1.0] * 3)))
+    assert set(stay_open(swept, sure)["case"]) == {"split", "three"}  # annotators of the third case agree
 
 
 @pytest.mark.parametrize("name", ["prirn", "dawid-skene", "irn"])
@@ -111,7 +115,7 @@ def test_the_headline_says_what_it_depends_on(settings):
 
 
 def test_the_headline_counts_tied_votes(settings):
-    assert re.search(r"majority vote \(1 case tied", next(sentences(settings, [])))
+    assert re.search(r"majority vote \(1 case tied", whole(settings))
 
 
 def test_settled_cases_are_told_for_every_reliability(settings):

@@ -9,7 +9,7 @@ from jaxtyping import ArrayLike, Bool, Float
 from plausibly.aggregation import learns
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Entries
-from plausibly.evaluation._ambiguity import DISAGREEMENT
+from plausibly.evaluation._ambiguity import CLEAR, DISAGREEMENT
 from plausibly.models.majority_vote import winners
 from plausibly.report._tables import representative
 from plausibly.sweeps import Run, Sweep
@@ -49,16 +49,17 @@ def need_labels(run: Run) -> pd.DataFrame:
     return open_cases.sort_values("mutual_information", ascending=False, kind="stable", ignore_index=True)
 
 
-def stay_open(run: Run) -> pd.DataFrame:
+def stay_open(swept: Sweep, run: Run) -> pd.DataFrame:
     """Cases whose leading class is settled although annotators will very probably keep disagreeing; by ambiguity.
 
-    None under a model whose plausibilities are not shares of annotators, nor where the prior says so, not the
-    annotations.
+    None under a model whose plausibilities are not shares of annotators, nor where the prior says so and not the
+    annotators, who have agreed so far.
     """
     table = case_table(run)
     if not {"annotation_certainty_1", DISAGREEMENT} <= set(table):
         return table.iloc[:0]
     unclear = (table[["annotation_certainty_1", DISAGREEMENT]] >= SETTLED).all(axis=1)
+    unclear &= FirstChoices.of(swept.annotations).share < CLEAR
     return table[unclear & ~of_prior(table["prior_share"])].sort_values(
         "expected_entropy", ascending=False, kind="stable", ignore_index=True
     )
@@ -101,7 +102,8 @@ class FirstChoices:
     """First choices of the annotators, counted."""
 
     n_tied: int  #: cases in which several classes have the most votes
-    most_frequent: float  #: share of annotations whose first choice, or one of those tied first, is the commonest
+    share: Float[np.ndarray, " case"]  #: of the annotators who put the commonest first choice first, alone or tied
+    most_frequent: float  #: the same of all annotations
 
     @classmethod
     def of(cls, annotations: Annotations) -> "FirstChoices":
@@ -109,12 +111,14 @@ class FirstChoices:
 
         Examples
         --------
-        >>> FirstChoices.of(pb.Annotations.from_labels([["a", "a", "b"], ["a", "b"], ["b"]]))
-        FirstChoices(n_tied=1, most_frequent=0.666...)
+        >>> found = FirstChoices.of(pb.Annotations.from_labels([["a", "a", "b", "b"], ["a", "b", "a"], ["b"]]))
+        >>> found.n_tied, found.share.round(2).tolist(), found.most_frequent
+        (1, [0.5, 0.67, 1.0], 0.625)
         """
         slots = Slots.of(annotations)
         entries = Entries.of(annotations, slots)
         n_winners = np.add.reduceat(winners(entries) > 0, slots.start[:-1], dtype=int)
         named = entries.totals((entries.position == 0).astype(float))
         most = np.maximum.reduceat(named, slots.start[:-1])
-        return cls(int((n_winners > 1).sum()), float(most.sum() / annotations.n_annotations))
+        share = most / np.diff(annotations.case_start)
+        return cls(int((n_winners > 1).sum()), share, float(most.sum() / annotations.n_annotations))

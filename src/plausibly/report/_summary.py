@@ -39,13 +39,13 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     >>> annotations = pb.Annotations.from_labels([["a", "a", "a", "b"]] * 4)
     >>> predictions = {"A": [[0.9, 0.1]] * 4, "B": [[0.6, 0.4]] * 4}
     >>> swept = pb.sweep(annotations, predictions, {"dirichlet-categorical": [100]}, progress=False)
-    >>> list(sentences(swept, []))[2]
+    >>> list(sentences(swept, []))[-1]
     'At reliability 100, 4 of 4 cases (100 %) have a class that is the most plausible with a probability of at least...'
     """
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
-        yield _accuracy(rows[0], headline_metrics(run)[0], swept, run)
+        yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
     yield from prior_notes([run])
     if len(rows) > 1:
         yield _order(swept, run, rows)
@@ -72,7 +72,7 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
         first, second = rows[0]["classifier"], rows[1]["classifier"]
         if said := advice(difference(run.results, headline_metrics(run)[0], first, second), learns(run.attrs)):
             yield f"Is {first} better than {second}? {said}"
-    yield from _labels(run, plan)
+    yield from _labels(swept, run, plan)
     yield from _disagreement(swept)
     if not np.isnan(run.reliability) and run.reliability != 1 and len(swept.models[run.model]) == 1:
         yield (
@@ -123,7 +123,7 @@ def _cases(n: int) -> str:
     return f"{n:,} case{'' if n == 1 else 's'}"
 
 
-def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
+def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
     """Say which cases need more labels, and in which they would not help."""
     if plan is not None:
         first, *others = in_short(plan)
@@ -131,7 +131,7 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
         yield from [under + first, *others]
     if run.results.sizes["draw"] == 1:
         return
-    needed, unclear = need_labels(run), stay_open(run)
+    needed, unclear = need_labels(run), stay_open(swept, run)
     if not learns(run.attrs):
         yield (
             f"Under {run.label}, more labels would not make a case more certain: all annotations of a case together "
@@ -143,9 +143,9 @@ def _labels(run: Run, plan: Plan | None) -> Iterator[str]:
         yield f"For a claim about these cases, ask for more labels where {why}: {where}."
     if len(unclear):
         yield (
-            f"In {_cases(len(unclear))}, further annotators will keep disagreeing if they answer like these: the "
-            f"leading class is clear, but with a probability of at least {SETTLED:g}, fewer than {100 * CLEAR:g} % of "
-            f"them would choose it. {'These are' if len(unclear) > 1 else 'This is'} "
+            f"In {_cases(len(unclear))}, annotators will keep disagreeing if they answer like these: the leading class "
+            f"is clear, but fewer than {100 * CLEAR:g} % of them chose it and, with a probability of at least "
+            f"{SETTLED:g} under {run.label}, fewer would. {'These are' if len(unclear) > 1 else 'This is'} "
             f"{_listed(unclear['case'].tolist())}."
         )
 
@@ -194,12 +194,13 @@ def attainable(swept: Sweep, run: Run) -> str:
     return (
         f"{_judged_by(run)}, a classifier that always chose the most probable class would have an expected top-1 "
         f"accuracy of {_percent(most)}; one that knows more is scored too low. The most frequent "
-        f"first choice of each case makes up {_percent(labels)} of the annotations, so no classifier can agree with "
-        "more of them."
+        f"first choice of each case makes up {_percent(labels)} of the annotations (ties in full), so no "
+        "classifier can agree with more of them."
     )
 
 
-def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
+def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
+    """State the headline, then what limits it, and the value against the majority vote."""
     name, k, n = best["classifier"], int(metric[3:].split("_")[0]), len(swept.classifiers)
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
@@ -208,12 +209,6 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
         f"{_judged_by(run)}, {name}'s {choice} the most plausible class in {_percent(mean)} of cases"
         + (f", the best of {n} classifiers." if n > 1 else ".")
     ]
-    most = best_attainable(run) if k == 1 else np.nan
-    if not np.isnan(most):
-        told.append(
-            f"A classifier that always chose what is known to be the most plausible would score {_percent(most)}; one "
-            f"that knows more, as {name} may, is scored too low."
-        )
     if run.results.sizes["draw"] > 1:
         here = f"{_range(lower, upper)} on these cases, where only the labels are uncertain"
         told.append(
@@ -221,17 +216,23 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> str:
             if np.isnan(total).any()
             else f"The 94 % interval is {_range(*total)} on new cases like these, and {here}, if {run.label} is right."
         )
-    told += [*_over_settings(swept, name, metric), *_noise(best, metric)]
+    yield " ".join([*told, *_over_settings(swept, name, metric)])
+    most = best_attainable(run) if k == 1 else np.nan
+    if not np.isnan(most):
+        yield (
+            f"A classifier that always chose what is known to be the most plausible would score {_percent(most)}. One "
+            f"that knows more, as {name} may, is scored too low."
+        )
     if not np.isnan(voted):
         points = abs(voted - mean) * 100
         more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
         tied = FirstChoices.of(swept.annotations).n_tied
         ties = f" ({_cases(tied)} tied, decided by class order)" if tied else ""
-        told.append(
-            f"Against the majority vote{ties}, it is {_percent(voted)}, {more}. Either number can be the farther from "
-            "the truth."
+        yield (
+            f"Against the majority vote{ties}, {name}'s accuracy is {_percent(voted)}, {more}. Either number can be "
+            "the farther from the truth."
         )
-    return " ".join(told)
+    yield from _noise(best, metric)
 
 
 def _judged_by(run: Run) -> str:
