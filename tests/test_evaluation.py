@@ -14,6 +14,7 @@ from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import _measure, _ranges, comparison, evaluate, summary
 from plausibly.evaluation._evaluate import check_lengths
+from plausibly.metrics import _list_metric
 from plausibly.plots._words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, save, slots_of, top_classes
 from plausibly.random_streams import Stream, case_keys, stream_words
@@ -410,6 +411,62 @@ def missed(predicted, plausible):
     by_overlap, by_missed = (comparison.rankings(results, f"top2_{name}") for name in ("overlap", "missed"))
     pd.testing.assert_frame_equal(by_missed, by_overlap)
     assert metric_name("top2_missed") == "top-2 missed share"
+
+
+@pytest.fixture
+def declare(monkeypatch):
+    """Declare further metrics for a test."""
+
+    def declared(count, **attributes):
+        monkeypatch.setitem(metrics.METRICS, count.__name__, None)  # taken away after the test
+        return _list_metric.list_metric(**attributes)(count)
+
+    return declared
+
+
+@pytest.mark.parametrize("times", [10**5, 2**30 - 1])
+def test_counts_may_be_as_large_as_32_bits_hold(full, scores, declare, times):
+    def many(predicted, plausible):
+        return times * _list_metric.shared(predicted, plausible)
+
+    many = declare(many, scale=lambda k: times * k)
+    given = {"k": 2, "by": {"site": np.arange(N_CASES) % 2}, "replicates": 0, "progress": False}
+    results = evaluate(full, scores, **given)
+    np.testing.assert_allclose(many(scores["A"], dense(full), 2).mean(axis=1), results["top2_many"][0], atol=1e-6)
+    for kind in ("", "_point", "_by_case", "_by_group"):
+        np.testing.assert_allclose(results[f"top2_many{kind}"], results[f"top2_overlap{kind}"], atol=1e-6)
+
+
+def test_counts_that_32_bits_cannot_hold_are_refused_unless_they_are_floats(full, scores, declare):
+    times = 2**31
+
+    def huge(predicted, plausible):
+        return _list_metric.shared(predicted, plausible)
+
+    huge = declare(huge, scale=lambda k: times * k)
+    for use in (lambda: evaluate(full, scores, k=2, progress=False), lambda: huge(scores["A"], dense(full), 2)):
+        with pytest.raises(ArgumentError, match=r"'huge' counts up to 4,294,967,296 .* k = 2.* float"):
+            use()
+
+    def huge(predicted, plausible):
+        return float(times) * _list_metric.shared(predicted, plausible)
+
+    declare(huge, scale=lambda k: times * k)
+    results = evaluate(full, scores, k=2, replicates=0, progress=False)
+    np.testing.assert_allclose(results["top2_huge"], results["top2_overlap"], atol=1e-6)
+
+
+def test_another_metric_of_masses_is_summed_up_like_coverage(full, scores, declare):
+    def even_mass(predicted, masses):
+        return sum(jnp.where(one % 2 == 0, mass, 0) for one, mass in zip(predicted, masses, strict=True))
+
+    even_mass = declare(even_mass, of_masses=True)
+    results = evaluate(full, scores, k=(1, 3), replicates=80, progress=False)
+    for k in (1, 3):
+        expected = even_mass(scores["A"], dense(full), k)
+        np.testing.assert_allclose(results[f"top{k}_even_mass"][0], expected.mean(axis=1), rtol=1e-5)
+        np.testing.assert_allclose(results[f"top{k}_even_mass_by_case"][0], expected.mean(axis=0), rtol=1e-5)
+        assert (results[f"top{k}_even_mass"] < results[f"top{k}_coverage"]).all()
 
 
 def test_lists_have_a_length(full, scores):

@@ -55,8 +55,8 @@ def test_compare_agrees_on_these_cases_and_new_ones_where_smaller_is_better(data
         words += ["--predictions", f"{name}={tmp_path / name}.npy"]
     result = plausibly("compare", saved, *words, "--metric", "top2_kendall_tau", "--quiet")
     assert result.exit_code == 0, result.output
-    shares = re.findall(r"(On \S+ cases[^.]*) better[^.]* in (more than 99|100) %", result.stdout)
-    assert [where.split()[1] for where, _ in shares] == ["these", "new"]
+    shares = re.findall(r"On (\S+) cases[^.]* is better(?: than bad)? in (more than 99|100) %", result.stdout)
+    assert [where for where, _ in shares] == ["these", "new"]
 
 
 def test_compare_says_that_a_point_estimate_does_not_know(data, predictions, tmp_path):

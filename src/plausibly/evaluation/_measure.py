@@ -15,7 +15,7 @@ from plausibly.evaluation._metrics import metric_names
 from plausibly.evaluation._program import Plan, measure_block
 from plausibly.evaluation._ranges import Range
 from plausibly.evaluation._risk import risk_arrays
-from plausibly.evaluation._rows import all_rows, count_rows, metric_sums
+from plausibly.evaluation._rows import all_rows, list_rows, metric_sums
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics._lists import ranked_classes
 from plausibly.metrics._risk import N_LEVELS
@@ -105,9 +105,9 @@ def measure(part: Part, asked: Measures) -> Found:
     uneven = np.ndim(cases.concentration) > 0
     dense = cases.n_classes if uneven or (asked.own and predictions) else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense, plan.rounds), times=_TIMES if plan.n_by else 1)
-    name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
+    name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in (*plan.counts, *plan.amounts)))
     n_groups = 1 + N_LEVELS * plan.by_level + plan.n_by
-    totals, sums = _zeros(n_groups, len(predictions), len(rows), len(plan.rows), cases.n_draws, plan.rounds)
+    totals, sums = _zeros(n_groups, len(predictions), len(rows), len(plan.counts), cases.n_draws, plan.rounds)
     by_case: dict[str, np.ndarray] = {}
     resampled = np.empty((len(cases) if plan.n_by else 0, plan.rounds, cases.n_draws), np.float32)
     for block, found in run(
@@ -171,14 +171,14 @@ def _resampled(
 def _plan(asked: Measures, cases: Range, n_classifiers: int, weighted: bool) -> tuple[Plan, list[tuple[str, int]]]:
     """Settle what the compiled program computes, and the rows of its sums."""
     rows = all_rows(asked.ks, asked.own)
-    counted = count_rows(asked.ks) if n_classifiers else []
-    most = max((METRICS[metric].scale(k) for metric, k in counted), default=1)
+    counts, amounts = list_rows(asked.ks) if n_classifiers else ([], [])
+    most = max((METRICS[metric].scale(k) for metric, k in counts), default=1)
     plan = Plan(
         n_classes=cases.n_classes,
         break_ties=asked.break_ties,
         depth=max([*(asked.ks if n_classifiers else [1]), *asked.sizes]),
-        ks=tuple(asked.ks),
-        rows=tuple(counted),
+        counts=tuple(counts),
+        amounts=tuple(amounts),
         sizes=tuple(asked.sizes),
         own=tuple(metric.function for metric in asked.own.values()),
         weighted=weighted,

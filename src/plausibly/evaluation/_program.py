@@ -31,10 +31,8 @@ class Plan(NamedTuple):
         As for :func:`rank_block`.
     depth
         Length of the lists.
-    ks
-        Lengths at which coverage is wanted.
-    rows
-        Counts of lists that are wanted: metrics and lengths.
+    counts, amounts
+        What is wanted of lists, metrics and lengths: what is summed in whole numbers, and what in floats.
     sizes
         Sizes of the sets whose certainty is wanted.
     own
@@ -54,8 +52,8 @@ class Plan(NamedTuple):
     n_classes: int
     break_ties: str
     depth: int
-    ks: tuple[int, ...]
-    rows: tuple[tuple[str, int], ...]
+    counts: tuple[tuple[str, int], ...]
+    amounts: tuple[tuple[str, int], ...]
     sizes: tuple[int, ...]
     own: tuple[Callable[..., Any], ...]
     weighted: bool
@@ -85,13 +83,13 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     Returns
     -------
     dict
-        Sums over cases ``counts`` (classifier, group, row, draw) and ``amounts`` of coverage and the user's own metrics
-        likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row); those
-        over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those of means over draws
-        with bootstrap weights, ``counts_sampling`` (classifier, group, row, round, draw) and ``amounts_sampling``;
-        those with a sign for each case, ``counts_signed`` (classifier, group, row, draw) and ``amounts_signed``;
-        ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round, draw) and
-        ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
+        Sums over cases ``counts`` (classifier, group, row, draw) and, in floats, ``amounts``, also of the user's own
+        metrics, likewise; those at the point estimate, ``counts_point`` and ``amounts_point`` (classifier, group, row);
+        those over draws, ``counts_by_case`` (classifier, part, row, case) and ``amounts_by_case``; those of means over
+        draws with bootstrap weights, ``counts_sampling`` (classifier, group, row, round, draw) and
+        ``amounts_sampling``; those with a sign for each case, ``counts_signed`` (classifier, group, row, draw) and
+        ``amounts_signed``; ``weight`` (group, draw), ``weight_point`` (group,), ``weight_sampling`` (group, round,
+        draw) and ``weight_signed`` (group, draw); and by case ``certain`` (size, case), ``case_weight``, and what
         :func:`ambiguity` and :func:`_risk_by_case` find. Of the groups asked for there are no sums with bootstrap
         weights: with groups, these weights are ``resampled`` (round, case, draw).
     """
@@ -162,7 +160,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         return sums | noisy(name, [of_draws * group for group in weights], signed)
 
     def counted(predicted: Int[Array, "place case"]) -> dict[str, Array]:
-        rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.rows]
+        rows = [METRICS[metric].count(predicted[:k, :, None], lists[:k]) for metric, k in plan.counts]
         return summed(jnp.stack([jnp.broadcast_to(row, lists.shape[1:]) for row in rows]), "counts")
 
     uneven = block.concentration.ndim > 0
@@ -173,9 +171,13 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         table = _of_listed(block, given["predicted"], given["cover"])
 
     def amounts(of: tuple[Array, ...]) -> dict[str, Array]:
-        place, scores = of
-        own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
-        rows = [METRICS["coverage"].count(place, own[:k]) for k in plan.ks]
+        predicted, place, scores = of
+        masses = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+        rows = []
+        for metric, k in plan.amounts:
+            other = masses if METRICS[metric].of_masses else lists
+            row = METRICS[metric].count(predicted[:k, :, None], other[:k]).astype(jnp.float32)
+            rows.append(jnp.broadcast_to(row, lists.shape[1:]))
         for function in plan.own:
             over_draws = jax.vmap(function, in_axes=(None, 1))
             rows.append(jax.vmap(over_draws, in_axes=(0, 1))(scores, every))
@@ -183,7 +185,7 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
 
     places = _places(block, given["predicted"], len(table))
     scores = given.get("scores", jnp.zeros((len(places), 0)))
-    return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (places, scores))
+    return found | lax.map(counted, given["predicted"]) | lax.map(amounts, (given["predicted"], places, scores))
 
 
 def values_by_draw(
@@ -221,11 +223,12 @@ def values_by_draw(
             table = _of_listed(block, given["predicted"], given["cover"])
         places = _places(block, given["predicted"], len(table))
 
-        def covered(place: Int[Array, "place case"]) -> Float[Array, "case draw"]:
-            own = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
-            return declared.value(lambda j: declared.count(place, own[:j]), k)
+        def covered(of: tuple[Array, Array]) -> Float[Array, "case draw"]:
+            predicted, place = of
+            masses = jax.vmap(lambda own, at: own[at], (1, 1), 1)(table, place)
+            return declared.value(lambda j: declared.count(predicted[:j, :, None], masses[:j]), k)
 
-        return lax.map(covered, places)
+        return lax.map(covered, (given["predicted"], places))
     lists = rank_block(block, k, n_classes, break_ties)
 
     def counted(predicted: Int[Array, "place case"]) -> Float[Array, "case draw"]:

@@ -1,7 +1,7 @@
 """Rows of sums.
 
-What is summed over cases or draws has one row each, for every classifier: counts of ranked lists, the plausibility that
-lists cover, and the user's own metrics.
+What is summed over cases or draws has one row each, for every classifier: counts of ranked lists, the plausibilities of
+their classes, and the user's own metrics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from plausibly.evaluation._ranges import CASES
 from plausibly.metrics import METRICS, Metric
 
 
-def count_rows(ks: Sequence[int]) -> list[tuple[str, int]]:
-    """List what is counted of ranked lists: metrics and lengths."""
-    counted = [metric for metric in METRICS.values() if not metric.of_masses]
-    return list(dict.fromkeys(_row(metric.name, j) for metric in counted for k in ks for j in metric.lengths(k)))
+def list_rows(ks: Sequence[int]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """List what is summed of ranked lists, metrics and lengths: in whole numbers, and in floats.
+
+    The latter are sums of masses, and counts of which 32 bits do not hold the sum over as many cases as are read at a
+    time.
+    """
+    rows = dict.fromkeys(_row(metric.name, j) for metric in METRICS.values() for k in ks for j in metric.lengths(k))
+    whole = {(name, length): METRICS[name].is_whole(length, CASES) for name, length in rows}
+    return [row for row in rows if whole[row]], [row for row in rows if not whole[row]]
 
 
 def _row(metric: str, length: int) -> tuple[str, int]:
@@ -30,7 +36,8 @@ def _row(metric: str, length: int) -> tuple[str, int]:
 
 def all_rows(ks: Sequence[int], own: Mapping[str, Metric]) -> list[tuple[str, int]]:
     """List everything that is summed: metrics and lengths; metrics of the user's own have the length 0."""
-    return [*count_rows(ks), *(("coverage", k) for k in ks), *((name, 0) for name in own)]
+    counts, amounts = list_rows(ks)
+    return [*counts, *amounts, *((name, 0) for name in own)]
 
 
 def metric_sums(

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
+from plausibly.errors import ArgumentError
 from plausibly.metrics._inputs import BreakTies, check_plausibilities, check_predictions, check_size
 from plausibly.metrics._lists import ranked
 
@@ -23,8 +26,8 @@ class ListMetric:
     name
         Name in results, after ``top{k}_``.
     count
-        Function of both lists, best class first, to a whole number. Lists have the *place* on their first axis, and the
-        rest of their shapes broadcast: (place, 1, case) with (place, draw, case).
+        Function of both lists, best class first, to a whole number of 32 bits, or to a float. Lists have the *place* on
+        their first axis, and the rest of their shapes broadcast: (place, 1, case) with (place, draw, case).
     scale
         Function of k that returns the divisor of the count: its greatest value or, for distances, its value for lists
         without a common class.
@@ -33,8 +36,7 @@ class ListMetric:
     averages
         Name of another metric with the same ``count``, if this metric is the mean of its values at the lengths 1 … k.
     of_masses
-        Whether ``count`` adds up the plausibilities of the predicted classes, which it receives instead of the draw's
-        list. This is for coverage only.
+        Whether ``count`` adds up plausibilities of the predicted classes, which it receives instead of the draw's list.
     words
         Name in figures; by default ``name`` with spaces.
     source
@@ -50,6 +52,23 @@ class ListMetric:
     words: str = ""
     source: str | None = None
 
+    def is_whole(self, k: int, n: int = 1) -> bool:
+        """Whether a sum of ``n`` counts of lists of ``k`` classes is a whole number that fits 32 bits.
+
+        Raises
+        ------
+        ArgumentError
+            If a single count does not fit.
+        """
+        if self.of_masses or not _counts_in_integers(self.count, k):
+            return False
+        if (most := self.scale(k)) > _MOST:
+            raise ArgumentError(
+                f"the metric {self.name!r} counts up to {most:,} at k = {k}, more than the {_MOST:,} of a whole number "
+                "of 32 bits: let its count return a float, or count in larger units."
+            )
+        return most * n <= _MOST
+
     def lengths(self, k: int) -> range:
         """Lengths of the lists to count at, for the metric at length ``k``."""
         return range(1 if self.averages else k, k + 1)
@@ -57,6 +76,15 @@ class ListMetric:
     def value(self, counts: Callable[[int], Any], k: int) -> Any:
         """Turn the counts at these lengths, or sums of counts, into values of the metric."""
         return sum(counts(j) / self.scale(j) for j in self.lengths(k)) / len(self.lengths(k))
+
+
+_MOST = 2**31 - 1
+
+
+@cache
+def _counts_in_integers(count: Count, k: int) -> bool:
+    given = jax.ShapeDtypeStruct((k,), jnp.int32)
+    return jnp.issubdtype(jax.eval_shape(count, given, given).dtype, jnp.integer)
 
 
 METRICS: dict[str, ListMetric] = {}  #: metrics of ranked lists by name, in the order of results
@@ -86,6 +114,8 @@ def list_metric(**declared: Any) -> Callable[[Count], Callable[..., Float[Array,
             plausibilities = check_plausibilities(plausibilities)
             predictions = check_predictions(predictions, plausibilities.shape[1:])
             k = check_size("k", k, plausibilities.shape[2])
+            for j in metric.lengths(k):
+                metric.is_whole(j)
             predicted = ranked(predictions, k, break_ties, seed, 0)[None]
             if metric.of_masses:
                 other = jnp.take_along_axis(jnp.asarray(plausibilities), predicted, axis=-1)

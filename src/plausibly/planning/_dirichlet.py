@@ -10,7 +10,6 @@ from scipy import special
 from plausibly._arviz import Posterior
 from plausibly.aggregation._layout import exact_posterior, lay_out
 from plausibly.annotations import Annotations, Slots
-from plausibly.metrics import METRICS
 from plausibly.metrics._lists import ranked_classes
 from plausibly.models import MODELS
 from plausibly.planning._annotators import how_annotators_answer
@@ -103,8 +102,7 @@ class Dirichlets:
 def is_linear(source: Source) -> bool:
     """Whether the metric is coverage, of lists without random ties, which is linear in the plausibilities."""
     question = source.question
-    masses = bool(question.k and question.metric) and METRICS[question.metric].of_masses
-    return masses and question.break_ties == "order"
+    return bool(question.k) and question.metric == "coverage" and question.break_ties == "order"
 
 
 def with_closed_forms(source: Source, values: Values, known: Dirichlets | None) -> Values:
