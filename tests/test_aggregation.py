@@ -304,7 +304,9 @@ def test_labels_and_rankings_have_default_models_of_their_own():
     labels = pb.aggregate(Annotations.from_labels([["a", "b"], ["a"]]), draws=10, chains=1, progress=False)
     assert (labels.attrs["model"], labels.attrs["reliability"]) == ("dirichlet-categorical", 1)
     rankings = pb.aggregate(RANKED, draws=10, chains=1, warmup=10, progress=False)
-    assert (rankings.attrs["model"], rankings.attrs["reliability"]) == ("plackett-luce", 3)
+    assert [rankings.attrs[name] for name in ("model", "reliability", "class_prior")] == ["plackett-luce", 1, "learned"]
+    named = pb.aggregate(RANKED, "plackett-luce", draws=10, chains=1, warmup=10, progress=False)
+    assert [named.attrs[name] for name in ("reliability", "class_prior")] == [3, "uniform"]
 
 
 def test_cases_too_large_to_sample_are_refused():

@@ -24,6 +24,7 @@ from plausibly.errors import ArgumentError
 from plausibly.population import Population
 from plausibly.posterior import check_path, load
 
+_OF_EVERY_MODEL = {"predictions", "draws", "chains", "warmup"}  # arguments that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
 
@@ -63,17 +64,21 @@ def aggregate(
     annotations
         N cases over K classes, or scores of N cases.
     model
-        ``"plackett-luce"`` (the default for rankings), ``"prirn"``, ``"staged-plackett-luce"`` (first choices and later
-        ranks modelled separately), ``"dirichlet-categorical"`` (single labels, where it is the default), or the point
-        estimates ``"irn"``, ``"plackett-luce-ml"`` and ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"``
-        (single labels by named annotators, one true class per case); ``"ordinal-scores"`` (the default for scores with
-        at most 21 distinct values) or ``"normal-scores"`` (for others); or your own :class:`plausibly.Model`, or a
+        Aggregation model. A model that is named has the defaults of its source. Without a name and without any option
+        of a model, labels are aggregated by ``"dirichlet-categorical"`` and rankings by ``"plackett-luce"`` as we
+        recommend: every annotation counts once (reliability 1), and the prior is learned, from the ``predictions`` if
+        there are any, else from all annotations. The models are ``"plackett-luce"``, ``"prirn"`` and
+        ``"staged-plackett-luce"`` (first choices and later ranks modelled separately) for rankings,
+        ``"dirichlet-categorical"`` for single labels, and the point estimates ``"irn"``, ``"plackett-luce-ml"`` and
+        ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per
+        case); ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
+        others); or your own :class:`plausibly.Model`, or a
         NumPyro program for one case (see :mod:`plausibly.models`). A program without a declaration has reliability 1
         and concentration 1, is sampled by NUTS, and its point estimate is the mean of the draws.
     reliability
-        Reliability :math:`\gamma > 0`: how far to trust the annotators. By default 3 for Plackett-Luce, 30 for PrIRN
-        and 1 for other models that have one; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it from
-        the data; :func:`plausibly.infer_reliability` has more options.
+        Reliability :math:`\gamma > 0`: how far to trust the annotators. A model that is named has 3 if it is
+        Plackett-Luce, 30 if PrIRN, and 1 otherwise; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it
+        from the data; :func:`plausibly.infer_reliability` has more options.
     mode
         Meaning of reliability in Plackett-Luce: every annotation counts :math:`\gamma` times (``"power"``, the
         default), or annotators draw with weights :math:`\lambda^\gamma` (``"temper"``).
@@ -88,14 +93,14 @@ def aggregate(
     concentration
         Prior concentration :math:`\alpha` of each class. By default 0.01 for PrIRN and 1 for other models.
     class_prior
-        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default); learned from all
-        cases, either one Dirichlet distribution for all of them (``"learned"``), one for each case from what
-        classifiers say of it (``"predictions"``, the default with ``predictions``; see :mod:`plausibly.priors`), or
-        from how common classes are and which are named together (``"population"``); or learned from other cases (a
-        :class:`plausibly.population.Population`). With a learned prior, the concentration is inferred as well, and
-        unnamed classes that are likely are modelled one by one. A population prior pulls rare classes towards common
-        ones: if rare classes matter, check :func:`plausibly.population.shifts`. With Plackett-Luce, learned priors need
-        the Gibbs sampler.
+        Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default of a model that is
+        named without predictions); learned from all cases, either one Dirichlet distribution for all of them
+        (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
+        ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
+        (``"population"``); or learned from other cases (a :class:`plausibly.population.Population`). With a learned
+        prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
+        population prior pulls rare classes towards common ones: if rare classes matter, check
+        :func:`plausibly.population.shifts`. With Plackett-Luce, learned priors need the Gibbs sampler.
     predictions
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
@@ -218,7 +223,11 @@ def aggregate(
             )
         return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
-    model = usual_model(annotations) if model is None else model
+    if model is None:
+        model = usual_model(annotations)
+        named = any(given[name] is not None for name in given.keys() - _OF_EVERY_MODEL) or engine != "auto"
+        if not named and isinstance(annotations, Annotations):  # as recommended, not as published
+            given |= {"reliability": 1.0, "class_prior": "learned" if predictions is None else "predictions"}
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")

@@ -171,12 +171,18 @@ def load_model(path: str | Path) -> Model:
 
 
 def plan_runs(
-    observed: Annotations | Scores, models: Variants, common: Mapping[str, Any] | None = None, *, seed: int = 0
+    observed: Annotations | Scores,
+    models: Variants,
+    common: Mapping[str, Any] | None = None,
+    *,
+    predictions: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> list[PlannedRun]:
     """Check the runs of some variants, and compute nothing.
 
     Common arguments of :func:`plausibly.aggregate` are passed to every variant that accepts them and has no other
-    value; arguments that are None are left out. It is an error if :func:`plausibly.aggregate` would refuse a run, no
+    value; arguments that are None are left out. Those with ``class_prior="predictions"`` are given the predictions. It
+    is an error if :func:`plausibly.aggregate` would refuse a run, no
     variant accepts a common argument, or two runs have the same label.
     """
     variants = read_variants(models)
@@ -196,6 +202,8 @@ def plan_runs(
     runs: dict[str, PlannedRun] = {}
     for variant, model, taken in zip(variants, known, own, strict=True):
         given = {name: value for name, value in common.items() if name in taken} | dict(variant.arguments)
+        if given.get("class_prior") == "predictions":
+            given.setdefault("predictions", predictions)
         for reliability in [None] if variant.single else reliabilities(model, variant.reliabilities):
             arguments = given if reliability is None else given | {"reliability": reliability}
             if str(arguments.get("reliability")) == "infer":

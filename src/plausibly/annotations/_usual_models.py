@@ -23,6 +23,24 @@ def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
     return (categories,) if len(set(annotations.score.tolist())) <= MOST_CATEGORIES else (numbers,)
 
 
+def recommended_models(annotations: Annotations | Scores, *, predictions: bool) -> tuple[str, ...]:
+    """Name the models that ``plausibly evaluate`` takes where nothing is named, the one to believe first.
+
+    It counts every annotation once and learns the prior: from the classifiers' predictions if there are any, else how
+    common classes are. The other is the published method, for comparison.
+
+    Examples
+    --------
+    >>> recommended_models(Annotations.from_labels([["a", "b"]]), predictions=True)
+    ('dirichlet-categorical@1:class_prior=predictions', 'dirichlet-categorical@1')
+    """
+    published = usual_models(annotations)[0]
+    if isinstance(annotations, Scores):
+        return (published,)
+    prior = "predictions" if predictions else "learned"
+    return f"{published.partition('@')[0]}@1:class_prior={prior}", published
+
+
 def usual_model(annotations: Annotations | Scores) -> str:
     """Name the first of the default models without its reliability, which is the model's own default.
 

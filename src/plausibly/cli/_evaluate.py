@@ -9,18 +9,19 @@ import typer
 
 from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
-from plausibly.annotations._usual_models import usual_models
+from plausibly.annotations._usual_models import recommended_models, usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
 from plausibly.cli._further_labels import plan_labels
 from plausibly.cli._groups import read_by, read_column
-from plausibly.cli._model_names import ModelNames
+from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.report import prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
+OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
 
 
@@ -42,7 +43,15 @@ def evaluate(
     clusters: options.Clusters = None,
     by: options.By = None,
     intersections: options.Intersections = False,
-    model: ModelNames = None,
+    model: EvaluatedModelNames = None,
+    annotations_only: Annotated[
+        bool,
+        options.modelling(
+            "--annotations-only",
+            help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
+            "Classifiers that look at the case are then underrated.",
+        ),
+    ] = False,
     *,
     given: options.SweepOptions,
     format: Annotated[
@@ -82,6 +91,7 @@ def evaluate(
         clusters=clusters,
         by=by,
         intersections=intersections,
+        annotations_only=annotations_only,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -101,14 +111,19 @@ def run(
     dask: str | None = None,
     clusters: str | None = None,
     by: str | None = None,
+    annotations_only: bool = False,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
     read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
+    if not models:
+        published = any(given.get(name) is not None for name in OF_MODELS)
+        evidence = bool(predictions) and not annotations_only
+        models = usual_models(read) if published else recommended_models(read, predictions=evidence)
     plan = Plan.of(
         read,
         predictions,
-        parse_variants(models or usual_models(read)),
+        parse_variants(models),
         risks=None if risks is None else str(risks),
         clusters=read_column(clusters, annotations),
         by=read_by(by, annotations),

@@ -29,5 +29,14 @@ ModelNames = Annotated[
         "distinct ones."
     ),
 ]
+EvaluatedModelNames = Annotated[
+    list[str] | None,
+    _option(
+        "Default: every annotation counts once, and the prior is learned from the predictions "
+        "(class_prior=predictions; with --annotations-only class_prior=learned); beside it the published method, "
+        f"{OF_LABELS[0]} for labels and counts, {OF_RANKINGS[0]} for rankings. For scores: {OF_SCORES[0]} or "
+        f"{OF_SCORES[1]}."
+    ),
+]
 ModelNamesOfClasses = Annotated[list[str] | None, _option(f"{_OF_CLASSES}.")]
 ComparedModelNames = Annotated[list[str] | None, _option(f"By default {_RANKINGS}.")]

@@ -101,7 +101,7 @@ class Plan:
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
         named = named_predictions(predictions)
-        steps = plan_runs(observed, models, given, seed=seed)
+        steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
         threshold = steps[0].settled.arguments.get("threshold")
