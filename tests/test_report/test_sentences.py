@@ -15,7 +15,8 @@ from plausibly.report._ambiguity import FirstChoices, stay_open
 from plausibly.report._summary import _judged_by, attainable, next_steps, prior_notes, sentences
 from plausibly.report._tables import convergence_table, lead
 
-FAST = {"draws": 200, "progress": False}
+QUIET = {"progress": False}
+FAST = {"draws": 200} | QUIET
 
 
 def whole(swept):
@@ -163,3 +164,11 @@ def test_few_cases_are_marked_wherever_groups_are_compared():
 def test_a_prior_from_predictions_is_not_called_annotations_alone():
     assert "alone" in _judged_by(SimpleNamespace(attrs={}))
     assert "predictions" in _judged_by(SimpleNamespace(attrs={"evidence": "{}"}))
+
+
+def test_nothing_is_said_to_limit_accuracy_against_a_point_estimate():
+    annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
+    swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
+    said = list(sentences(swept, []))
+    assert all(said)
+    assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])

@@ -92,9 +92,10 @@ def disagreements(swept: Sweep) -> pd.DataFrame:
 
 def best_attainable(run: Run) -> float:
     """Expected top-1 accuracy of a classifier that always chooses what the annotations favour; NaN if unknown."""
-    if "annotation_certainty_1" not in run.results or "case_weight" in run.results:
-        return np.nan  # a weighted mean over cases has another limit
-    return float(run.results["annotation_certainty_1"].mean())
+    results = run.results
+    if "annotation_certainty_1" not in results or "case_weight" in results or results.sizes["draw"] == 1:
+        return np.nan  # a weighted mean over cases has another limit, and a point estimate leaves nothing open
+    return float(results["annotation_certainty_1"].mean())
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
         yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
     yield from prior_notes([run])
     if len(rows) > 1:
-        yield _order(swept, run, rows)
+        yield from filter(None, [_order(swept, run, rows)])
         yield from _by_risk(subgroups, run, rows[0]["classifier"])
     if "annotation_certainty_1" in run.results:
         yield _certainty(swept, run)
