@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -200,6 +201,16 @@ def test_the_code_of_a_helper_module_counts(tmp_path, monkeypatch, text):
     assert not {*found[0]} & {*found[2]}
 
 
+def test_modules_that_the_user_registered_stay_registered():
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        code_digest(scaled, "f")
+        assert __name__ in cloudpickle.list_registry_pickle_by_value()
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
 def test_the_source_of_the_package_counts(tmp_path, monkeypatch):
     (tmp_path / "planning").mkdir()
     (tmp_path / "planning" / "_program.py").write_text("1")
@@ -277,7 +288,7 @@ def update(plausibility, case):
 def test_a_changed_model_is_sampled_as_it_is_now(monkeypatch, model):
     labels = pb.Annotations.from_labels([["a", "a", "b"]], classes=list("abc"))
     found = []
-    settings = {} if model is not program else {"draws": 100, "chains": 2, "warmup": 100}
+    settings = {} if model is not program else {"draws": 400, "chains": 2, "warmup": 200}
     for by in (0.5, 50.0):
         monkeypatch.setitem(SCALE, "by", by)
         posterior = pb.aggregate(labels, model, seed=0, progress=False, **settings)

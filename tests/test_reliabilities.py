@@ -317,7 +317,7 @@ def test_aggregate_infers(monkeypatch, small):
     given = {}
     monkeypatch.setattr(
         "plausibly.aggregation._aggregate.infer_reliability",
-        lambda annotations, model, **options: given.update(options, annotations=annotations, model=model),
+        lambda annotations, model, **options: given.update(options, annotations=annotations, model=model) or small,
     )
     pb.aggregate(ANNOTATIONS, reliability="infer", draws=4, chains=1, warmup=0, progress=False)
     numbers = {"draws": 4, "chains": 1, "warmup": 0, "seed": 0, "progress": False}

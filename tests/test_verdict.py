@@ -49,6 +49,7 @@ def test_the_reason_of_a_case(columns, words):
         ({"n_diverging": [3] * 5, "converged": [False] * 5}, "use a longer warm-up"),
         ({"e_bfmi": [0.1] * 5, "converged": [False] * 5}, "use a longer warm-up"),
         ({"ess_bulk": [12.0] * 5, "converged": [False] * 5}, "use more draws"),
+        ({"r_hat": [2.3] * 5, "ess_bulk": [5.0] * 5, "converged": [False] * 5}, "take another model, or more annot"),
     ],
 )
 def test_the_verdict_ends_with_what_to_do(columns, step):

@@ -7,6 +7,7 @@ import numpy as np
 
 import plausibly as pb
 from plausibly._progress import Progress
+from plausibly.aggregation import unjudged
 from plausibly.diagnostics import r_hat_and_ess
 from validation._joint import Blocks, Layout, Pairs, draw_pairs, probability
 from validation._ranks import places
@@ -131,7 +132,7 @@ def fit(condition: Condition, cases: Cases, seed: int, progress: bool = False):
     options = {"chains": CHAINS, "draws": DRAWS} if chains else {"chains": 1, "draws": CHAINS * DRAWS // KEPT}
     if sampler.model == "plackett-luce":
         options |= {"mode": condition.mode, "unranked": condition.unranked}
-    posterior = pb.aggregate(
+    posterior = unjudged(pb.aggregate)(  # whether chains converged is part of what is tested
         cases.annotations,
         sampler.model,
         reliability=condition.reliability,

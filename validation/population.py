@@ -15,6 +15,7 @@ from scipy.special import gammaln, logsumexp
 
 import plausibly as pb
 from plausibly._progress import Progress
+from plausibly.aggregation import unjudged
 from plausibly.models.staged_plackett_luce import Stages
 from plausibly.population import Population
 from plausibly.population._sampler import Labels, start, sweep
@@ -216,7 +217,7 @@ MODELS = {
 def calibrate_cases(name: str, n: int, seed: int) -> Iterator[Result]:
     """Test the places of the plausibilities from which cases were drawn."""
     population, annotations, truth = draw_cases(name, n, seed)
-    posterior = pb.aggregate(annotations, class_prior=population, seed=seed, progress=False, **MODELS[name])
+    posterior = unjudged(pb.aggregate)(annotations, class_prior=population, seed=seed, progress=False, **MODELS[name])
     draws = pb.dense(posterior).astype(float)
     if MODELS[name]["chains"] > 1:  # a Markov chain, of which every second draw is used
         draws = draws[1::2]

@@ -34,6 +34,7 @@ from .diagnostics import diagnose as diagnose
 from .errors import AnnotationError as AnnotationError
 from .errors import ArgumentError as ArgumentError
 from .errors import ClusterError as ClusterError
+from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import DistanceError as DistanceError
 from .errors import FileError as FileError
 from .errors import PlausiblyError as PlausiblyError

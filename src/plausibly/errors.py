@@ -46,6 +46,10 @@ class PlausiblyWarning(UserWarning):
     """Something was left out or done in an unexpected way, but nothing has to be fixed."""
 
 
+class ConvergenceWarning(PlausiblyWarning):
+    """Chains did not converge, so that results should not be trusted: the message says where, and what helps."""
+
+
 def reason(error: BaseException) -> str:
     """Extract the reason for a file error from the message of the system or of HDF5, which buries it between addresses.
 

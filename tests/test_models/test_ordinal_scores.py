@@ -113,7 +113,7 @@ def test_annotators_who_agree_on_a_category_are_certain():
     rng = np.random.default_rng(0)
     rest = {f"c{i}": np.clip(np.round(rng.normal(rng.normal(0, 1.5), 0.8, 8)), -2, 2) for i in range(40)}
     scores = scores_of({"zeros": [0] * 8, "all but one": [0] * 7 + [1], **rest})
-    posterior = pb.aggregate(scores, "ordinal-scores", threshold=0, draws=200, progress=False)
+    posterior = pb.aggregate(scores, "ordinal-scores", threshold=0, draws=400, progress=False)
     below = posterior["posterior"]["plausibility"].mean(("chain", "draw")).values[::2]
     names = posterior["observed_data"]["case"].values.tolist()
     assert below[names.index("zeros")] > 0.7

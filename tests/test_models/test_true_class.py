@@ -21,6 +21,7 @@ from plausibly.inference.joint._true_class import class_probabilities
 from plausibly.model_comparison._left_out_of_all import _predict
 from plausibly.models import MODELS
 from plausibly.posterior import Store
+from tests.test_cli.run import plausibly
 
 skene = sys.modules[MODELS["dawid-skene"].program.__module__]
 coin = sys.modules[MODELS["one-coin"].program.__module__]
@@ -132,9 +133,11 @@ def test_a_normal_variable_above_a_bound():
 @pytest.fixture(scope="module")
 def fitted():
     annotations, truth = crowd()
-    return {
-        name: pb.aggregate(annotations, name, draws=100, chains=2, warmup=100, progress=False) for name in BOTH
-    }, truth
+    with pytest.warns(pb.ConvergenceWarning, match="use more draws"):
+        found = {
+            name: pb.aggregate(annotations, name, draws=100, chains=2, warmup=100, progress=False) for name in BOTH
+        }
+    return found, truth
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -332,3 +335,26 @@ def test_nuts_draws_from_the_same_posterior(name):
         sd = ours.std(("chain", "draw")).values
         gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
         assert (np.abs(gap) < 0.25 * sd).all(), (site, gap / sd)
+
+
+@pytest.fixture(scope="module")
+def two_camps():
+    """Labels by two annotators, and two more who always contradict them: either camp may be right."""
+    rows = [[a, a, b, b] for a, b in np.random.default_rng(0).permuted([["x", "y"]] * 30, axis=1)]
+    return pb.Annotations.from_labels(rows, annotators=list("pqrs"))
+
+
+def test_chains_in_different_modes_are_told_and_not_to_draw_more(two_camps):
+    words = r"in 30 of 30 cases \(dawid-skene: 30\).*in different modes .*more draws do not change"
+    with pytest.warns(pb.ConvergenceWarning, match=words) as told:
+        posterior = pb.aggregate(two_camps, "dawid-skene", draws=100, warmup=100, seed=0, progress=False)
+    assert not posterior["convergence"]["converged"].values.any()
+    assert told[0].filename == __file__
+    assert "use more draws" not in str(told[0].message)
+
+
+def test_the_command_says_it_once(two_camps, tmp_path):
+    pb.write_annotations(two_camps, tmp_path / "a.json")
+    out = plausibly("aggregate", tmp_path / "a.json", "--model", "dawid-skene", "--out", tmp_path / "p.nc")
+    assert out.exit_code == 0
+    assert out.output.count("did not converge") == 1

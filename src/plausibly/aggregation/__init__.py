@@ -4,7 +4,8 @@
 against each other before anything is computed. ``_layout`` computes everything that needs no draws: slots, point
 estimates, exact posteriors. ``_infer`` runs an engine on all annotations or on a shard, and checks convergence.
 ``_on_demand`` computes log likelihoods and point estimates when they are read. ``_aggregate`` has the public function,
-which divides the work and describes the result. ``_variants`` lists the runs of several models.
+which divides the work and describes the result; ``_judged`` warns of chains that did not converge. ``_variants`` lists
+the runs of several models.
 """
 
 from plausibly.aggregation._aggregate import aggregate as aggregate
@@ -14,6 +15,7 @@ from plausibly.aggregation._arguments import are_shares as are_shares
 from plausibly.aggregation._arguments import declared as declared
 from plausibly.aggregation._arguments import learns as learns
 from plausibly.aggregation._arguments import settle as settle
+from plausibly.aggregation._judged import unjudged as unjudged
 from plausibly.aggregation._layout import expected_plausibility as expected_plausibility
 from plausibly.aggregation._registry import SETTINGS as SETTINGS
 from plausibly.aggregation._registry import AnyModel as AnyModel

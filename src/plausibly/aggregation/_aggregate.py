@@ -12,6 +12,7 @@ from plausibly.aggregation._arguments import Settled, check_held, settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._infer import infer_cases
 from plausibly.aggregation._inferred_reliability import check_inferable, infer_reliability
+from plausibly.aggregation._judged import judged, unjudged
 from plausibly.aggregation._layout import Shapes, slots_of_cases
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
@@ -28,6 +29,7 @@ _OF_EVERY_MODEL = {"predictions", "draws", "chains", "warmup"}  # arguments that
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
 
 
+@judged
 def aggregate(
     annotations: Annotations | Scores,
     model: AnyModel | None = None,
@@ -197,6 +199,11 @@ def aggregate(
     ClusterError
         If the cluster cannot be reached or fails, or its workers have other package versions.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If chains did not converge: in which cases, and what helps.
+
     References
     ----------
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.3.
@@ -221,7 +228,7 @@ def aggregate(
                 f"reliability='infer' fits one model to all cases, which does not accept {key}={given[key]!r}: leave "
                 "it out, and save the posterior afterwards if needed."
             )
-        return infer_reliability(annotations, model, **given, seed=seed, progress=progress)
+        return unjudged(infer_reliability)(annotations, model, **given, seed=seed, progress=progress)
     given["reliability"] = reliability
     if model is None:
         model = usual_model(annotations)

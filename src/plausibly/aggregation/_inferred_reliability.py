@@ -31,6 +31,7 @@ from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import check_kind, check_setting, declaration
+from plausibly.aggregation._judged import judged
 from plausibly.aggregation._layout import point_estimate
 from plausibly.aggregation._registry import AnyModel, find_model
 from plausibly.annotations import Annotations, Slots
@@ -50,6 +51,7 @@ _OPTIONS = ("per", "unranked", "concentration", "prior", "spread")  # that tell 
 WORTH = 2e4  #: padding that compiling for one shape less is worth, see :mod:`plausibly.inference._shapes`
 
 
+@judged
 def infer_reliability(
     annotations: Annotations,
     model: AnyModel = "plackett-luce",

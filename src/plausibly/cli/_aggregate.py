@@ -9,7 +9,7 @@ import typer
 from plausibly import annotations as annotated
 from plausibly._arviz import Posterior
 from plausibly.aggregation import aggregate as infer
-from plausibly.aggregation import find_model, parse_variant, run_label
+from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
 from plausibly.aggregation._inferred_reliability import check_inferable
 from plausibly.aggregation._inferred_reliability import infer_reliability as with_reliability
 from plausibly.annotations._usual_models import usual_models
@@ -109,7 +109,7 @@ def aggregate(
     common |= {"seed": seed, "progress": not quiet}
     if infer_reliability is None:
         common |= {"threshold": scores.threshold, "prior": options.parse_prior(scores.prior)}
-        posterior = infer(
+        posterior = unjudged(infer)(
             read,
             variant.model,
             reliability=variant.reliabilities[0] if variant.reliabilities else None,
@@ -126,7 +126,9 @@ def aggregate(
         for option, text in useless.items():
             if text is not None:
                 raise ArgumentError(f"--infer-reliability does not accept --{option} {text}: leave it out.")
-        posterior = with_reliability(read, variant.model, per=infer_reliability, **(common | dict(variant.arguments)))
+        posterior = unjudged(with_reliability)(
+            read, variant.model, per=infer_reliability, **(common | dict(variant.arguments))
+        )
         save(posterior, out)
     found = diagnose(posterior)
     if not quiet:

@@ -18,6 +18,7 @@ STATISTICS = {
 }
 """What is known of chains, in words."""
 
+MODES = 1.5  #: R-hat from which on chains are taken to be in different modes: their means are then 2 sd apart
 _LONG = 1000  # draws, or of the warm-up, that help if the usual ones do not
 _USUAL = 250  # draws of each chain that aggregate takes by default
 GREATER_IS_WORSE = ("r_hat", "n_diverging", "at_max_depth")
@@ -90,6 +91,12 @@ def population_verdict(shared: xr.Dataset | None) -> str:
 
 def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     """Say what helps against what failed most often."""
+    highest = max(float(found["r_hat"].where(~found["converged"]).max().fillna(0)) for found in convergence)
+    if highest >= MODES:
+        return (
+            f"chains disagree as much as chains in different modes do (R-hat up to {highest:.2f}), which more draws do "
+            "not change; compare the chains, and take another model, or more annotations"
+        )
     failed = [text for found in convergence for text in failures(found) if text]
     trajectories = sum("divergences" in text or "E-BFMI" in text for text in failed)
     if 2 * trajectories >= len(failed):

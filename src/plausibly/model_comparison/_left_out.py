@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp
 from plausibly._arviz import Posterior, pareto_smoothed, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, Settled, aggregate, expected_plausibility, refit, settle
+from plausibly.aggregation import PlannedRun, Settled, aggregate, expected_plausibility, refit, settle, unjudged
 from plausibly.aggregation._staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
@@ -194,7 +194,7 @@ def _by_draws(task: _Task, out: LeftOut, importance: bool) -> None:
     run, folds, of_rankings, progress = task.run, task.folds, task.of_rankings, task.progress
     annotations, settled = folds.annotations, run.settled
     model, count = settled.model, settled.model.count(settled.arguments)
-    posterior = aggregate(annotations, run.model, seed=task.seed, progress=progress, **run.arguments)
+    posterior = unjudged(aggregate)(annotations, run.model, seed=task.seed, progress=progress, **run.arguments)
     slots, weight = slots_of(posterior), _choice_weights(posterior, run)
     to_refit = folds.copy >= 0
     # Where the likelihood of an annotation enters by a known power, draws can be reweighted to those without it.

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.aggregation import AnyModel, aggregate, borrow, settle
+from plausibly.aggregation import AnyModel, aggregate, borrow, settle, unjudged
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
@@ -283,7 +283,7 @@ class _World:
         return float(np.sign(source.question.sign * (means[a] - means[b])))
 
     def _aggregate(self, annotations: Annotations):
-        return aggregate(annotations, self._model, seed=self._seed, progress=False, **self._arguments)
+        return unjudged(aggregate)(annotations, self._model, seed=self._seed, progress=False, **self._arguments)
 
     def _source(self, posterior, predictions) -> Source:
         annotators = (how_annotators_answer(posterior),)

@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
-from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs
+from plausibly.aggregation import PlannedRun, Variants, aggregate, plan_runs, unjudged
 from plausibly.aggregation._on_disk import fingerprint_of
 from plausibly.annotations import Annotations, Scores, read_risks
 from plausibly.annotations._names import _show
@@ -195,7 +195,7 @@ class Plan:
         options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
         options["scheduler"] = None if whole else scheduler
         if folder is None:
-            return aggregate(self.observed, step.model, **options)
+            return unjudged(aggregate)(self.observed, step.model, **options)
         in_shards = not whole and (folder.resume or self.observed.n_cases > folder.shard)
         path, other = (folder.path / posterior_name(step.label, in_shards=kind) for kind in (in_shards, not in_shards))
         wanted = fingerprint_of(self.observed, step.settled, self.seed, step.model)
@@ -206,7 +206,7 @@ class Plan:
         matches = found is not None and not what
         done = "reused" if matches and _is_complete(path) else "continued"
         options |= {"out": path, "shard": folder.shard, "fresh": folder.fresh or bool(what)}
-        posterior = aggregate(self.observed, step.model, **options)
+        posterior = unjudged(aggregate)(self.observed, step.model, **options)
         if matches:
             say(f"{path} is of the same data, arguments and versions: {done}")
         elif existed:

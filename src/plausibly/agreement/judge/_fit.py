@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from plausibly._arviz import Posterior
 from plausibly._progress import Progress
-from plausibly.aggregation import aggregate
+from plausibly.aggregation import aggregate, unjudged
 from plausibly.aggregation._inferred_reliability import infer_reliability
 from plausibly.agreement._majority import count_votes, share_of_top
 from plausibly.annotations import Annotations
@@ -198,13 +198,13 @@ def _sampled(
 ) -> Posterior:
     """Sample; again with more sweeps if what is compared, a function of abilities, has not converged."""
     if model == RANKED:
-        return infer_reliability(annotations, per="annotator", **sampling)
+        return unjudged(infer_reliability)(annotations, per="annotator", **sampling)
     declared = MODELS[model]
     sampler = declared.true_class
     assert sampler is not None
     for sweeps in _SWEEPS:
         model_of = replace(declared, true_class=replace(sampler, thinning=sweeps))
-        found = aggregate(annotations, model_of, **sampling)
+        found = unjudged(aggregate)(annotations, model_of, **sampling)
         if sampling["draws"] < ESS_PER_CHAIN or _converged(sampling["chains"], *compared(_abilities(found))):
             break
     return found
