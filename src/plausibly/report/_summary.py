@@ -144,8 +144,9 @@ def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
     if len(unclear):
         yield (
             f"In {_cases(len(unclear))}, annotators will keep disagreeing if they answer like these: the leading class "
-            f"is clear, but fewer than {100 * CLEAR:g} % of them chose it and, with a probability of at least "
-            f"{SETTLED:g} under {run.label}, fewer would. {'These are' if len(unclear) > 1 else 'This is'} "
+            f"is clear, but fewer than {100 * CLEAR:g} % of them chose it, and, with a probability of at least "
+            f"{SETTLED:g} under {run.label}, fewer than {100 * CLEAR:g} % of further ones would. "
+            f"{'These are' if len(unclear) > 1 else 'This is'} "
             f"{_listed(unclear['case'].tolist())}."
         )
 
@@ -192,7 +193,7 @@ def attainable(swept: Sweep, run: Run) -> str:
         return ""
     labels = FirstChoices.of(swept.annotations).most_frequent
     return (
-        f"{_judged_by(run)}, a classifier that always chose the most probable class would have an expected top-1 "
+        f"{_judged_by(run)}, a classifier that always chose what they favour would have an expected top-1 "
         f"accuracy of {_percent(most)}; one that knows more is scored too low. The most frequent "
         f"first choice of each case makes up {_percent(labels)} of the annotations (ties in full), so no "
         "classifier can agree with more of them."
@@ -220,8 +221,8 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     most = best_attainable(run) if k == 1 else np.nan
     if not np.isnan(most):
         yield (
-            f"A classifier that always chose what is known to be the most plausible would score {_percent(most)}. One "
-            f"that knows more, as {name} may, is scored too low."
+            f"A classifier that always chose what these {_sources(run)} favour would score {_percent(most)}. One that "
+            f"knows more, as {name} may, is scored too low."
         )
     if not np.isnan(voted):
         points = abs(voted - mean) * 100
@@ -237,7 +238,11 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
 
 def _judged_by(run: Run) -> str:
     """Say what the plausibilities of a run follow from."""
-    return "Judged by these " + ("annotations and predictions" if "evidence" in run.attrs else "annotations alone")
+    return f"Judged by these {_sources(run)}{'' if 'evidence' in run.attrs else ' alone'}"
+
+
+def _sources(run: Run) -> str:
+    return "annotations and predictions" if "evidence" in run.attrs else "annotations"
 
 
 def _over_settings(swept: Sweep, name: str, metric: str) -> Iterator[str]:
