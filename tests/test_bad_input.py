@@ -225,6 +225,28 @@ CALLS = [
     (lambda _: read_predictions(GRID.assign(Tinea=[1, "x"]), KNOWN), P, "predictions: the column 'Tinea' mixes types"),
     (lambda _: read_predictions(GRID.set_index("case", drop=False), KNOWN), P, "the column 'case' occurs twice, as"),
     (lambda _: read_predictions(GRID.assign(case=["p", "r"]).set_index("case"), KNOWN), P, "there is no row for case"),
+    (
+        lambda _: Annotations.from_table(
+            pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x"], "rank": [10**20]})
+        ),
+        A,
+        "the column 'rank' holds a whole number of more than 64 bits; write a smaller one",
+    ),
+    (
+        lambda _: Annotations.from_table(pd.DataFrame({"case": ["p"], "annotator": ["a"], "class": ["x\0"]})),
+        A,
+        "the column 'class' holds 'x\\x00', with a null character in it; write it without",
+    ),
+    (
+        lambda _: Annotations.from_labels([["caf\u00e9", "cafe\u0301"]]),
+        A,
+        "the class 'caf\u00e9' is written in 2 ways, with composed and with decomposed characters",
+    ),
+    (
+        lambda _: Annotations.from_labels([["cafe\u0301"]], classes=["caf\u00e9", "bar"]),
+        A,
+        "one of them is the same but for composed characters; write both in one way",
+    ),
     (lambda _: Annotations.from_table(pl.LazyFrame({"case": ["p"]})), A, "held in memory, got LazyFrame; convert it"),
     (lambda _: Annotations.from_table([["p", "a", "x"]]), A, "a table is a data frame held in memory, got list"),
     (lambda _: Annotations.from_counts([[1, 2]], classes=["x", "x"]), A, "the class 'x' is listed 2 times; list each"),

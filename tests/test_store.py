@@ -1,5 +1,6 @@
 """Posteriors on disk: written in shards, interrupted, gone on with, damaged."""
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -218,6 +219,29 @@ def test_no_place_to_write(monkeypatch, annotations, whole, tmp_path):
             pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
     pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
     assert_equal(pb.load(tmp_path / "p.zarr"), pb.load(whole))
+
+
+def test_a_disk_that_is_full_is_told_once(monkeypatch, annotations, tmp_path):
+    """Zarr writes chunks side by side; those that are unfinished when Python ends would be tracebacks."""
+    from zarr.storage import LocalStore
+
+    write, begun, done = LocalStore.set, [], []
+
+    async def full(self, key, value):
+        if "plausibility/c/" not in key:
+            return await write(self, key, value)
+        begun.append(key)
+        if len(begun) > 1:
+            await asyncio.sleep(0.2)
+        done.append(key)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(LocalStore, "set", full)
+    monkeypatch.setattr("plausibly.posterior._store._CHUNK", 200)
+    with pytest.raises(FileError, match=r"cannot be written \(No space left on device\)"):
+        pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
+    assert len(begun) > 1
+    assert sorted(done) == sorted(begun)
 
 
 def flip(path: Path, at: int) -> None:

@@ -177,20 +177,20 @@ def test_doccano_has_a_file_for_every_annotator(tmp_path):
 
 
 def test_rankings_ties_and_what_says_nothing():
-    found = Annotations.from_case_rows(
-        [
-            {"id": 1, "annotations": [[["a"], ["b", "c"]], None, ["a", "b"], 2.0], "annotators": list("wxyz")},
-        ]
-    )
+    ranked = {"id": 1, "annotations": [[["a"], ["b", "c"]], None, ["a", "b"], 2.0], "annotators": list("wxyz")}
+    with pytest.warns(PlausiblyWarning, match="left out: 1 missing answers"):
+        found = Annotations.from_case_rows([ranked])
     assert found.rankings("1") == {"w": [["a"], ["b", "c"]], "y": [["a", "b"]], "z": [["2"]]}
     ranked = argilla("p", {"u": [{"value": "x", "rank": 2}, {"value": "y", "rank": 1}]})
     assert Annotations.from_case_rows([ranked]).rankings("p") == {"u": [["y"], ["x"]]}
     lines = [prodigy("p", "ann", ["a", "b"]), prodigy("p", "bob", []), prodigy("p", "cy", ["a"], "ignore")]
-    assert Annotations.from_case_rows(lines).rankings("p") == {"ann": [["a", "b"]]}
+    with pytest.warns(PlausiblyWarning, match="1 tasks without a choice, 1 ignored tasks"):
+        assert Annotations.from_case_rows(lines).rankings("p") == {"ann": [["a", "b"]]}
     binary = [{"text": "…", "label": "SPAM", "_task_hash": 5, "_input_hash": 1, "answer": "reject", "_session_id": "s"}]
     assert Annotations.from_case_rows(binary).rankings("5") == {"s": [["reject"]]}
     discarded = argilla("q", {"u": "a"}, "discarded")
-    assert Annotations.from_case_rows([argilla("p", {"v": "b"}), discarded]).cases.tolist() == ["p"]
+    with pytest.warns(PlausiblyWarning, match="left out"):
+        assert Annotations.from_case_rows([argilla("p", {"v": "b"}), discarded]).cases.tolist() == ["p"]
     missing = Labels.of([{"id": 1, "annotations": ["a", None], "annotators": ["x", "y"]}])
     assert missing.n_missing == 1
 
@@ -374,3 +374,25 @@ def test_cases_with_names_in_an_unknown_column_are_not_counted():
     for row in rows:
         row["study_id"] = "the same"
     assert Annotations.from_case_rows(rows).cases.tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["records", "frame", "jsonl", "parquet", "mapping"])
+def test_what_has_no_answer_is_told(kind, tmp_path):
+    rows = [
+        {"case": "p", "annotations": ["a", None, "b"]},
+        {"case": "q", "annotations": []},
+        {"case": "r", "annotations": ["a"]},
+    ]
+    words = "left out: 1 cases without answers, 1 missing answers"
+    if kind == "mapping":
+        rows = {"p": {"x": "a", "y": None, "z": "b"}, "q": {}, "r": {"x": "a"}}
+    elif kind == "frame":
+        rows = pd.DataFrame(rows)
+    elif kind == "parquet":
+        pd.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
+    elif kind == "jsonl":
+        (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    read = read_annotations if kind in ("jsonl", "parquet") else Annotations.from_case_rows
+    with pytest.warns(PlausiblyWarning, match=words):
+        found = read(tmp_path / f"a.{kind}" if read is read_annotations else rows)
+    assert (found.cases.tolist(), found.n_annotations) == (["p", "r"], 3)

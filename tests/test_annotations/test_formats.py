@@ -1,5 +1,8 @@
 """Writing annotations: what is written is read back equal, and what a format cannot hold is refused."""
 
+from functools import partial
+from unicodedata import normalize
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,16 +30,17 @@ names = (
         ["null", "{1}", "# x", "a: b", "case", "rank", ".x", "a%2Fb", "/", "..", "é", "e\u0301", "\ufeffx"]
     )
 ).filter(lambda name: name == name.strip() and name.strip())
+composed = partial(normalize, "NFC")
 quick = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
 def annotations(draw, single: bool = False, anonymous: bool | None = None):
-    classes = draw(st.lists(names, min_size=1, max_size=5, unique=True))
-    annotators = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    classes = draw(st.lists(names, min_size=1, max_size=5, unique_by=composed))
+    annotators = draw(st.lists(names, min_size=1, max_size=3, unique_by=composed))
     hidden = draw(st.booleans()) if anonymous is None else anonymous
     cases = {}
-    for case in draw(st.lists(names, min_size=1, max_size=4, unique=True)):
+    for case in draw(st.lists(names, min_size=1, max_size=4, unique_by=composed)):
         said = {}
         for who in draw(st.lists(st.sampled_from(annotators), min_size=1, unique=True)):
             named = draw(st.lists(st.sampled_from(classes), min_size=1, max_size=1 if single else 5, unique=True))

@@ -329,7 +329,9 @@ class Annotations(InBlocks):
                 "records with 'annotations', and 'annotators' if they are known"
             )
         known = _classes(classes)
-        return cls._from_rows(parse_rankings(found.to_rankings(known), known), choices)
+        rows = parse_rankings(found.to_rankings(known), known)
+        found.tell_left_out()
+        return cls._from_rows(rows, choices)
 
     @classmethod
     def _from_rows(cls, rows: Rows, choices: str | None = None) -> "Annotations":

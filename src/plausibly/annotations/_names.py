@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     ------
     AnnotationError
         If there are none, one is neither text nor a whole number, one is blank or has blanks at its ends, one holds
-        what no file can, or two are alike.
+        what no file can, or two are alike, be it composed and decomposed.
 
     Examples
     --------
@@ -40,7 +41,8 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
         for number, value in enumerate(values):
             if not isinstance(value, str | Integral) or isinstance(value, bool):
                 raise AnnotationError(f"{what} {number} is named {_show(value)}; a name is text, so give it one")
-    if not is_storable("".join(map(str, values))):
+    text = "".join(map(str, values))
+    if not is_storable(text):
         number, value = next((i, value) for i, value in enumerate(values) if not is_storable(str(value)))
         raise AnnotationError(
             f"{what} {number} (counted from 0) is named {_show(str(value))}, with a null character or half a "
@@ -52,6 +54,11 @@ def to_names(values: Iterable, what: str) -> np.ndarray:
     if len(unique) < len(names):
         name = unique[counts.argmax()]
         raise AnnotationError(f"the {what} {str(name)!r} is listed {counts.max()} times; list each {what} once")
+    if not text.isascii() and (again := repeated(normalize("NFC", name) for name in names.tolist())):
+        raise AnnotationError(
+            f"the {what} {again[0]!r} is written in {again[1]} ways, with composed and with decomposed characters; "
+            "write it in one way (Unicode's NFC)"
+        )
     return names
 
 
@@ -103,6 +110,8 @@ def unknown_class(name: str, classes: Iterable[str]) -> str:
     short = len(names) <= _MOST_TO_COMPARE and len(name) <= _LONGEST_TO_COMPARE
     compared = [one for one in names if len(one) <= _LONGEST_TO_COMPARE] if short else []
     fix = suggest(name, compared, "add it to the classes, or correct the name")
+    if not name.isascii() and normalize("NFC", name) in (normalize("NFC", one) for one in names):
+        fix = "one of them is the same but for composed characters; write both in one way (Unicode's NFC)"
     return f"the class {str(name)!r} is not among the {len(names)} classes; {fix}"
 
 

@@ -9,6 +9,7 @@ Chunks have checksums. So have the metadata of all groups and arrays together, i
 the whole: an array without its metadata would not be missed. That attribute is written when all is laid out.
 """
 
+import asyncio
 import json
 import math
 import shutil
@@ -297,6 +298,12 @@ def remove_store(path: Path) -> None:
         file.unlink()
 
 
+async def _others() -> None:
+    """Wait for the chunks that Zarr is still writing: what is unfinished when Python ends is a traceback of each."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class _writing:
     """A context in which errors of writing become a sentence."""
 
@@ -310,6 +317,9 @@ class _writing:
         if error is not None and is_damage(error):
             raise damaged(self._path, reason(error)) from error
         if isinstance(error, OSError):
+            from zarr.core.sync import sync
+
+            sync(_others())
             raise FileError(
                 f"{self._path} cannot be written ({reason(error)}): make room or choose another place; repeat the "
                 "call to continue with the missing shards."

@@ -3,6 +3,7 @@
 import ast
 import json
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.annotations._names import _show, some
-from plausibly.errors import AnnotationError
+from plausibly.errors import AnnotationError, PlausiblyWarning
 
 _NAMED = 9  # parts of an export that an error lists
 CASE = ("case", "id", "task", "item", "uid")  #: fields that may name the case of a record
@@ -63,6 +64,13 @@ class Answers:
     def leave_out(self, what: str) -> None:
         """Count something that says nothing."""
         self.left_out[what] = self.left_out.get(what, 0) + 1
+
+    def tell_left_out(self, path: Any = None) -> None:
+        """Warn of what was left out, of a file or of what is in memory."""
+        if self.left_out:
+            words = ", ".join(f"{number:,} {what}" for what, number in self.left_out.items())
+            where = "" if path is None else f"{path}: "
+            warnings.warn(f"{where}left out: {words}", PlausiblyWarning, stacklevel=4)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return columns of a long table of labels; annotators without names are numbered within their case."""

@@ -109,6 +109,8 @@ def nested_answers(content: Mapping, weight: int | None = None) -> Answers:
         return case_answers(({**dict(one), "case": to_name(case, "a case")} for case, one in content.items()), weight)
     found = Answers()
     for case, given in content.items():
+        if not given:
+            found.leave_out("cases without answers")
         for who, value in given.items():
             who = to_name(who, f"case {case!r}: an annotator")
             found.add(str(case), who, None if is_nothing(value) else value, {})
@@ -203,6 +205,8 @@ def _add(found: Answers, case: str, record: Mapping, weight: int | None) -> None
         for name, cells in {**(more if isinstance(more, Mapping) else {}), **record}.items()
         if name not in skipped and is_list(cells) and len(cells) == len(values)
     }
+    if not values:
+        found.leave_out("cases without answers")
     for place, value in enumerate(values):
         value = None if is_nothing(value) else value
         who = None if people is None else to_name(people[place], f"{where}: the annotator of answer {place + 1}")

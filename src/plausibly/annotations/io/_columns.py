@@ -58,6 +58,10 @@ def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> 
     for name in names:
         try:
             column = wrapped[name].to_arrow()
+        except OverflowError as cause:
+            raise error(
+                f"the column {name!r} holds a whole number of more than 64 bits; write a smaller one"
+            ) from cause
         except (pa.ArrowException, TypeError, ValueError) as cause:
             raise error(
                 f"the column {name!r} mixes types; give it one, text for names and numbers for ranks"
@@ -170,7 +174,10 @@ def to_codes(column: pa.ChunkedArray, name: str, error: type[PlausiblyError] = A
     encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    names = np.array(encoded.dictionary.to_pylist(), dtype=str)
+    texts = encoded.dictionary.to_pylist()
+    for text in (text for text in texts if "\0" in text):  # which NumPy drops at the end of a text
+        raise error(f"the column {name!r} holds {_show(text)}, with a null character in it; write it without")
+    names = np.array(texts, dtype=str)
     return names, encoded.indices.to_numpy(zero_copy_only=False)
 
 

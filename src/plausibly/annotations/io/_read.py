@@ -1,7 +1,6 @@
 """One reader for all files of annotations, by suffix and first row."""
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from plausibly.annotations.io._preflib import read_preflib
 from plausibly.annotations.io._rankings import parse_rankings
 from plausibly.annotations.io._scores import parse_scores
 from plausibly.annotations.io._table_files import header_of, read_columns
-from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning
+from plausibly.errors import AnnotationError, ArgumentError
 
 SUFFIXES = (".json", ".csv", ".tsv", ".parquet", ".jsonl", ".npy", *PREFLIB)
 _MANY = 2**20  # rows
@@ -147,9 +146,7 @@ def _from_answers(found: Answers, classes: np.ndarray | None, path: Path, choice
     if classes is None and found.stars is not None:
         classes = to_names(found.stars, "class")
     rows = parse_rankings(found.to_rankings(classes), classes)
-    if found.left_out:
-        words = ", ".join(f"{number:,} {what}" for what, number in found.left_out.items())
-        warnings.warn(f"{path}: left out: {words}", PlausiblyWarning, stacklevel=3)
+    found.tell_left_out(path)
     return Annotations._from_rows(rows, choices)
 
 
