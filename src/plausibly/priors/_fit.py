@@ -2,19 +2,19 @@
 
 from collections.abc import Callable
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 from scipy.optimize import minimize
 
-from plausibly.inference._compilation import kept_on_disk
+from plausibly.inference._compilation import compiler_options, kept_on_disk
 from plausibly.priors._program import Labels, case_prior
 
 PROPOSALS = 1000  #: parameters drawn from the approximation
@@ -55,7 +55,7 @@ def fit(
         steps = random.standard_normal((PROPOSALS, len(mode)))
         steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (PROPOSALS, 1)))
         proposals = (mode + steps @ root.T).astype(np.float32)
-        logs = np.asarray(_log_probabilities(proposals, *given), np.float64)
+        logs = np.asarray(compiled(_log_probabilities)(proposals, *given), np.float64)
         logs += (_HEAVY + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
         weight = np.exp(logs - logs.max())
         weight /= weight.sum()
@@ -66,33 +66,43 @@ def fit(
             vectors, method = proposals[random.permutation(chosen)], "importance"
         else:
             vectors, method = _by_nuts(mode, root, given, draws, seed), "nuts"
-    parameters = jax.vmap(_layout(len(log_scores), len(log_prevalence))[1])(vectors)
-    return Fit({name: np.asarray(values) for name, values in parameters.items()}, method, effective)
+    _, places = _layout(len(log_scores), len(log_prevalence))
+    return Fit({name: part(vectors) for name, part in places.items()}, method, effective)
 
 
 @cache
-def _layout(n_classifiers: int, n_classes: int) -> tuple[np.ndarray, Callable[[Array], dict[str, Array]]]:
-    """Prior mean of all parameters as one vector, and the function that names the parts of such a vector."""
+def _layout(n_classifiers: int, n_classes: int) -> tuple[np.ndarray, dict[str, Callable[[Any], Any]]]:
+    """Prior mean of all parameters as one vector, and for every parameter the function that takes it from vectors."""
     nothing = np.zeros((n_classifiers, 1, n_classes), np.float32), np.zeros(n_classes, np.float32)
     sites = handlers.trace(handlers.seed(case_prior, 0)).get_trace(*nothing).values()
-    vector, unravel = ravel_pytree({site["name"]: site["fn"].mean for site in sites if site["type"] == "sample"})
-    return np.asarray(vector), unravel
+    means = {site["name"]: np.asarray(site["fn"].mean) for site in sites if site["type"] == "sample"}
+    ends = np.cumsum([mean.size for mean in means.values()])
+    places = {
+        name: itemgetter((..., slice(end - mean.size, end) if mean.ndim else end - 1))
+        for (name, mean), end in zip(means.items(), ends.tolist(), strict=True)
+    }
+    return np.concatenate([mean.ravel() for mean in means.values()]), places
 
 
 def _log_probability(vector: Float[Array, " parameter"], *given: Any) -> Float[Array, ""]:
     log_scores, log_prevalence, _ = given
-    unravel = _layout(len(log_scores), len(log_prevalence))[1]
-    return log_density(case_prior, given, {}, unravel(vector))[0]
+    _, places = _layout(len(log_scores), len(log_prevalence))
+    return log_density(case_prior, given, {}, {name: part(vector) for name, part in places.items()})[0]
 
 
-_value_and_gradient = jax.jit(jax.value_and_grad(_log_probability))
-
-
-@jax.jit
 def _log_probabilities(vectors: Float[Array, "proposal parameter"], *given: Any) -> Float[Array, " proposal"]:
     log_scores = given[0]
     size = max(1, min(len(vectors), _TOGETHER // (log_scores.shape[1] * log_scores.shape[2])))
     return jax.lax.map(lambda vector: _log_probability(vector, *given), vectors, batch_size=size)
+
+
+@cache
+def compiled(function: Callable[..., Array]) -> Callable[..., Any]:
+    """Compile for a little while: the programs run for a second or less."""
+    return jax.jit(function, compiler_options=compiler_options())
+
+
+_value_and_gradient = jax.value_and_grad(_log_probability)
 
 
 def _approximate(
@@ -102,7 +112,7 @@ def _approximate(
     log_scores, log_prevalence, _ = given
 
     def negative(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = _value_and_gradient(vector.astype(np.float32), *given)
+        value, gradient = compiled(_value_and_gradient)(vector.astype(np.float32), *given)
         return -float(value), -np.asarray(gradient, np.float64)
 
     at = minimize(negative, _layout(len(log_scores), len(log_prevalence))[0], jac=True, method="L-BFGS-B").x

@@ -18,7 +18,7 @@ from plausibly.inference._compilation import kept_on_disk
 from plausibly.population import CasePriors
 from plausibly.population._case_priors import with_likely
 from plausibly.priors._evidence import Evidence, labels_of, prevalence
-from plausibly.priors._fit import Fit, fit
+from plausibly.priors._fit import Fit, compiled, fit
 from plausibly.priors._program import prior_shapes
 
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
@@ -138,7 +138,7 @@ class PredictionsPrior:
         self, log_scores: Float[np.ndarray, "classifier case class"], parameters: dict[str, np.ndarray]
     ) -> Float[np.ndarray, "draw case class"]:
         with kept_on_disk():
-            return np.array(_shapes(parameters, log_scores, self.log_prevalence))
+            return np.array(compiled(_shapes)(parameters, log_scores, self.log_prevalence))
 
     def _likely_slots(self, annotations: Annotations, core: Slots) -> Slots:
         """Slots for named classes, the first choices of classifiers, other likely classes, and the remainder."""
@@ -163,7 +163,6 @@ class PredictionsPrior:
         return with_likely(core, np.concatenate(likely, axis=1), k)
 
 
-@jax.jit
 def _shapes(
     parameters: dict[str, Array],
     log_scores: Float[Array, "classifier case class"],
