@@ -15,10 +15,15 @@ from plausibly.datasets import published_case
 from plausibly.inference import tell_of_first_run
 from plausibly.metrics import ranked_classes
 from plausibly.posterior import top_classes
-from plausibly.sweeps import Folder
+from plausibly.predictions import read_predictions
+from plausibly.sweeps import Folder, Sweep
 
 CASES, CLASSES, QUALITIES = 100, 40, [0.9, 0.8, 0.7, 0.6]
-MODELS = ("plackett-luce@1,3,10", "prirn@10,30,100")
+MODELS = (
+    "plackett-luce@1:class_prior=predictions",
+    "plackett-luce@1,3,10",
+    "prirn@30",
+)  # recommended, and as published
 # Model, arguments, top-3 accuracies of models A and B as printed, and how many times 1,000 draws are made: a program of
 # its own for more draws would take longer to compile.
 PUBLISHED = (
@@ -61,10 +66,25 @@ def demo(
             seed=seed,
         )
     if published is not None:
+        say(_simulated(out, swept))
         say("Top-3 accuracy of two classifiers on one published case:")
         say("\n".join(published.result()))
         say(f"To repeat the evaluation of the simulated cases:\n{command}")
     finish(swept, out, quiet=quiet, strict=strict)
+
+
+def _simulated(out: Path, swept: Sweep) -> str:
+    """Put the accuracy on the simulated truth next to its estimate."""
+    top = np.load(out / _simulate.TRUTH).argmax(1)
+    lines = ["Top-1 accuracy of the classifiers on the simulated truth:"]
+    for name in swept.classifiers:
+        scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
+        found = swept.runs[0].results["top1_accuracy"].sel(classifier=name).values
+        lower, upper = np.quantile(found, [0.03, 0.97])
+        lines.append(
+            f"  {name} {(scores.argmax(1) == top).mean():.2f} ({swept.runs[0].label}: {lower:.2f} to {upper:.2f})"
+        )
+    return "\n".join(lines)
 
 
 def _published(seed: int) -> list[str]:
