@@ -341,7 +341,10 @@ def test_subgroups_are_those_of_the_sweep(swept, page):
             for found in (table.loc[(level, name, f"top{k}_accuracy")] for k in (1, 3))
         ]
         assert cells == expected
-    assert page.tables["risk-1"][0] == ["", "Low risk, 7 cases on average", "High risk, 1 cases on average"]
+    assert page.tables["risk-1"][0] == [
+        "",
+        *(f"{what} cases on average (few)" for what in ("Low risk, 7", "High risk, 1")),
+    ]
 
 
 def test_strata_are_means_over_cases(swept, page):

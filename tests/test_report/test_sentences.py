@@ -107,7 +107,7 @@ def settings():
 
 
 def test_the_headline_says_what_it_depends_on(settings):
-    said = next(sentences(settings, []))
+    said = " ".join(sentences(settings, []))
     means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
     assert f"{min(means):.1f} %" in said
     assert f"{max(means):.1f} %" in said
@@ -172,3 +172,21 @@ def test_nothing_is_said_to_limit_accuracy_against_a_point_estimate():
     said = list(sentences(swept, []))
     assert all(said)
     assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
+
+
+def test_the_report_begins_with_what_needs_no_model(settings):
+    """Both annotations of A's choice: two of three in five cases, one of two in the other."""
+    first = next(sentences(settings, []))
+    assert f"A agrees with an expert in {100 * (5 * 2 / 3 + 1 / 2) / 6:.1f} %" in first
+    assert f"experts agree with each other in {100 * (5 * 1 / 3 + 0) / 6:.1f} %" in first
+
+
+def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
+    annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b", "a"]] * 10, classes=["a", "b"])
+    predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 10}
+    models = {"known": {"model": "dirichlet-categorical", "class_prior": "predictions"}, "dirichlet-categorical": [1]}
+    swept = pb.sweep(annotations, predictions, models, **FAST)
+    said = " ".join(sentences(swept, []))
+    assert lead(swept).label == "known"
+    assert "annotations and predictions, A's first choice is the class that most experts would name" in said
+    assert "scored too low" not in said

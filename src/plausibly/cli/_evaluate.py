@@ -18,7 +18,7 @@ from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
-from plausibly.report import prior_notes, report
+from plausibly.report import agreement, prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -179,6 +179,8 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
         for run in swept.runs:
             if "assumes" in run.attrs:
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
+        for told in agreement(swept, swept.classifiers):
+            say(told)
         for note in prior_notes(swept.runs):
             complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."

@@ -6,5 +6,6 @@ The function :func:`report` and its folder share a name: ``plausibly.report`` is
 from plausibly.report._judge import judge_report as judge_report
 from plausibly.report._page import render as render
 from plausibly.report._page import report as report
+from plausibly.report._summary import agreement as agreement
 from plausibly.report._summary import prior_notes as prior_notes
 from plausibly.report._tables import headline as headline

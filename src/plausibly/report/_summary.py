@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from plausibly.aggregation import learns
+from plausibly.aggregation import are_shares, learns
+from plausibly.bootstrap import CI_PROB, interval
 from plausibly.evaluation._ambiguity import CLEAR
 from plausibly.evaluation._by_group import FEW
 from plausibly.evaluation._verdict import advice, difference, probabilities
@@ -45,6 +46,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
+        yield from agreement(swept, [rows[0]["classifier"]])
         yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
     yield from prior_notes([run])
     if len(rows) > 1:
@@ -207,7 +209,7 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     told = [
-        f"{_judged_by(run)}, {name}'s {choice} the most plausible class in {_percent(mean)} of cases"
+        f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of cases"
         + (f", the best of {n} classifiers." if n > 1 else ".")
     ]
     if run.results.sizes["draw"] > 1:
@@ -218,7 +220,7 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
             else f"The 94 % interval is {_range(*total)} on new cases like these, and {here}, if {run.label} is right."
         )
     yield " ".join([*told, *_over_settings(swept, name, metric)])
-    most = best_attainable(run) if k == 1 else np.nan
+    most = best_attainable(run) if k == 1 and "evidence" not in run.attrs else np.nan
     if not np.isnan(most):
         yield (
             f"A classifier that always chose what these {_sources(run)} favour would score {_percent(most)}. One that "
@@ -236,6 +238,24 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     yield from _noise(best, metric)
 
 
+def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[str]:
+    """State how often classifiers agree with experts and with panels of n of them, which needs no model."""
+    found = swept.panels
+    if found is None:
+        return
+    level = float(found["human_level"])
+    for name in classifiers:
+        own = found.sel(classifier=name)
+        told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of cases"
+        if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
+            told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
+        told += "." if np.isnan(level) else f"; experts agree with each other in {_percent(level)}."
+        if n in own["n"]:
+            of_panel = float(own["panel_accuracy"].sel(n=n))
+            told += f" Against panels of {n} experts, it is right in {_percent(of_panel)}."
+        yield told
+
+
 def _judged_by(run: Run) -> str:
     """Say what the plausibilities of a run follow from."""
     return f"Judged by these {_sources(run)}{'' if 'evidence' in run.attrs else ' alone'}"
@@ -243,6 +263,10 @@ def _judged_by(run: Run) -> str:
 
 def _sources(run: Run) -> str:
     return "annotations and predictions" if "evidence" in run.attrs else "annotations"
+
+
+def _truth(run: Run) -> str:
+    return "the class that most experts would name" if are_shares(run.attrs) else "the most plausible class"
 
 
 def _over_settings(swept: Sweep, name: str, metric: str) -> Iterator[str]:

@@ -26,6 +26,7 @@ from plausibly.evaluation import (
     check_metrics,
     evaluate_by_level,
     metric_names,
+    panels,
     read_groups,
 )
 from plausibly.fingerprint import of_thread
@@ -218,7 +219,11 @@ class Plan:
 
     def sweep(self, runs: Sequence[Run]) -> Sweep:
         """Join runs into a sweep."""
-        return Sweep(self.annotations, tuple(runs), self._voted if self.predictions else None)
+        if not self.predictions:
+            return Sweep(self.annotations, tuple(runs))
+        options = {name: self.options[name] for name in ("clusters", "replicates", "break_ties")}
+        found = panels(self.annotations, self.predictions, **options, seed=self.seed)
+        return Sweep(self.annotations, tuple(runs), self._voted, found)
 
     @property
     def _draws(self) -> list[int]:

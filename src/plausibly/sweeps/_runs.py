@@ -142,11 +142,15 @@ class Sweep:
     voted
         Metrics of the classifiers against the majority vote, from :func:`plausibly.evaluate` with a single draw;
         uncertainty-adjusted metrics can be compared with them. None without classifiers.
+    panels
+        Agreement with experts and accuracy against panels of them, from :func:`plausibly.evaluation.panels`: without a
+        model, so the same for all runs. None without classifiers.
     """
 
     annotations: Annotations
     runs: tuple[Run, ...]
     voted: xr.Dataset | None = None
+    panels: xr.Dataset | None = None
 
     @property
     def metrics(self) -> pd.DataFrame:
