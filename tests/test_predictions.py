@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from plausibly.annotations import Annotations
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.predictions import line_up, named_predictions, read_predictions
+from tests.test_cli.run import plausibly
 
 ANNOTATIONS = Annotations.from_rankings(
     {"cases": {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}}, classes=["b", "a", "c"]
@@ -125,3 +126,54 @@ def test_what_is_returned_is_a_copy():
     read = read_predictions(SCORES, ANNOTATIONS)
     assert not np.shares_memory(read, SCORES)
     assert np.shares_memory(line_up(SCORES, ANNOTATIONS), SCORES)
+
+
+TWO = Annotations.from_labels(
+    [["no", "yes"], ["yes", "yes"], ["no", "no"]], classes=["no", "yes"], cases=["p", "q", "r"]
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.array([0.25, 0.75, 0.5]),
+        np.array([[0.25], [0.75], [0.5]]),
+        pd.Series([0.25, 0.75, 0.5]),
+        pd.Series([0.75, 0.25, 0.5], index=["q", "p", "r"], name="yes"),
+        pd.DataFrame({"case": ["r", "p", "q"], "no": [0.5, 0.75, 0.25]}),
+        pd.DataFrame({"probability": [0.25, 0.75, 0.5]}),
+    ],
+)
+def test_one_column_for_two_classes(source):
+    np.testing.assert_array_equal(read_predictions(source, TWO), [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]])
+
+
+def test_one_column_is_a_probability_of_two_classes():
+    with pytest.raises(PredictionError, match=r"row 2: one column for two classes is the probability of 'yes'.* 1.5"):
+        read_predictions(np.array([0.5, 1.5, 0.5]), TWO)
+    with pytest.raises(PredictionError, match="the class 'low' is not among the 2 classes 'no', 'yes'"):
+        read_predictions(pd.DataFrame({"low": [0.5, 0.5, 0.5]}), TWO)
+    with pytest.raises(PredictionError, match="there are 1 columns for 3 classes"):
+        read_predictions(np.array([0.5, 0.5, 0.5]), ANNOTATIONS)
+
+
+def test_predictions_of_more_cases(tmp_path):
+    more = NAMED.assign(**{"case": ["r", "x", "p"]})
+    more = pd.concat([NAMED, more[more["case"] == "x"]])
+    with pytest.raises(PredictionError, match=r"row for case 'x', which is not annotated.*--extra ignore"):
+        read_predictions(more, ANNOTATIONS)
+    with pytest.warns(PlausiblyWarning, match="ignored 1 rows of predictions for cases that are not annotated"):
+        np.testing.assert_array_equal(read_predictions(more, ANNOTATIONS, extra="ignore"), SCORES)
+    with pytest.raises(PredictionError, match="there is no row for case"):
+        read_predictions(more[1:], ANNOTATIONS, extra="ignore")
+    with pytest.raises(ArgumentError, match='extra must be "refuse" or "ignore"'):
+        read_predictions(more, ANNOTATIONS, extra="drop")
+    more.to_csv(tmp_path / "a.csv", index=False)
+    ANNOTATIONS.to_table().to_csv(tmp_path / "annotations.csv", index=False)
+    words = "evaluate", tmp_path / "annotations.csv", "--predictions", f"A={tmp_path / 'a.csv'}", "--model", "irn"
+    refused = plausibly(*words, "--out", tmp_path / "out")
+    assert refused.exit_code == 2
+    assert "--extra ignore" in refused.output
+    done = plausibly(*words, "--out", tmp_path / "out", "--extra", "ignore")
+    assert done.exit_code == 0, done.output
+    assert "a.csv: ignored 1 rows of predictions" in " ".join(done.output.split())

@@ -1,6 +1,7 @@
 """Predictions of a classifier: scores (case, class), lined up with the cases and the classes of annotations."""
 
 import os
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,13 @@ from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._matching import names_in
-from plausibly.annotations._names import some
+from plausibly.annotations._names import some, unknown_class
 from plausibly.annotations.io._answers import CASE
 from plausibly.annotations.io._files import naming
 from plausibly.annotations.io._matrix import Matrix, read_matrix
-from plausibly.errors import ArgumentError, PredictionError
+from plausibly.errors import ArgumentError, PlausiblyWarning, PredictionError
 
+_ONE = ("probability", "score", "positive")  # names of a single column that no class has
 _NUMBERS = 2**20  # that are looked at together
 
 
@@ -59,7 +61,7 @@ def named_predictions(predictions: Mapping[Hashable, Any]) -> dict[str, Any]:
     return named
 
 
-def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
+def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse") -> Float[np.ndarray, "case class"]:
     """Read a classifier's scores and put them in the order of the annotations' cases and classes.
 
     The built-in metrics use only the order of the scores within a case, so probabilities, logits and votes all work.
@@ -70,9 +72,14 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
         A path to a ``.npy``, ``.csv``, ``.tsv``, ``.txt`` or ``.parquet`` file, a data frame or an array (case, class).
         Columns are matched by class name if there is a header, else by order; rows by case name if there is a column
         "case", a pandas index with a name, or one that holds the cases' names; else by order. An index 0, 1, … without
-        a name is refused if cases have these names in another order.
+        a name is refused if cases have these names in another order. Of two classes, one column is enough: the
+        probability of the class that it is named after, or of the second class if it has no name, or the name
+        "probability", "score" or "positive"; a vector or a Series is such a column.
     annotations
         Annotations with the names of the N cases and the K classes.
+    extra
+        ``"ignore"`` leaves out rows for cases that are not annotated, and warns of their number; ``"refuse"`` does not
+        accept them.
 
     Returns
     -------
@@ -96,20 +103,28 @@ def read_predictions(source: Any, annotations: Annotations) -> Float[np.ndarray,
     array([[0.8, 0.2],
            [0.1, 0.9]])
     """
-    values = line_up(source, annotations)
+    values = line_up(source, annotations, extra)
     wanted = np.result_type(values, np.float32)
     return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
 
-def line_up(source: Any, annotations: Annotations) -> Float[np.ndarray, "case class"]:
+def line_up(source: Any, annotations: Annotations, extra: str = "refuse") -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only."""
+    if extra not in ("refuse", "ignore"):
+        raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        source = _with_cases(source, annotations.cases)
+        source = _with_cases(_as_column(source), annotations.cases)
         matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
         if matrix.cases is None and (index := _range_of(source)) is not None:
             names = names_in(index, annotations.cases, error=PredictionError)
             matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
-        values, rows = matrix.by_class(annotations.classes, PredictionError), _rows(matrix, annotations.cases)
+        matrix = _of_two_classes(matrix, annotations.classes)
+        values = matrix.by_class(annotations.classes, PredictionError)
+        rows = _rows(matrix, annotations.cases, extra)
+        if (left_out := len(values) - annotations.n_cases) > 0:
+            of = f"{source}: " if isinstance(source, str | os.PathLike) else ""
+            words = f"{of}ignored {left_out:,} rows of predictions for cases that are not annotated"
+            warnings.warn(words, PlausiblyWarning, stacklevel=3)
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
@@ -127,6 +142,32 @@ def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, class
                 f"case {str(cases[first + i])!r}, class {str(classes[k])!r}: "
                 f"the score is {values[first + i, k]}; write a finite number"
             )
+
+
+def _as_column(source: Any) -> Any:
+    """Take a vector, or a Series, as the one column of a matrix."""
+    if isinstance(source, pd.Series):
+        return source.to_frame(_ONE[0] if source.name is None else source.name)
+    if isinstance(source, np.ndarray) and source.ndim == 1 and source.dtype.kind in "biuf":
+        return source[:, None]
+    return source
+
+
+def _of_two_classes(matrix: Matrix, classes: np.ndarray) -> Matrix:
+    """Complete one column, the probability of one of two classes, by that of the other."""
+    if len(classes) != 2 or matrix.values.shape[1] != 1:
+        return matrix
+    name = None if matrix.columns is None else matrix.columns[0]
+    if name is not None and name not in (*classes.tolist(), *_ONE):
+        raise PredictionError(f"the header is wrong: {unknown_class(name, classes.tolist())}")
+    known = classes.tolist().index(name) if name in classes else 1
+    value = matrix.values[:, 0]
+    for row in np.flatnonzero(~((value >= 0) & (value <= 1)))[:1]:
+        raise PredictionError(
+            f"row {row + 1}: one column for two classes is the probability of {str(classes[known])!r}, 0 to 1, but "
+            f"{value[row]} was given; write a probability, or give a column for each class"
+        )
+    return replace(matrix, values=np.stack([value, 1 - value] if known == 0 else [1 - value, value], 1), columns=None)
 
 
 def _with_cases(source: Any, cases: np.ndarray) -> Any:
@@ -147,7 +188,7 @@ def _range_of(source: Any) -> pd.Index | None:
     return None
 
 
-def _rows(matrix: Matrix, cases: np.ndarray) -> Int[np.ndarray, " case"] | None:
+def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " case"] | None:
     """Return the row of each case; None if all are in order."""
     n_rows = len(matrix.values)
     if matrix.cases is None:
@@ -166,7 +207,10 @@ def _rows(matrix: Matrix, cases: np.ndarray) -> Int[np.ndarray, " case"] | None:
     rows = named.get_indexer(known)
     if (rows < 0).any():
         raise PredictionError(f"there is no row for case {some(cases[rows < 0])}; predict every case")
-    if n_rows > len(cases):
-        extra = matrix.cases[known.get_indexer(named) < 0]
-        raise PredictionError(f"there is a row for case {some(extra)}, which is not annotated; remove it")
+    if n_rows > len(cases) and extra == "refuse":
+        more = matrix.cases[known.get_indexer(named) < 0]
+        raise PredictionError(
+            f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
+            'extra="ignore" (--extra ignore)'
+        )
     return rows

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausibly.errors import AnnotationError, suggest
 
+_FEW = 2  # names, which are listed
 _MOST_TO_COMPARE, _LONGEST_TO_COMPARE = 10_000, 200
 
 
@@ -112,7 +113,8 @@ def unknown_class(name: str, classes: Iterable[str]) -> str:
     fix = suggest(name, compared, "add it to the classes, or correct the name")
     if not name.isascii() and normalize("NFC", name) in (normalize("NFC", one) for one in names):
         fix = "one of them is the same but for composed characters; write both in one way (Unicode's NFC)"
-    return f"the class {str(name)!r} is not among the {len(names)} classes; {fix}"
+    listed = f" {some(names)}" if len(names) <= _FEW else ""
+    return f"the class {str(name)!r} is not among the {len(names)} classes{listed}; {fix}"
 
 
 def outside(index: int, n_classes: int) -> str:

@@ -64,6 +64,10 @@ PredictionFiles = Annotated[
         "for each classifier.",
     ),
 ]
+Extra = Annotated[
+    Literal["refuse", "ignore"],
+    data("--extra", help="Whether to refuse or to ignore predictions of cases that are not annotated."),
+]
 Clusters = Annotated[
     str | None,
     data(
@@ -179,6 +183,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
     """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
 
     k: Lengths = None
+    extra: Extra = "refuse"
     break_ties: BreakTiesOption = "order"
     replicates: Replicates = None
     seed: Seed = 0

@@ -55,6 +55,7 @@ def evaluate(
     by: Any = None,
     intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
+    extra: Literal["refuse", "ignore"] = "refuse",
     seed: int = 0,
     progress: bool = True,
     scheduler: Any = None,
@@ -129,6 +130,9 @@ def evaluate(
     break_ties
         How to break ties between predictions or between plausibilities: by class order (``"order"``) or at random
         (``"random"``).
+    extra
+        Whether to refuse or to ignore predictions of cases that are not annotated; see
+        :func:`plausibly.read_predictions`.
     seed
         Random seed for splitting the remainder among the unnamed classes, for true classes, and for random ties.
     progress
@@ -219,7 +223,7 @@ def evaluate(
     """
     options = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights}
     options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    options |= {"break_ties": break_ties, "seed": seed, "progress": progress, "scheduler": scheduler}
+    options |= {"break_ties": break_ties, "extra": extra, "seed": seed, "progress": progress, "scheduler": scheduler}
     return evaluate_by_level(posterior, predictions, by_level=False, **options)[0]
 
 
@@ -241,6 +245,7 @@ def evaluate_by_level(
     by_level,
     by=None,
     intersections=False,
+    extra="refuse",
 ) -> tuple[xr.Dataset, list[tuple[float, xr.Dataset]]]:
     """Evaluate all cases and, in the same pass over the draws, the subgroup of each risk level; see :func:`evaluate`.
 
@@ -272,7 +277,7 @@ def evaluate_by_level(
         cluster = check_clusters(clusters, annotations.cases)
         group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
         choice = np.empty((len(named), ranges.n_cases), np.int64)
-        lined_up = [line_up(given, annotations) for given in named.values()]
+        lined_up = [line_up(given, annotations, extra) for given in named.values()]
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
         def parts() -> Iterator[Part]:

@@ -93,6 +93,7 @@ class Plan:
         by: Any = None,
         intersections: bool = False,
         break_ties: str = "order",
+        extra: str = "refuse",
         seed: int = 0,
         **given: Any,
     ) -> "Plan":
@@ -102,6 +103,8 @@ class Plan:
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
         named = named_predictions(predictions)
+        if isinstance(observed, Annotations):
+            named = {name: line_up(source, observed, extra) for name, source in named.items()}
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)
         if not steps:
             raise ArgumentError(f"a sweep needs a model, but none was given: choose from {', '.join(MODELS)}.")
@@ -130,8 +133,9 @@ class Plan:
             "by": None if by is None else read_groups(by, annotations.cases, intersections=intersections),
             "break_ties": break_ties,
         }
-        lined_up = {name: line_up(source, annotations) for name, source in named.items()}
-        return cls(annotations, observed, lined_up, steps, evaluated, seed)
+        if isinstance(observed, Scores):
+            named = {name: line_up(source, annotations, extra) for name, source in named.items()}
+        return cls(annotations, observed, named, steps, evaluated, seed)
 
     @property
     def metrics(self) -> list[str]:

@@ -36,6 +36,7 @@ def sweep(
     by: Any = None,
     intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
+    extra: Literal["refuse", "ignore"] = "refuse",
     ties: Literal["split", "full"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
@@ -67,7 +68,7 @@ def sweep(
         reliabilities of a model, or for a model without any. A model is a name, a :class:`plausibly.Model` or a NumPyro
         program. Alternatively, arguments of :func:`plausibly.aggregate` by label, such as
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
-    k, sizes, risks, metrics, weights, clusters, replicates, by, intersections, break_ties
+    k, sizes, risks, metrics, weights, clusters, replicates, by, intersections, break_ties, extra
         Arguments of :func:`plausibly.evaluate`. Weights must be one per case, (case,), since runs differ in their
         draws.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
@@ -126,6 +127,7 @@ def sweep(
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     asked |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
+    asked |= {"extra": extra}
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

@@ -63,7 +63,7 @@ class Matrix:
         known = {str(name) for name in classes}
         for name in self.columns:
             if name not in known:
-                raise error(f"the header is wrong: {unknown_class(name, known)}")
+                raise error(f"the header is wrong: {unknown_class(name, classes)}")
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
             raise error(f"the header has no column for {some(absent)}; give a column per class")
