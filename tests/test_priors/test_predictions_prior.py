@@ -10,6 +10,7 @@ from scipy.special import gammaln, softmax
 
 import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.posterior._container import model_of
 from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors import _fit as fitting
 from plausibly.priors._evidence import labels_of, log_scores, prevalence
@@ -98,6 +99,7 @@ def test_a_classifier_that_knows_nothing_stays_at_chance():
     scores["useless"] = np.random.default_rng(9).dirichlet(np.ones(4), 500)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", predictions=scores, draws=60, progress=False)
     assert accuracies(posterior, scores)[-1].mean() == pytest.approx(0.25, abs=0.05)
+    assert model_of(posterior) == "dirichlet-categorical@1:class_prior=predictions"
     known = json.loads(posterior.attrs["evidence"])
     assert known["classifiers"] == ["C0", "C1", "useless"]
     assert abs(known["parameters"]["score"]["mean"][2]) < 0.1

@@ -291,7 +291,10 @@ def model_of(posterior: Posterior) -> str:
     options = {name: used[name] for name in defaults if used.get(name, defaults[name]) != defaults[name]}
     options.pop("reliability", None)
     if "class_prior" in options:
-        options.pop("unranked", None)  # a population prior settles it
+        options.pop("unranked", None)  # a prior that is learned settles it
+        if "evidence" in found:
+            options.pop("shared", None)
+            options["class_prior"] = str(options["class_prior"]).partition(" ")[0]
     return ":".join([f"{found['model']}{reliability}", *map(_option, options.items())])
 
 

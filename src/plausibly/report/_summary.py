@@ -46,7 +46,6 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     run = lead(swept)
     rows = _rows(swept, run)
     if rows:
-        yield from agreement(swept, [rows[0]["classifier"]])
         yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
     yield from prior_notes([run])
     if len(rows) > 1:
@@ -208,18 +207,19 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    told = [
-        f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of cases"
-        + (f", the best of {n} classifiers." if n > 1 else ".")
-    ]
+    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)})"
+    first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of cases{over}"
+    yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
+    told = []
     if run.results.sizes["draw"] > 1:
-        here = f"{_range(lower, upper)} on these cases, where only the labels are uncertain"
+        new = "" if np.isnan(total).any() else ", and that above on new cases like these"
         told.append(
-            f"The 94 % interval is {here}, if {run.label} is right."
-            if np.isnan(total).any()
-            else f"The 94 % interval is {_range(*total)} on new cases like these, and {here}, if {run.label} is right."
+            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain{new}, if "
+            f"{run.label} is right."
         )
-    yield " ".join([*told, *_over_settings(swept, name, metric)])
+    told += _over_settings(swept, name, metric)
+    if told:
+        yield " ".join(told)
     most = best_attainable(run) if k == 1 and "evidence" not in run.attrs else np.nan
     if not np.isnan(most):
         yield (
