@@ -13,7 +13,7 @@ from scipy import special, stats
 
 import plausibly as pb
 from plausibly._arviz import to_groups
-from plausibly.aggregation import _arguments, _shared_draws
+from plausibly.aggregation import _arguments, _shared_draws, unjudged
 from plausibly.annotators import annotator_accuracies, annotator_confusions
 from plausibly.case import LabelledCases
 from plausibly.errors import AnnotationError, ArgumentError, FileError
@@ -328,8 +328,9 @@ def test_a_cluster_samples_the_same_chains(tmp_path):
 @pytest.mark.parametrize("name", BOTH)
 def test_nuts_draws_from_the_same_posterior(name):
     annotations, _ = crowd(n=25)
-    gibbs = pb.aggregate(annotations, name, draws=400, progress=False)
-    nuts = pb.aggregate(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
+    short = unjudged(pb.aggregate)  # enough to compare means
+    gibbs = short(annotations, name, draws=400, progress=False)
+    nuts = short(annotations, name, engine="nuts", draws=200, warmup=150, chains=2, progress=False)
     for site in ("accuracy", "prevalence"):
         ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
         sd = ours.std(("chain", "draw")).values

@@ -209,7 +209,8 @@ def test_inferred_reliabilities_decide_who_is_asked():
     }
     annotations = pb.Annotations.from_rankings({"cases": rankings}, classes="abcd")
     given = {"draws": 100, "chains": 2, "warmup": 100, "seed": 0, "progress": False}
-    posterior = pb.infer_reliability(annotations, per="annotator", **given)
+    with pytest.warns(pb.ConvergenceWarning, match="use more draws"):
+        posterior = pb.infer_reliability(annotations, per="annotator", **given)
     annotators = {"careful": 3.0, "careless": 0.3}
     found = pb.plan(posterior, goal="information", annotators=annotators, annotation="label", budget=5, progress=False)
     assert set(found.chosen["annotator"]) == {"careful"}

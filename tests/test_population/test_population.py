@@ -235,9 +235,10 @@ def test_sampled_parameters_widen_expectations():
     np.testing.assert_allclose(totals, 1, atol=1e-5)
     assert posterior.attrs["shared"] == "sampled"
     population = estimate(annotations, samples=True, **FEW)
-    given = pb.aggregate(
-        annotations, "dirichlet-categorical", class_prior=population, shared="sampled", draws=20, progress=False
-    )
+    with pytest.warns(pb.ConvergenceWarning, match="The population prior did not converge"):
+        given = pb.aggregate(
+            annotations, "dirichlet-categorical", class_prior=population, shared="sampled", draws=20, progress=False
+        )
     assert len(population.samples) == 2 * FEW["draws"]
     assert pb.dense(given).mean(0).std(0).max() > 0.1
 
