@@ -6,6 +6,8 @@ those from a cluster's workers, are added in order. ``_metrics`` names the metri
 compute the weight of each case in each draw; ``_evaluate`` has the public function, ``_total`` adds annotation to
 sampling noise, ``_summary`` tabulates, and ``_verdict`` says which of two classifiers is better. ``_panels`` needs no
 posterior: it compares classifiers with the annotations (``_first_choices``) and resamples cases (``_resampled``).
+``_evidence_checks`` tests what an accuracy rests on, ``_evidence`` has what ``_evaluate`` needs of that, and
+``_limits`` says what annotations cannot tell.
 """
 
 from plausibly.evaluation import comparison as comparison
@@ -17,6 +19,9 @@ from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
+from plausibly.evaluation._evidence import knows_more as knows_more
+from plausibly.evaluation._evidence_checks import evidence_checks as evidence_checks
+from plausibly.evaluation._limits import limits as limits
 from plausibly.evaluation._metrics import check_metrics as check_metrics
 from plausibly.evaluation._metrics import metric_names as metric_names
 from plausibly.evaluation._panels import panels as panels

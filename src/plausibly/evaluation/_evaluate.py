@@ -1,5 +1,6 @@
 """``evaluate``: arguments checked, ranges of cases measured, and the results named."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
@@ -17,14 +18,15 @@ from plausibly.annotations import Annotations, read_risks
 from plausibly.annotators import annotator_agreement
 from plausibly.bootstrap import REPLICATES, check_replicates
 from plausibly.cluster import in_order, map_on
-from plausibly.errors import ArgumentError, renamed
+from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
+from plausibly.evaluation._evidence import known, paired, unknown_predictions
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._ranges import CASES, Ranges, ahead
-from plausibly.evaluation._resampled import averages
+from plausibly.evaluation._resampled import Average, averages
 from plausibly.evaluation._rows import all_rows, metric_sums
 from plausibly.evaluation._total import total_noise
 from plausibly.evaluation._weights import check_clusters, check_weights
@@ -37,7 +39,7 @@ from plausibly.predictions import line_up, named_predictions
 from plausibly.random_streams import Stream, key_words
 
 SIZES = (1, 2, 3)  #: of lists, and of the sets whose annotation certainty is reported, unless others are asked for
-_KEPT = ("model", "reliability", "assumes", "declaration")  # attributes of the posterior
+_KEPT = ("model", "reliability", "assumes", "declaration", "evidence")  # attributes of the posterior
 
 
 @renamed(groups="clusters")
@@ -205,6 +207,11 @@ def evaluate(
     AnnotationError
         If ``risks`` do not match the classes.
 
+    Warns
+    -----
+    PlausiblyWarning
+        If the posterior knows predictions, but not those of a classifier that is evaluated, which is then underrated.
+
     References
     ----------
     Stutz et al. (2025), sections 2.4, 2.5 and 3.3, arXiv 2307.02191. Rubin (1981), The Bayesian bootstrap, Annals of
@@ -330,7 +337,12 @@ def evaluate_by_level(
             found.sampling[:] = np.nan
         n_replicates = -(-asked.replicates // ranges.n_draws) * ranges.n_draws
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
-        agreed = averages(agreement(annotations, choice, case_weight), cluster, seed, n_replicates, ranges.n_draws)
+        of_cases = agreement(annotations, choice, case_weight)
+        agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
+        for sentence in unknown_predictions(source.attrs, named, annotations).values():
+            warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
+        if 1 in asked.ks and ranges.n_draws > 1 and are_shares(source.attrs) and not known(source.attrs):
+            agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
         results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
             top_class=("case", top_class)
         )
@@ -372,6 +384,17 @@ def _by_group(asked: Measures, found: Found, groups: slice) -> dict[str, Any]:
     """Metrics of every group asked for, groups first."""
     of_groups = _by_draw(asked, found, groups, by_case=False, sampling=False)
     return {f"{name}{SUFFIX}": variable for name, variable in of_groups.items()}
+
+
+def _expected(asked: Measures, found: Found, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
+    """Mean plausibility of first choices, and the standard error by which it may differ from the agreement."""
+    expected = found.by_case["metrics"][list(asked.names).index("top1_coverage")]
+    mean, error = paired(observed.values - expected, cluster, observed.weight)
+    agreed = paired(observed.values, cluster, observed.weight)[0]
+    return {
+        "expected_agreement": ("classifier", agreed - mean),
+        "expected_agreement_error": ("classifier", error),
+    }
 
 
 def _resampled(cluster: np.ndarray, weights: Float[np.ndarray, "draw case"] | None, *, named: bool) -> int:

@@ -55,6 +55,11 @@ class Evidence:
             )
         return self.log_scores[:, rows]
 
+    def only(self, name: str) -> "Evidence":
+        """Return the evidence of one classifier."""
+        at = self.classifiers.index(name)
+        return Evidence((name,), self.cases, self.log_scores[at : at + 1])
+
     def digest(self) -> str:
         """Hash of the classifiers' names and scores."""
         found = blake2b("\0".join(self.classifiers).encode(), digest_size=8)

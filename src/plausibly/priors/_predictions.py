@@ -73,6 +73,7 @@ class PredictionsPrior:
             for name, values in self.fit.parameters.items()
         }
         found = {"classifiers": list(self.evidence.classifiers), "digest": self.evidence.digest()}
+        found["digests"] = {name: self.evidence.only(name).digest() for name in self.evidence.classifiers}
         found |= {"method": self.fit.method, "effective_size": round(self.fit.effective_size), "parameters": parameters}
         rounded = [float(f"{value:.4g}") for value in self._mean_shape]
         return {"evidence": json.dumps(found), "class_prior_shape": json.dumps(rounded)}

@@ -1,0 +1,297 @@
+"""``evidence_checks``: whether annotations contradict what an accuracy rests on."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Int
+from scipy.stats import norm
+
+from plausibly._arviz import Posterior
+from plausibly.aggregation import are_shares
+from plausibly.annotations import Annotations, Slots
+from plausibly.errors import AnnotationError
+from plausibly.evaluation._evaluate import evaluate
+from plausibly.evaluation._evidence import ERRORS, POINTS, known, knows_more, paired, unknown_predictions
+from plausibly.evaluation._first_choices import check_labels, first_choice_shares
+from plausibly.evaluation._panels import agreement, first_choices
+from plausibly.evaluation._weights import check_clusters
+from plausibly.metrics._inputs import check_break_ties
+from plausibly.posterior import annotations_of
+from plausibly.predictions import named_predictions, read_predictions
+from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.random_streams import Stream, key_words
+
+COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
+DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
+LIKELY = 0.05  #: p-value below which observed shares contradict the posterior
+_FEWEST = 3  # labels of a case of which a most frequent one says something
+_SHARES = {
+    "plurality": "the most frequent label is {}'s choice",
+    "unanimous for": "all labels are {}'s choice",
+    "unanimous against": "all labels are one class that is not {}'s choice",
+}
+
+
+def evidence_checks(
+    posterior: Posterior,
+    predictions: Mapping[str, Any],
+    *,
+    fresh: Annotations | None = None,
+    clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
+) -> pd.DataFrame:
+    r"""Check whether the annotations contradict what the accuracy of classifiers rests on.
+
+    * ``evidence``: whether the posterior knows these predictions of the classifier. If it knows those of others only,
+      the classifier is underrated.
+    * ``agreement``, for a posterior without predictions: how often annotators name the classifier's first choice, and
+      how often the posterior expects it. More than expected: the classifier knows more about the cases than the
+      annotations do (or has seen them), and its accuracy is underestimated.
+    * ``ceiling``: who has not seen the annotations cannot agree with them more often than always naming the most
+      plausible class. This limit, :math:`E \max_k \lambda_k`, is estimated from the annotations alone. Above it, the
+      classifier has seen them, and its accuracy is overestimated.
+    * ``plurality``, ``unanimous for`` and ``unanimous against``, for a posterior with predictions, over cases with at
+      least three labels: how often the most frequent label of a case is the classifier's choice, and how often all
+      labels are, or are one other class. They are expected from other cases with the same predictions, without the
+      labels of the case. Label noise in cases of one true class shows here.
+    * ``fresh``: agreement with fresh annotations of some cases, expected to be that with the old ones of the same
+      cases. Less: the classifier has seen the old ones.
+
+    A check that passes proves nothing: near-ties, and a classifier that knows the most plausible class even where
+    experts disagree, show in none of them, and the ceiling finds only classifiers that copy most labels.
+
+    Parameters
+    ----------
+    posterior
+        Posterior from :func:`plausibly.aggregate` or :func:`plausibly.load`.
+    predictions
+        Predictions of each classifier by name, as for :func:`plausibly.evaluate`.
+    fresh
+        Annotations of some of the cases, matched by name, by people (or models) that the classifier has not seen.
+        Choose these cases at random.
+    clusters
+        Cluster of each case, such as its patient; see :func:`plausibly.evaluate`.
+    break_ties
+        How to break ties between a classifier's scores, see :func:`plausibly.evaluate`.
+    seed
+        Random seed for the refitted priors, replicated labels and random ties.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per classifier and check that applies: ``classifier``, ``check``, ``observed`` and ``expected`` (shares
+        of annotations or of cases, between 0 and 1), ``standard_error`` (of their difference), ``p_value`` (one-sided
+        if only one direction counts, as in ``agreement``, ``ceiling`` and ``fresh``, otherwise two-sided), ``passed``
+        (bool), and ``meaning``, a sentence. Numbers of ``evidence`` are NaN. A check fails at two standard errors, of
+        which ``agreement`` also needs an excess of one point; the shares of labels fail at p < 0.05, the two of
+        unanimous cases at half of it.
+
+    Raises
+    ------
+    ArgumentError
+        If ``posterior`` is not a posterior, or another argument is out of range or does not match the cases.
+    PredictionError
+        If predictions do not match the cases or classes, or are not finite.
+    AnnotationError
+        If fresh annotations are of none of the cases, of other cases, or of other classes.
+
+    References
+    ----------
+    Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness, Statistica Sinica 6; with
+    plausibilities drawn from their prior: Marshall & Spiegelhalter (2003), Statistics in Medicine 22.
+
+    Examples
+    --------
+    A classifier that repeats the vote:
+
+    >>> import plausibly as pb
+    >>> random = np.random.default_rng(0)
+    >>> counts = random.multinomial(3, random.dirichlet([1, 1, 1], 200))
+    >>> posterior = pb.aggregate(Annotations.from_counts(counts), "dirichlet-categorical", reliability=1, seed=0)
+    >>> table = evidence_checks(posterior, {"A": counts})
+    >>> table[["check", "passed"]].values.tolist()
+    [['agreement', False], ['ceiling', False]]
+    """
+    annotations, attrs = annotations_of(posterior), posterior.attrs
+    check_break_ties(break_ties)
+    named = named_predictions(predictions)
+    cluster = check_clusters(clusters, annotations.cases)
+    ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
+    scores = [np.array(read_predictions(source, annotations)) for source in named.values()]
+    choice = first_choices(scores, ties if break_ties == "random" else None)
+    observed = agreement(annotations, choice)["expert_agreement"].values
+    rows: list[tuple[Any, ...]] = []
+    unknown = unknown_predictions(attrs, named, annotations)
+    if known(attrs):
+        for name in named:
+            meaning = unknown.get(name, f"The posterior knows the predictions of {name}.")
+            rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
+    elif are_shares(attrs):
+        options = {"clusters": clusters, "break_ties": break_ties, "seed": seed, "replicates": 0}
+        rows += _agreement(evaluate(posterior, named, k=1, sizes=1, progress=False, **options))
+    if are_shares(attrs):
+        rows += _ceiling(annotations, list(named), observed, cluster, seed)
+        if known(attrs) and set(known(attrs)) <= set(named) - set(unknown):
+            evidence = Evidence.of({name: named[name] for name in known(attrs)}, annotations)
+            of_known = choice[[list(named).index(name) for name in known(attrs)]]
+            rows += _plurality(annotations, evidence, of_known, seed)
+    if fresh is not None:
+        rows += _fresh(annotations, fresh, list(named), choice, observed, cluster)
+    order = {name: at for at, name in enumerate(named)}
+    return pd.DataFrame(sorted(rows, key=lambda row: order[row[0]]), columns=list(COLUMNS))
+
+
+def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
+    if "expected_agreement" not in results:  # a point estimate
+        return
+    more = knows_more(results)
+    for name in results["classifier"].values:
+        own = results.sel(classifier=name)
+        values = (own[of].item() for of in ("expert_agreement", "expected_agreement", "expected_agreement_error"))
+        observed, expected, error = values
+        meaning = more.get(
+            str(name), f"{name} agrees with annotators about as often as the annotations make one expect."
+        )
+        p = norm.sf((observed - expected) / error)
+        yield str(name), "agreement", observed, expected, error, p, str(name) not in more, meaning
+
+
+def _ceiling(
+    annotations: Annotations,
+    names: list[str],
+    observed: Float[np.ndarray, "classifier case"],
+    cluster: np.ndarray,
+    seed: int,
+) -> Iterator[tuple[Any, ...]]:
+    prior = PredictionsPrior.learn(annotations, Evidence.of(None, annotations), draws=DRAWS, seed=seed)
+    slots = prior.lay_out(annotations).slots
+    counts = _counts(annotations, slots)
+    random = np.random.default_rng([int(seed), 1])
+    mean, square, by_draw = np.zeros(annotations.n_cases), np.zeros(annotations.n_cases), np.empty(DRAWS)
+    for number in range(DRAWS):
+        drawn = random.gamma(prior.shapes(annotations, slots, [number])[0] + counts)
+        greatest = np.maximum.reduceat(drawn, slots.start[:-1]) / np.add.reduceat(drawn, slots.start[:-1])
+        mean, square, by_draw[number] = mean + greatest, square + greatest**2, greatest.mean()
+    mean, square = mean / DRAWS, square / DRAWS
+    shared = max(by_draw.var() - (square - mean**2).mean() / annotations.n_cases, 0)  # of parameters of all cases
+    difference, error = paired(observed - mean, cluster)
+    error = np.sqrt(error**2 + shared)
+    for at, name in enumerate(names):
+        passed = not difference[at] > ERRORS * error[at]
+        limit, found = 100 * mean.mean(), 100 * observed[at].mean()
+        meaning = f"{name} agrees with annotators in {found:.1f} %"
+        meaning += (
+            f", not more often than is possible for somebody who has not seen the annotations ({limit:.1f} %)."
+            if passed
+            else f", but nobody who has not seen the annotations can in more than {limit:.1f} % "
+            f"(± {100 * error[at]:.1f}): {name} has seen them. Its accuracy is overestimated: collect fresh ones."
+        )
+        p = norm.sf(difference[at] / error[at])
+        yield name, "ceiling", observed[at].mean(), mean.mean(), float(error[at]), p, passed, meaning
+
+
+def _plurality(
+    annotations: Annotations, evidence: Evidence, choice: Int[np.ndarray, "classifier case"], seed: int
+) -> Iterator[tuple[Any, ...]]:
+    several = np.flatnonzero(np.diff(annotations.case_start) >= _FEWEST)
+    if not len(several):
+        return
+    prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed)
+    labelled, choice = annotations.select(several), choice[:, several]
+    slots, n_labels = prior.lay_out(labelled).slots, np.diff(labelled.case_start)
+    place = np.arange(len(slots)) - slots.start[slots.case]
+    shape = len(several), int(place.max()) + 1
+    chosen = np.zeros((len(choice), *shape), bool)
+    chosen[:, slots.case, place] = slots.class_index == choice[:, slots.case]
+    votes = np.zeros(shape)
+    votes[slots.case, place] = _counts(labelled, slots)
+    observed = _label_shares(votes, chosen)
+    random = np.random.default_rng([int(seed), 2])
+    replicated = np.empty((DRAWS, *observed.shape))
+    for number in range(DRAWS):
+        drawn = np.zeros(shape)
+        drawn[slots.case, place] = random.gamma(prior.shapes(labelled, slots, [number])[0]) + 1e-30
+        labels = random.multinomial(n_labels, drawn / drawn.sum(1, keepdims=True))
+        replicated[number] = _label_shares(labels, chosen)
+    expected, error = replicated.mean(0), replicated.std(0, ddof=1)
+    p = 2 * norm.sf(np.abs(observed - expected) / np.maximum(error, 1e-12))
+    for at, name in enumerate(evidence.classifiers):
+        for which, (check, said) in enumerate(_SHARES.items()):
+            passed = bool(p[which, at] >= (LIKELY if which == 0 else LIKELY / 2))
+            meaning = f"In {100 * observed[which, at]:.1f} % of the cases, {said.format(name)}; "
+            meaning += f"{100 * expected[which, at]:.1f} % were expected."
+            if not passed:
+                meaning += (
+                    " The labels disagree in another way than is assumed (they may have errors in cases with one right "
+                    "answer), so accuracy against the most plausible class may be several points off. Agreement with "
+                    "an expert holds."
+                )
+            values = (float(of[which, at]) for of in (observed, expected, error, p))
+            yield name, check, *values, passed, meaning
+
+
+def _fresh(
+    annotations: Annotations,
+    fresh: Annotations,
+    names: list[str],
+    choice: Int[np.ndarray, "classifier case"],
+    observed: Float[np.ndarray, "classifier case"],
+    cluster: np.ndarray,
+) -> Iterator[tuple[Any, ...]]:
+    check_labels(fresh)
+    case = pd.Index(annotations.cases).get_indexer(pd.Index(fresh.cases))
+    classes = pd.Index(fresh.classes).get_indexer(pd.Index(annotations.classes))
+    for what, unknown in (
+        ("cases", fresh.cases[case < 0]),
+        ("classes", fresh.classes[~np.isin(fresh.classes, annotations.classes)]),
+    ):
+        if len(unknown):
+            raise AnnotationError(
+                f"fresh annotations must be of the {what} of the posterior, but {len(unknown)} are not among them, "
+                f"such as {str(unknown[0])!r}: use the same names."
+            )
+    shares = first_choice_shares(fresh)[0]
+    own = classes[choice[:, case]]
+    agreed = np.where(own < 0, 0, shares.of(np.arange(fresh.n_cases) * fresh.n_classes + np.maximum(own, 0)))
+    old = observed[:, case]
+    difference, error = paired(agreed - old, cluster[case])
+    for at, name in enumerate(names):
+        passed = not (difference[at] < -ERRORS * error[at] and difference[at] <= -POINTS)
+        meaning = f"{name} agrees with fresh annotations in {100 * agreed[at].mean():.1f} %, and with the old ones of "
+        meaning += f"the same cases in {100 * old[at].mean():.1f} %."
+        if not passed:
+            meaning += f" {name} has seen the old ones, so its accuracy is overestimated: use fresh ones alone."
+        p = norm.cdf(difference[at] / error[at]) if error[at] > 0 else np.nan
+        values = float(agreed[at].mean()), float(old[at].mean()), float(error[at]), p
+        yield name, "fresh", *values, passed, meaning
+
+
+def _counts(annotations: Annotations, slots: Slots) -> Float[np.ndarray, " slot"]:
+    """Labels of each slot; classes that tie share one. Those of the remainder are 0, since nobody named its classes."""
+    shares = first_choice_shares(annotations)[0].of(
+        slots.case * annotations.n_classes + np.maximum(slots.class_index, 0)
+    )
+    return np.where(slots.is_remainder, 0, shares * np.diff(annotations.case_start)[slots.case])
+
+
+def _label_shares(
+    votes: Float[np.ndarray, "case place"] | Int[np.ndarray, "case place"],
+    chosen: Bool[np.ndarray, "classifier case place"],
+) -> Float[np.ndarray, "check classifier"]:
+    """Shares of cases whose most frequent label is the choice; all of whose labels are; or are one other class.
+
+    Examples
+    --------
+    >>> chosen = np.array([[[True, False]] * 4])
+    >>> _label_shares(np.array([[3, 0], [0, 3], [2, 1], [2, 2]]), chosen).T.tolist()
+    [[0.625, 0.25, 0.25]]
+    """
+    greatest = votes.max(1, keepdims=True)
+    most = votes >= greatest - 1e-9
+    plurality = ((most / most.sum(1, keepdims=True)) * chosen).sum(-1)
+    unanimous = greatest[:, 0] >= votes.sum(1) - 1e-9
+    ours = (most * chosen).any(-1)
+    return np.stack([plurality.mean(-1), (unanimous & ours).mean(-1), (unanimous & ~ours).mean(-1)])
