@@ -18,6 +18,7 @@ from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
+from plausibly.evaluation import known_predictions, knows_more
 from plausibly.report import agreement, prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
@@ -183,6 +184,9 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
             say(told)
         for note in prior_notes(swept.runs):
             complain(note, "Note")
+        if not any(known_predictions(run.attrs) for run in swept.runs):
+            for note in next(filter(None, (knows_more(run.results) for run in swept.runs)), {}).values():
+                complain(note, "Note")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     say(swept.verdict() + where)
     if strict and not swept.converged:

@@ -19,6 +19,7 @@ from plausibly.evaluation._evaluate import SIZES as SIZES
 from plausibly.evaluation._evaluate import check_lengths as check_lengths
 from plausibly.evaluation._evaluate import evaluate as evaluate
 from plausibly.evaluation._evaluate import evaluate_by_level as evaluate_by_level
+from plausibly.evaluation._evidence import known_predictions as known_predictions
 from plausibly.evaluation._evidence import knows_more as knows_more
 from plausibly.evaluation._evidence_checks import evidence_checks as evidence_checks
 from plausibly.evaluation._limits import limits as limits

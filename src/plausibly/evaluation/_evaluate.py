@@ -21,7 +21,7 @@ from plausibly.cluster import in_order, map_on
 from plausibly.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.evaluation._ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation._by_group import SUFFIX, read_groups
-from plausibly.evaluation._evidence import known, paired, unknown_predictions
+from plausibly.evaluation._evidence import known_predictions, paired, unknown_predictions
 from plausibly.evaluation._measure import Found, Measures, Part, join, measure
 from plausibly.evaluation._metrics import check_metrics
 from plausibly.evaluation._panels import agreement, first_choices
@@ -341,7 +341,7 @@ def evaluate_by_level(
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
         for sentence in unknown_predictions(source.attrs, named, annotations).values():
             warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
-        if 1 in asked.ks and ranges.n_draws > 1 and are_shares(source.attrs) and not known(source.attrs):
+        if 1 in asked.ks and ranges.n_draws > 1 and are_shares(source.attrs) and not known_predictions(source.attrs):
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
         results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
             top_class=("case", top_class)

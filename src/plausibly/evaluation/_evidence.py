@@ -41,7 +41,7 @@ def paired(
     return mean, error
 
 
-def known(attrs: Mapping[str, Any]) -> dict[str, str]:
+def known_predictions(attrs: Mapping[str, Any]) -> dict[str, str]:
     """Digests of the predictions that a posterior knows, by classifier, from its attributes."""
     return json.loads(attrs.get("evidence", "{}")).get("digests", {})
 
@@ -66,7 +66,7 @@ def unknown_predictions(
     >>> list(unknown_predictions(attrs, {"A": [[0.5, 0.5]] * 2, "B": scores}, annotations))
     ['A', 'B']
     """
-    expected, found = known(attrs), {}
+    expected, found = known_predictions(attrs), {}
     if not expected:
         return found
     for name in predictions:

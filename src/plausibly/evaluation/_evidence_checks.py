@@ -13,7 +13,7 @@ from plausibly.aggregation import are_shares
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
 from plausibly.evaluation._evaluate import evaluate
-from plausibly.evaluation._evidence import ERRORS, POINTS, known, knows_more, paired, unknown_predictions
+from plausibly.evaluation._evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
 from plausibly.evaluation._first_choices import check_labels, first_choice_shares
 from plausibly.evaluation._panels import agreement, first_choices
 from plausibly.evaluation._weights import check_clusters
@@ -125,7 +125,7 @@ def evidence_checks(
     observed = agreement(annotations, choice)["expert_agreement"].values
     rows: list[tuple[Any, ...]] = []
     unknown = unknown_predictions(attrs, named, annotations)
-    if known(attrs):
+    if known_predictions(attrs):
         for name in named:
             meaning = unknown.get(name, f"The posterior knows the predictions of {name}.")
             rows.append((name, "evidence", np.nan, np.nan, np.nan, np.nan, name not in unknown, meaning))
@@ -134,9 +134,9 @@ def evidence_checks(
         rows += _agreement(evaluate(posterior, named, k=1, sizes=1, progress=False, **options))
     if are_shares(attrs):
         rows += _ceiling(annotations, list(named), observed, cluster, seed)
-        if known(attrs) and set(known(attrs)) <= set(named) - set(unknown):
-            evidence = Evidence.of({name: named[name] for name in known(attrs)}, annotations)
-            of_known = choice[[list(named).index(name) for name in known(attrs)]]
+        if known_predictions(attrs) and set(known_predictions(attrs)) <= set(named) - set(unknown):
+            evidence = Evidence.of({name: named[name] for name in known_predictions(attrs)}, annotations)
+            of_known = choice[[list(named).index(name) for name in known_predictions(attrs)]]
             rows += _plurality(annotations, evidence, of_known, seed)
     if fresh is not None:
         rows += _fresh(annotations, fresh, list(named), choice, observed, cluster)

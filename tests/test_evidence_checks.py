@@ -1,0 +1,173 @@
+"""Checks of what an accuracy rests on, in simulated worlds: what each catches, and what it must leave alone."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly.errors import AnnotationError, PlausiblyWarning
+from plausibly.evaluation import _evidence_checks as checks
+from plausibly.evaluation import evidence_checks, knows_more, limits
+from plausibly.evaluation._panels import agreement
+from plausibly.priors import Evidence
+
+FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}
+
+
+def world(seed=0, n=400, k=4, labels=3, noise=0.7, copied=0.0, of_vote=False, errors=None):
+    """Labels of cases, and a classifier that sees their plausibilities through noise, or copies a label or the vote.
+
+    With `errors`, a case has one true class, which labels miss at this rate.
+    """
+    random = np.random.default_rng(seed)
+    plausibility = random.dirichlet(np.full(k, 0.4), n)
+    if errors is not None:
+        plausibility = np.where(np.eye(k)[random.integers(k, size=n)] > 0, 1 - errors, errors / (k - 1))
+    counts = random.multinomial(labels, plausibility)
+    sharp = 1 if errors is None else 4
+    scores = np.log(plausibility + 1e-3) + sharp * noise * random.normal(size=plausibility.shape)
+    seen = random.random(n) < copied
+    luck = random.random(counts.shape)
+    label = (counts + luck / 2 if of_vote else np.where(counts, luck ** (1 / np.maximum(counts, 1)), 0)).argmax(1)
+    scores[seen] = 6 * np.eye(k)[label[seen]] - 3
+    return plausibility, counts, scores
+
+
+def posterior_of(counts, scores=None):
+    known = {} if scores is None else {"class_prior": "predictions", "predictions": {"A": scores}}
+    return pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", reliability=1, **known, **FEW)
+
+
+def ceiling(counts, scores):
+    annotations, choice = pb.Annotations.from_counts(counts), scores.argmax(1)[None]
+    observed = agreement(annotations, choice)["expert_agreement"].values
+    (row,) = checks._ceiling(annotations, ["A"], observed, annotations.cases, 0)
+    return dict(zip(checks.COLUMNS, row, strict=True))
+
+
+def label_shares(counts, scores):
+    annotations, choice = pb.Annotations.from_counts(counts), scores.argmax(1)[None]
+    rows = checks._plurality(annotations, Evidence.of({"A": scores}, annotations), choice, 0)
+    return {row[1]: dict(zip(checks.COLUMNS, row, strict=True)) for row in rows}
+
+
+def test_who_looks_at_the_case_knows_more_than_a_posterior_without_predictions():
+    _, counts, scores = world()
+    table = evidence_checks(posterior_of(counts), {"A": scores}).set_index("check")
+    own = table.loc["agreement"]
+    assert not own["passed"]
+    assert "knows more" in own["meaning"]
+    assert own["observed"] == pytest.approx((counts[np.arange(400), scores.argmax(1)] / 3).mean())
+    assert table.loc["ceiling", "passed"]
+
+
+def test_who_knows_only_labels_of_other_cases_does_not():
+    _, counts, _ = world()
+    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
+    assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
+    assert knows_more(results) == {}
+
+
+def test_expected_agreement_is_the_mean_plausibility_of_first_choices():
+    _, counts, _ = world(n=40)
+    scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
+    results = pb.evaluate(posterior, {"A": scores}, progress=False)
+    means = pb.dense(posterior).reshape(-1, 40, 4).mean(0)[np.arange(40), scores.argmax(1)]
+    named = counts[np.arange(40), scores.argmax(1)] / 3
+    assert results["expected_agreement"].item() == pytest.approx(means.mean(), abs=1e-5)
+    error = (named - means).std(ddof=1) / np.sqrt(40)
+    assert results["expected_agreement_error"].item() == pytest.approx(error, rel=1e-4)
+
+
+def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreement():
+    _, counts, scores = world(n=20)
+    annotations = pb.Annotations.from_counts(counts)
+    for posterior in (pb.aggregate(annotations, "prirn", **FEW), pb.aggregate(annotations, "majority-vote", seed=0)):
+        assert "expected_agreement" not in pb.evaluate(posterior, {"A": scores}, progress=False)
+        assert len(evidence_checks(posterior, {"A": scores})) == 0
+
+
+def test_who_copies_the_vote_is_above_the_ceiling():
+    found = [ceiling(*world(seed, copied=1.0, of_vote=True)[1:]) for seed in range(3)]
+    assert not any(row["passed"] for row in found)
+    assert "has seen" in found[0]["meaning"]
+
+
+def test_who_knows_every_plausibility_is_not():
+    plausibility, counts, _ = world(n=2000)
+    found = ceiling(counts, np.log(plausibility))
+    assert found["passed"]
+    assert found["expected"] == pytest.approx(plausibility.max(1).mean(), abs=0.03)
+
+
+def test_labels_of_shares_pass_and_labels_with_errors_do_not():
+    assert all(row["passed"] for row in label_shares(*world(n=1000)[1:]).values())
+    found = label_shares(*world(n=1500, labels=5, errors=0.2)[1:])
+    assert not all(row["passed"] for row in found.values())
+
+
+def test_shares_of_labels_need_three_labels():
+    assert label_shares(*world(n=50, labels=2)[1:]) == {}
+
+
+def test_a_posterior_with_predictions_is_checked_without_the_agreement_that_it_was_fitted_to():
+    _, counts, scores = world(n=100)
+    table = evidence_checks(posterior_of(counts, scores), {"A": scores})
+    assert table["check"].tolist() == ["evidence", "ceiling", "plurality", "unanimous for", "unanimous against"]
+    assert table["passed"].iloc[0]
+
+
+def test_classifiers_and_predictions_that_the_posterior_does_not_know():
+    _, counts, scores = world(n=60)
+    posterior = posterior_of(counts, scores)
+    with pytest.warns(PlausiblyWarning, match="not those of B"):
+        pb.evaluate(posterior, {"A": scores, "B": -scores}, progress=False)
+    with pytest.warns(PlausiblyWarning, match="predictions of A are not those"):
+        pb.evaluate(posterior, {"A": -scores}, progress=False)
+    table = evidence_checks(posterior, {"A": scores, "B": -scores}).set_index(["classifier", "check"])
+    assert table.loc[("A", "evidence"), "passed"]
+    assert not table.loc[("B", "evidence"), "passed"]
+
+
+def test_fresh_annotations_find_who_has_seen_the_old_ones():
+    plausibility, counts, scores = world(copied=1.0)
+    honest = world()[2]
+    random, some = np.random.default_rng(9), slice(100, 250)
+    names = np.arange(400).astype(str)
+    annotations = pb.Annotations.from_counts(counts, cases=names)
+    fresh = pb.Annotations.from_counts(  # classes in another order
+        random.multinomial(2, plausibility[some])[:, ::-1], classes=annotations.classes[::-1], cases=names[some]
+    )
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", reliability=1, **FEW)
+    table = evidence_checks(posterior, {"A": scores, "B": honest}, fresh=fresh).set_index(["check", "classifier"])
+    own = table.loc["fresh"]
+    assert own["passed"].tolist() == [False, True]
+    chosen = scores[some].argmax(1)
+    expected = plausibility[some][np.arange(150), chosen].mean()
+    assert own["observed"].iloc[0] == pytest.approx(expected, abs=0.1)
+    with pytest.raises(AnnotationError, match=r"fresh annotations must be of the cases.*'new'"):
+        evidence_checks(posterior, {"A": scores}, fresh=pb.Annotations.from_counts([[1, 0, 0, 0]], cases=["new"]))
+    with pytest.raises(AnnotationError, match=r"of the classes.*'x'"):
+        evidence_checks(posterior, {"A": scores}, fresh=pb.Annotations.from_labels([["x"]], classes=["x"], cases=["0"]))
+
+
+def test_limits():
+    many = [[2, 1], [1, 2]] * 40
+    assert limits(pb.Annotations.from_counts(many)) == []
+    told = {
+        "one label": [[1, 0], [0, 1]] * 40,
+        "at most two labels": [[1, 1], [2, 0]] * 40,
+        "few": many[:50],
+        "11 classes": np.pad(many, ((0, 0), (0, 9))),
+    }
+    for words, counts in told.items():
+        (sentence,) = limits(pb.Annotations.from_counts(np.asarray(counts)))
+        assert words in sentence
+    people = [["a", "b", "a"]] * 80
+    (sentence,) = limits(pb.Annotations.from_labels(people, annotators=["x", "y", "z"]))
+    assert sentence.startswith("2 people")
+
+
+def test_names_of_ties_share_the_plurality():
+    chosen = np.array([[[True, False, False]] * 3])
+    votes = np.array([[1, 1, 1], [1.5, 1.5, 0], [0, 3, 0]])
+    assert checks._label_shares(votes, chosen).T.round(3).tolist() == [[round((1 / 3 + 1 / 2) / 3, 3), 0, 0.333]]
