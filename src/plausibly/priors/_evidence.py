@@ -33,7 +33,7 @@ class Evidence:
         Examples
         --------
         >>> annotations = Annotations.from_counts([[1, 0], [0, 2]])
-        >>> Evidence.of({"A": [[0.5, 0.5], [0.0, 1.0]]}, annotations).log_scores.round(1).tolist()
+        >>> Evidence.of({"A": [[0.5, 0.5], [0.0, 1.0]]}, annotations).log_scores.astype(float).round(1).tolist()
         [[[0.0, 0.0], [-4.6, 4.6]]]
         """
         named = named_predictions(predictions or {})
