@@ -94,9 +94,9 @@ def test_planning_spends_fewer_labels_than_chance_where_the_prior_is_right():
 def test_a_population_is_estimated_once_from_what_is_visible_at_the_beginning(monkeypatch):
     annotations, predictions, _ = simulated(20)
     seen = []
-    borrow = pb.planning._replay.borrow
+    borrow = pb.planning._replay.learn_prior
     monkeypatch.setattr(
-        pb.planning._replay, "borrow", lambda settled, of, **given: seen.append(of) or borrow(settled, of, **given)
+        pb.planning._replay, "learn_prior", lambda settled, of, **given: seen.append(of) or borrow(settled, of, **given)
     )
     found = pb.replay(annotations, predictions, class_prior="population", repetitions=2, budget=10, progress=False)
     assert [of.n_annotations for of in seen] == [40]

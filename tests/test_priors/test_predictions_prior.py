@@ -13,6 +13,7 @@ from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior._container import model_of
 from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors import _fit as fitting
+from plausibly.priors import _predictions as learning
 from plausibly.priors._evidence import labels_of, log_scores, prevalence
 from plausibly.priors._program import Labels, label_log_prob, prior_shapes
 
@@ -208,3 +209,27 @@ def test_the_program_draws_its_parameters():
     assert found["score"].mean() == pytest.approx(0.25, abs=0.06)
     assert found["score"].std() == pytest.approx(0.5, abs=0.06)
     assert found["offset"].shape == (400, 2)
+
+
+def test_left_out_annotations_are_predicted_better_with_predictions():
+    """Shared parameters come from other cases, and only the scores tell the cases apart."""
+    _, annotations, scores = world(n=60, labels=2, noise=0.3)
+    models = {
+        "alone": {"model": "dirichlet-categorical", "class_prior": "learned"},
+        "informed": {"model": "dirichlet-categorical", "class_prior": "predictions", "predictions": scores},
+    }
+    elpd = pb.compare(annotations, models, draws=20, chains=2, progress=False).table["elpd"]
+    assert elpd["informed"] > elpd["alone"] + 5
+
+
+def test_of_very_many_cases_a_sample_is_enough(monkeypatch):
+    _, annotations, scores = world(n=400)
+    monkeypatch.setattr(learning, "ENOUGH_CASES", 200)
+    monkeypatch.setattr(learning, "ENOUGH_NUMBERS", 0)
+    seen = []
+    monkeypatch.setattr(
+        learning, "fit", lambda scores, *args, **given: seen.append(scores) or fitting.fit(scores, *args, **given)
+    )
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=50, seed=0)
+    assert seen[0].shape == (2, 200, 4)
+    assert len(prior.lay_out(annotations).slots) == 400 * 4

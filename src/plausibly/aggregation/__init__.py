@@ -32,4 +32,4 @@ from plausibly.aggregation._variants import parse_variants as parse_variants
 from plausibly.aggregation._variants import plan_runs as plan_runs
 from plausibly.aggregation._variants import read_variants as read_variants
 from plausibly.aggregation._variants import run_label as run_label
-from plausibly.aggregation._with_population import borrow as borrow
+from plausibly.aggregation._with_population import learn_prior as learn_prior

@@ -18,12 +18,13 @@ from plausibly.aggregation._on_demand import with_log_likelihood, with_point_est
 from plausibly.aggregation._on_disk import as_file, as_store, check_shard, fingerprint_of
 from plausibly.aggregation._registry import AnyModel, is_built_in
 from plausibly.aggregation._staged import learn_stages
-from plausibly.aggregation._with_population import borrow
+from plausibly.aggregation._with_population import learn_prior
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.population import Population
 from plausibly.posterior import check_path, load
+from plausibly.priors import PredictionsPrior
 
 _OF_EVERY_MODEL = {"predictions", "draws", "chains", "warmup"}  # arguments that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
@@ -39,7 +40,10 @@ def aggregate(
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
     ties: Literal["split", "full"] | None = None,
     concentration: float | None = None,
-    class_prior: Literal["uniform", "learned", "population", "predictions"] | Population | None = None,
+    class_prior: Literal["uniform", "learned", "population", "predictions"]
+    | Population
+    | PredictionsPrior
+    | None = None,
     predictions: Mapping[Hashable, Any] | None = None,
     shared: Literal["estimated", "sampled"] | None = None,
     difficulty: Literal["same", "by-case"] | None = None,
@@ -99,7 +103,8 @@ def aggregate(
         named without predictions); learned from all cases, either one Dirichlet distribution for all of them
         (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
         ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
-        (``"population"``); or learned from other cases (a :class:`plausibly.population.Population`). With a learned
+        (``"population"``); or learned from other cases (a :class:`plausibly.population.Population` or a
+        :class:`plausibly.priors.PredictionsPrior`). With a learned
         prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
         population prior pulls rare classes towards common ones: if rare classes matter, check
         :func:`plausibly.population.shifts`. With Plackett-Luce, learned priors need the Gibbs sampler.
@@ -304,5 +309,5 @@ def _borrow(settled: Settled, annotations: Annotations | Scores, seed: int, prog
     """Estimate what cases, or annotators, share, where a model asks for it."""
     if not settled.borrows:
         return settled
-    settled = borrow(settled, annotations, seed=seed, progress=progress)
+    settled = learn_prior(settled, annotations, seed=seed, progress=progress)
     return settled if settled.model.staged is None else learn_stages(settled, annotations, seed)

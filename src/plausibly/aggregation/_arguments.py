@@ -147,11 +147,14 @@ def settle(
     predictions = given.pop("predictions", None)
     if isinstance(population, Population):
         given["class_prior"] = "population"
-    elif predictions is not None and population is None:
+    elif isinstance(population, PredictionsPrior) or (predictions is not None and population is None):
         given["class_prior"] = "predictions"
     arguments = _arguments(known, used, given)
     if isinstance(population, Population):
         arguments["class_prior"] = f"population {population.digest()}"
+    elif isinstance(population, PredictionsPrior):
+        arguments |= {"class_prior": f"predictions {population.digest()}", "shared": "sampled"}
+        evidence = population.evidence
     elif arguments.get("class_prior") in LEARNED or predictions is not None:
         evidence = _evidence(arguments, given, predictions, annotations)
     if known.of_scores and arguments["threshold"] is None:
@@ -183,7 +186,7 @@ def settle(
         _check_annotations(known, annotations, arguments)
         if used in ("nuts", "gibbs", "ml") and known.true_class is None:
             _check_sizes(known.name, annotations)
-    prior = population if isinstance(population, Population) else None
+    prior = population if isinstance(population, Population | PredictionsPrior) else None
     return Settled(known, used, engine == "auto", arguments, prior, evidence)
 
 

@@ -27,7 +27,7 @@ PARTS_OF_MEAN = 40  #: draws of the shared parameters over which an expected pla
 _LEAST = 1e-9
 
 
-def borrow(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
+def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
     """Learn what cases share if the class prior needs it and none was given."""
     if settled.evidence is not None:
         if settled.prior is not None:

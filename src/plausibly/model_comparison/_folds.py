@@ -55,6 +55,13 @@ class Folds:
     def __len__(self) -> int:
         return len(self.copy_case)
 
+    def names(self) -> np.ndarray:
+        """Return the name of each copy."""
+        cases = self.annotations.cases[self.copy_case]
+        return np.array(
+            [f"{name}{_WITHOUT}{fold}" for name, fold in zip(cases, self.copy_fold, strict=True)], dtype=str
+        )
+
     def train(self, which: Int[np.ndarray, " chosen"]) -> Annotations:
         """Return some of the copies, each as a case of its own."""
         return self._cases(which, lambda case_fold, copy_fold: case_fold != copy_fold)[0]
@@ -76,9 +83,8 @@ class Folds:
         kept = keeps(self.fold[annotation], fold[number])
         number, annotation = number[kept], annotation[kept]
         row, entry = _spread(of.annotation_start, annotation)
-        names = [f"{name}{_WITHOUT}{left_out}" for name, left_out in zip(of.cases[case], fold, strict=True)]
         made = Annotations(
-            cases=np.array(names),
+            cases=self.names()[which],
             classes=of.classes,
             annotators=of.annotators,
             anonymous=of.anonymous,

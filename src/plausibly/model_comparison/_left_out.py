@@ -14,7 +14,16 @@ from scipy.special import gammaln, logsumexp
 from plausibly._arviz import Posterior, pareto_smoothed, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, Settled, aggregate, expected_plausibility, refit, settle, unjudged
+from plausibly.aggregation import (
+    PlannedRun,
+    Settled,
+    aggregate,
+    expected_plausibility,
+    learn_prior,
+    refit,
+    settle,
+    unjudged,
+)
 from plausibly.aggregation._staged import learn_stages
 from plausibly.annotations import Annotations, Slots
 from plausibly.case import Case
@@ -25,6 +34,7 @@ from plausibly.model_comparison._folds import Folds, first_block_shares, slots_o
 from plausibly.model_comparison._left_out_staged import leave_out_staged
 from plausibly.population import Population, estimate
 from plausibly.posterior import slots_of, stacked_draws
+from plausibly.priors import PredictionsPrior
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 K_HAT = 0.7  #: above it, importance sampling should not be trusted (Vehtari et al. 2024)
@@ -93,13 +103,13 @@ def leave_out(
 
 
 def _without_others(
-    annotations: Annotations, of_rankings: bool, population: Population | None
+    annotations: Annotations, of_rankings: bool, population: Population | PredictionsPrior | None
 ) -> Float[np.ndarray, " annotation"]:
     """Log probability given no other annotation, where only a population prior prefers one class to another."""
     k = annotations.n_classes
     if population is not None:
         first = annotations.entry_block == 0
-        shares = population.expected[annotations.entry_class[first]]
+        shares = population.expected_in(annotations)[annotations.entry_case[first], annotations.entry_class[first]]
         return np.log(np.bincount(annotations.entry_annotation[first], shares))
     if not of_rankings:
         first = np.bincount(annotations.entry_annotation[annotations.entry_block == 0])
@@ -107,6 +117,9 @@ def _without_others(
     ways = np.bincount(annotations.block_annotation, gammaln(annotations.block_sizes + 1))
     last = k - np.diff(annotations.annotation_start)
     return ways + gammaln(last + 1) - gammaln(k + 1)
+
+
+_OF_PRIOR = "shared", "difficulty", "predictions"  # arguments of which a prior that is given has no need
 
 
 def leave_out_cases(
@@ -131,10 +144,13 @@ def leave_out_cases(
         others = annotations.select(np.flatnonzero(~inside))
         population = learn_from(others, run.settled, seed=seed, progress=progress)
         part = annotations.select(np.flatnonzero(inside))
-        arguments = {name: value for name, value in run.arguments.items() if name not in ("shared", "difficulty")}
+        arguments = {name: value for name, value in run.arguments.items() if name not in _OF_PRIOR}
+        own = Folds.of(part, folds.n_folds, seed)
+        if isinstance(population, PredictionsPrior):
+            evidence = population.evidence.with_copies(own.names(), part.cases[own.copy_case])
+            population = replace(population, evidence=evidence)
         arguments["class_prior"] = population
         settled = settle(part, run.model, seed=seed, **arguments)
-        own = Folds.of(part, folds.n_folds, seed)
         found = leave_out(
             replace(run, arguments=arguments, settled=settled),
             own,
@@ -150,8 +166,12 @@ def leave_out_cases(
     return LeftOut(**columns)
 
 
-def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bool) -> Population:
+def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bool) -> Population | PredictionsPrior:
     """Estimate what cases share, from cases that are not among those to be predicted."""
+    if settled.evidence is not None:
+        prior = learn_prior(settled, others, seed=seed, progress=progress).prior
+        assert prior is not None
+        return prior
     by_case = settled.arguments.get("difficulty") == "by-case"
     population = estimate(others, seed=seed, difficulty=by_case, progress=progress)
     if settled.model.staged is None:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from scipy import stats
 
 from plausibly._progress import Progress
-from plausibly.aggregation import AnyModel, aggregate, borrow, settle, unjudged
+from plausibly.aggregation import AnyModel, aggregate, learn_prior, settle, unjudged
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import _show
 from plausibly.annotations._usual_models import usual_model
@@ -224,7 +224,7 @@ def replay(
     if settled.borrows:
         of_one = np.arange(annotations.n_cases)
         begun = hidden.visible(of_one, hidden.first()[of_one])
-        arguments["class_prior"] = borrow(settled, begun, seed=seed, progress=False).prior
+        arguments["class_prior"] = learn_prior(settled, begun, seed=seed, progress=False).prior
     budget = min(budget or max(1, hidden.n_hidden // 2), hidden.n_hidden)
     step = step or max(1, budget // 10)
     world = _World(hidden, predictions, metric, goal, compare, known, metrics, arguments, seed, truth)

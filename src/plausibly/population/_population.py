@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
+from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
 
 
@@ -104,6 +105,10 @@ class Population:
     def expected(self) -> Float[np.ndarray, " class"]:
         """Expected plausibilities of a case without annotations."""
         return self.prevalence @ self.profiles
+
+    def expected_in(self, annotations: Annotations) -> Float[np.ndarray, "case class"]:
+        """Expected plausibilities of cases without their annotations, which are those of any case."""
+        return np.broadcast_to(self.expected, (annotations.n_cases, len(self.classes)))
 
     def describe(self) -> dict[str, object]:
         """Return the shared parameters that are single numbers, and their convergence, as plain data."""

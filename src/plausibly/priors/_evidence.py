@@ -60,6 +60,13 @@ class Evidence:
         at = self.classifiers.index(name)
         return Evidence((name,), self.cases, self.log_scores[at : at + 1])
 
+    def with_copies(self, names: np.ndarray, cases: np.ndarray) -> "Evidence":
+        """Give copies of cases, by name, the scores of their cases."""
+        scores = (
+            np.concatenate([self.log_scores, self.of_cases(cases)], axis=1) if self.classifiers else self.log_scores
+        )
+        return Evidence(self.classifiers, np.concatenate([self.cases, names]), scores)
+
     def digest(self) -> str:
         """Hash of the classifiers' names and scores."""
         found = blake2b("\0".join(self.classifiers).encode(), digest_size=8)

@@ -21,6 +21,7 @@ from plausibly.priors._evidence import Evidence, labels_of, prevalence
 from plausibly.priors._fit import Fit, compiled, fit
 from plausibly.priors._program import prior_shapes
 
+ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or pairs of case and class if more
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
 LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot, where there are more classes
 LIKELIEST = 8  #: number of such classes at most, besides the first choices of the classifiers
@@ -40,6 +41,9 @@ class PredictionsPrior:
     def learn(cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int) -> "PredictionsPrior":
         """Learn from the labels of cases how scores predict plausibilities.
 
+        Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
+        400,000 pairs of case and class if these are more.
+
         Examples
         --------
         >>> annotations = Annotations.from_counts([[2, 0], [1, 1], [0, 2], [2, 0]] * 10)
@@ -49,10 +53,15 @@ class PredictionsPrior:
         >>> bool(shapes[0] > shapes[1] and shapes[4] < shapes[5])
         True
         """
-        labels = labels_of(annotations)
-        logs = np.log(prevalence(labels, annotations.n_classes)).astype(np.float32)
-        found = fit(evidence.of_cases(annotations.cases), logs, labels, draws=draws, seed=seed)
-        return cls(annotations.classes, evidence, logs, found)
+        logs = np.log(prevalence(labels_of(annotations), annotations.n_classes)).astype(np.float32)
+        most = max(ENOUGH_CASES, ENOUGH_NUMBERS // annotations.n_classes)
+        if annotations.n_cases > most:
+            chosen = np.random.default_rng([int(seed), annotations.n_cases]).choice(annotations.n_cases, most, False)
+            annotations = annotations.select(np.sort(chosen))
+        scores = evidence.of_cases(annotations.cases)
+        return cls(
+            annotations.classes, evidence, logs, fit(scores, logs, labels_of(annotations), draws=draws, seed=seed)
+        )
 
     @property
     def n_draws(self) -> int:
@@ -82,6 +91,18 @@ class PredictionsPrior:
     def concentration(self) -> float:
         """Mean prior shape of a class."""
         return float(self._mean_shape.mean())
+
+    @property
+    def expected(self) -> Float[np.ndarray, " class"]:
+        """Expected plausibilities of a case of which nothing is known but that it is one of these."""
+        return self._mean_shape / self._mean_shape.sum()
+
+    def expected_in(self, annotations: Annotations) -> Float[np.ndarray, "case class"]:
+        """Expected plausibilities of cases without their annotations."""
+        every = Slots.of_every_class(annotations.n_cases, annotations.n_classes)
+        numbers = np.linspace(0, self.n_draws - 1, 20).astype(int)
+        shape = self.shapes(annotations, every, numbers).reshape(len(numbers), annotations.n_cases, -1)
+        return (shape / shape.sum(-1, keepdims=True)).mean(0)
 
     @cached_property
     def _mean_shape(self) -> Float[np.ndarray, " class"]:
