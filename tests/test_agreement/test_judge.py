@@ -1,14 +1,18 @@
 """The judgement: its numbers are those of its parts, planted situations are told, groups, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from plausibly.agreement import alternative_annotator_test, discrepancy_ratio, judge
+from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
 from plausibly.errors import AnnotationError, ArgumentError
+from plausibly.labels._predictions import read_models
+from tests.test_cli.run import plausibly
 
-FAST = {"draws": 40, "chains": 2, "warmup": 15, "replicates": 200, "progress": False}
+FAST = {"draws": 250, "chains": 4, "warmup": 100, "replicates": 200, "progress": False}
 
 
 def table(said, classes="abc"):
@@ -177,6 +181,37 @@ def test_chains_that_did_not_converge_are_sampled_with_more_sweeps(monkeypatch):
     monkeypatch.setattr(_fit, "_converged", lambda *_: next(converged))
     _fit._sampled(None, "one-coin", {"draws": 100, "chains": 2}, _fit._compared)
     assert seen == list(_fit._SWEEPS)
+
+
+def test_chains_that_did_not_converge_give_no_numbers(crowd):
+    *_, found = crowd
+    silent = replace(found, fits={name: replace(one, converged=False) for name, one in found.fits.items()})
+    for question in silent.questions["expert"][2:]:
+        assert question.answer == "unknown"
+        assert "chains of the model of annotators did not converge" in question.words
+        assert "0." not in question.words
+    assert "The answers to questions 3 and 4 are unknown: chains" in silent.verdict("expert")
+    assert [question.answer for question in silent.questions["expert"][:2]] == ["yes"] * 2
+
+
+def test_labels_that_are_numbers(tmp_path):
+    random = np.random.default_rng(0)
+    truth = random.integers(1, 6, 40)
+    said = truth[:, None] + random.integers(-1, 2, (40, 3))
+    rows = [(f"c{case}", f"a{who}", said[case, who]) for case in range(40) for who in range(3)]
+    pd.DataFrame(rows, columns=["case", "annotator", "label"]).to_csv(tmp_path / "labels.csv", index=False)
+    pd.DataFrame({"case": [f"c{case}" for case in range(40)], "label": truth}).to_csv(tmp_path / "m.csv", index=False)
+    labels = Labels.of(tmp_path / "labels.csv")
+    models = read_models({"m": tmp_path / "m.csv"}, labels, np.ones(40, bool))
+    assert set(_fit.answers_of(labels, models, "nominal", "one-coin").annotations.classes) <= set("0123456")
+    given = {"model": None, "replicates": 50, "progress": False}
+    assert "--distance squared" in judge(labels, models, **given).verdict("m")
+    assert "--distance squared" not in judge(labels, models, distance="squared", **given).verdict("m")
+    few = "--draws", 20, "--chains", 2, "--warmup", 10
+    done = plausibly(
+        "judge", tmp_path / "labels.csv", "--predictions", f"m={tmp_path / 'm.csv'}", "--replicates", 50, *few
+    )
+    assert "--distance squared" in " ".join(done.output.split())
 
 
 def test_refuses_what_does_not_fit():

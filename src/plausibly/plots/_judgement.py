@@ -36,11 +36,11 @@ def judgement_question(result: Judgement, model: str, question: int, *, ax: Axes
     """Draw the numbers behind one answer about a model, counted from 0; nothing but its title where it was left out."""
     people = len(result.test.comparison.labels.annotators)
     ax = new_axes(ax, 5.5, 1.4 + 0.2 * people)
-    if question < 2 or model in result.fits:
+    answer = result.questions[model][question]
+    if answer.answer != "unknown":
         (_closeness, _replacement, _ability, _accuracy)[question](result, model, ax)
     else:
         ax.set_axis_off()
-    answer = result.questions[model][question]
     ax.set_title(f"{question + 1}. {answer.name.capitalize()}: {answer.answer}", loc="left", fontsize="medium")
     return ax
 

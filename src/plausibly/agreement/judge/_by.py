@@ -108,7 +108,7 @@ def _by_cases(
             frame["p_worst"] = probability_greatest(ratios.T, n < FEW)
         frame["advantage"] = [_advantage(test.annotator[own], test.differences[model][own]) for own in
                               (code[test.case] == one for one in used)]  # fmt: skip
-        if model in result.fits and fitted is not None:
+        if model in result.fits and result.fits[model].converged and fitted is not None:
             frame = frame.join(_accuracy(result, model, code[fitted], used, fitted, n < FEW))
         frame["few"] = n < FEW
         rows.append(frame)

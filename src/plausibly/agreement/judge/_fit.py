@@ -116,7 +116,7 @@ def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any,
         return f"there are {len(names):,} different labels, too many to be classes"
     if len(names) < 2:
         return "there is only one label"
-    classes = [str(name) for name in names]
+    classes = [str(int(name) if isinstance(name, float) and name.is_integer() else name) for name in names]
     classes = classes if len(set(classes)) == len(classes) else [repr(name) for name in names]
     per_annotator = np.bincount(labels.annotator)
     chosen = wanted

@@ -14,8 +14,10 @@ from plausibly.bootstrap import interval
 from plausibly.errors import ArgumentError
 
 SURE = 0.95  #: probability from which the answer to a question is yes or no
-_NOT_CONVERGED = (
-    "Chains of the model of annotators did not converge: use more draws before you use the answers to questions 3 and 4"
+_NOT_CONVERGED = "chains of the model of annotators did not converge, so its numbers are not shown"
+_NUMBERS = (
+    "The labels are numbers, and two different ones count as equally far apart; if they are amounts, judge by "
+    'distance="squared" (--distance squared)'
 )
 NAMES = ("closeness", "replacement", "as one of them", "truth")
 QUESTIONS = {
@@ -167,8 +169,8 @@ class Judgement:
         if model is None:
             return " ".join(self.verdict(name) for name in self.models)
         further = list(self.reasons.get(model, {}).values())
-        if self.left_out:
-            further.append(f"The answers to questions 3 and 4 are unknown: {self.left_out}")
+        if left_out := self._left_out(model):
+            further.append(f"The answers to questions 3 and 4 are unknown: {left_out}")
         doubts, notes = self._doubts(model), self._notes_of_test(model)
         return " ".join([self.headline(model), *(f"{words}." for words in [*doubts, *further, *notes])])
 
@@ -176,8 +178,16 @@ class Judgement:
         """List the limits of a model's test (see :class:`AlternativeAnnotatorTest`) and of the model of annotators."""
         return [*self._doubts(model), *self._notes_of_test(model)]
 
+    def _left_out(self, model: str) -> str | None:
+        """Why questions 3 and 4 have no answer, if they have none."""
+        if model not in self.fits:
+            return self.left_out
+        return None if self.fits[model].converged else _NOT_CONVERGED
+
     def _doubts(self, model: str) -> list[str]:
-        return [_NOT_CONVERGED] if model in self.fits and not self.fits[model].converged else []
+        labels = self.test.comparison.labels
+        amounts = self.test.comparison.distance == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2
+        return [_NUMBERS] if amounts else []
 
     def _notes_of_test(self, model: str) -> list[str]:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)
@@ -230,8 +240,8 @@ class Judgement:
         )
 
     def _among(self, model: str) -> Question:
-        if model not in self.fits:
-            return Question("as one of them", "unknown", f"Left out: {self.left_out}")
+        if left_out := self._left_out(model):
+            return Question("as one of them", "unknown", f"Left out: {left_out}")
         row, unit = self.table.loc[model], self.fits[model].unit
         scale = " (logarithms)" if unit == "reliability" else ""
         words = (
@@ -243,8 +253,8 @@ class Judgement:
         return Question("as one of them", _answer(row["p_able"]), words)
 
     def _truth(self, model: str) -> Question:
-        if model not in self.fits:
-            return Question("truth", "unknown", f"Left out: {self.left_out}")
+        if left_out := self._left_out(model):
+            return Question("truth", "unknown", f"Left out: {left_out}")
         row = self.table.loc[model]
         words = (
             f"Accuracy {row['accuracy']:.2f} ({row['accuracy_lower']:.2f} to {row['accuracy_upper']:.2f}) against the "
