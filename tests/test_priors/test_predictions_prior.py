@@ -82,6 +82,23 @@ def test_weighted_proposals_and_nuts_agree(monkeypatch):
         np.testing.assert_allclose(values.std(0), other.std(0), rtol=0.25)
 
 
+def test_a_poor_approximation_is_improved_from_its_own_proposals(monkeypatch):
+    """Few cases, a copy and hard labels: one proposal of the first approximation outweighs all others."""
+
+    def too_slow(*given):
+        raise AssertionError("sampled by NUTS")
+
+    _, annotations, scores = world(n=40, seed=5)
+    scores |= {"copy": scores["C0"], "expert": np.eye(4)[scores["C1"].argmax(1)]}
+    evidence = Evidence.of(scores, annotations)
+    monkeypatch.setattr(fitting, "_by_nuts", too_slow)
+    found = PredictionsPrior.learn(annotations, evidence, draws=50, seed=5).fit
+    assert (found.method, found.effective_size >= fitting.ENOUGH) == ("importance", True)
+    monkeypatch.setattr(fitting, "ROUNDS", 1)
+    with pytest.raises(AssertionError, match="NUTS"):
+        PredictionsPrior.learn(annotations, evidence, draws=50, seed=5)
+
+
 def test_a_classifier_that_sees_the_case_is_no_longer_underrated():
     plausibility, annotations, scores = world(n=500)
     top = plausibility.argmax(1)

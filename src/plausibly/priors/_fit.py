@@ -17,7 +17,8 @@ from scipy.optimize import minimize
 from plausibly.inference._compilation import compiler_options, kept_on_disk
 from plausibly.priors._program import Labels, case_prior
 
-PROPOSALS = 1000  #: parameters drawn from the approximation
+PROPOSALS = 2000  #: parameters drawn from an approximation
+ROUNDS = 4  #: approximations at most, each but the first made from the weighted proposals of the one before it
 ENOUGH = 200  #: effective size of the weighted proposals below which NUTS samples instead
 _HEAVY = 10.0  # degrees of freedom of the proposals, whose tails are heavier than those of the posterior
 _TOGETHER = 2**22  # numbers in memory at once
@@ -52,14 +53,13 @@ def fit(
         mode, hessian = _approximate(given)
         root = np.linalg.cholesky(np.linalg.inv(hessian))
         random = np.random.default_rng([int(seed), len(mode)])
-        steps = random.standard_normal((PROPOSALS, len(mode)))
-        steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (PROPOSALS, 1)))
-        proposals = (mode + steps @ root.T).astype(np.float32)
-        logs = np.asarray(compiled(_log_probabilities)(proposals, *given), np.float64)
-        logs += (_HEAVY + len(mode)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
-        weight = np.exp(logs - logs.max())
-        weight /= weight.sum()
-        effective = float(1 / (weight**2).sum())
+        proposals, weight = _weighted(mode, root, given, random)
+        for _ in range(ROUNDS - 1):
+            if _effective_size(weight) >= ENOUGH:
+                break
+            mode, root = _fitted(proposals, weight)
+            proposals, weight = _weighted(mode, root, given, random)
+        effective = _effective_size(weight)
         if effective >= ENOUGH:
             places = (np.arange(draws) + random.random()) / draws  # systematic: each about as often as it weighs
             chosen = np.minimum(np.searchsorted(np.cumsum(weight), places), PROPOSALS - 1)
@@ -68,6 +68,37 @@ def fit(
             vectors, method = _by_nuts(mode, root, given, draws, seed), "nuts"
     _, places = _layout(len(log_scores), len(log_prevalence))
     return Fit({name: part(vectors) for name, part in places.items()}, method, effective)
+
+
+def _weighted(
+    center: np.ndarray, root: np.ndarray, given: tuple[Any, ...], random: np.random.Generator
+) -> tuple[Float[np.ndarray, "proposal parameter"], Float[np.ndarray, " proposal"]]:
+    """Draw proposals from a multivariate t distribution, and weigh them by the posterior."""
+    steps = random.standard_normal((PROPOSALS, len(center)))
+    steps *= np.sqrt(_HEAVY / random.chisquare(_HEAVY, (PROPOSALS, 1)))
+    proposals = (center + steps @ root.T).astype(np.float32)
+    logs = np.asarray(compiled(_log_probabilities)(proposals, *given), np.float64)
+    logs += (_HEAVY + len(center)) / 2 * np.log1p((steps**2).sum(1) / _HEAVY)
+    weight = np.exp(logs - logs.max())
+    return proposals, weight / weight.sum()
+
+
+def _effective_size(weight: Float[np.ndarray, " proposal"]) -> float:
+    return float(1 / (weight**2).sum())
+
+
+def _fitted(
+    proposals: Float[np.ndarray, "proposal parameter"], weight: Float[np.ndarray, " proposal"]
+) -> tuple[Float[np.ndarray, " parameter"], Float[np.ndarray, "parameter other"]]:
+    """Mean of weighted proposals and root of their covariance; a few large weights are cut, so that many count."""
+    for _ in range(30):
+        if _effective_size(weight) >= len(weight) / 10:
+            break
+        weight = np.minimum(weight, weight.max() / 2)
+        weight = weight / weight.sum()
+    center = weight @ proposals
+    off = proposals - center
+    return center, np.linalg.cholesky((off * weight[:, None]).T @ off + 1e-8 * np.eye(len(center)))
 
 
 @cache
