@@ -16,6 +16,7 @@ from validation import (
     annotators,
     calibration,
     conformal,
+    evidence,
     goodness,
     intervals,
     judge,
@@ -48,6 +49,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "weighted": weighted_reliability.check,
     "planning": planning.check,
     "judge": judge.check,
+    "evidence": evidence.check,
 }
 
 

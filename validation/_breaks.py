@@ -4,11 +4,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 
 from plausibly.aggregation import _infer, _staged, _with_population
 from plausibly.agreement.chance import _annotators
@@ -24,6 +27,7 @@ from plausibly.models import MODELS
 from plausibly.planning import _forecast
 from plausibly.population import _sampler as _population
 from plausibly.population._staged_cases import StagedCases
+from plausibly.priors import Evidence, PredictionsPrior, _program
 from validation import conformal, judge
 
 
@@ -221,6 +225,27 @@ def _cases_alone(check_clusters):
     return lambda clusters, cases: check_clusters(None, cases)
 
 
+def _pinned(**values):
+    """Take parameters of the program of priors for known."""
+
+    def wrong(numpyro):
+        def sample(name, prior):
+            pinned = dist.Normal(values.get(name, 0.0), 0.01).expand(prior.event_shape).to_event(len(prior.event_shape))
+            return numpyro.sample(name, pinned if name in values else prior)
+
+        return SimpleNamespace(sample=sample, factor=numpyro.factor)
+
+    return wrong
+
+
+def _one_draw(parameters):
+    return lambda self, numbers: parameters(self, np.zeros(len(numbers), int))
+
+
+def _without_expert(of):
+    return lambda predictions, annotations: of({n: p for n, p in predictions.items() if n != "expert"}, annotations)
+
+
 _SKENE, _COIN = (sys.modules[MODELS[name].program.__module__] for name in ("dawid-skene", "one-coin"))
 
 BREAKS = {
@@ -331,6 +356,33 @@ BREAKS = {
         "correct_if_agreed",
         _as_two,
     ),
+    "evidence-first-choice": Break(
+        "first choices count no more than their scores",
+        "confidence says little",
+        "evidence",
+        _program,
+        "numpyro",
+        _pinned(first_choice=0.0),
+    ),
+    "evidence-concentration": Break(
+        "the concentration is fixed",
+        "4 classes, 3 labels, 600",
+        "evidence",
+        _program,
+        "numpyro",
+        _pinned(log_concentration=3.0, log_concentration_by_entropy=0.0),
+    ),
+    "evidence-one-draw": Break(
+        "all draws have the same shared parameters",
+        "program itself",
+        "evidence",
+        PredictionsPrior,
+        "_parameters",
+        _one_draw,
+    ),
+    "evidence-left-out": Break(
+        "a classifier is left out", "4 classes, 3 labels, 600", "evidence", Evidence, "of", _without_expert
+    ),
     "no-copies": Break("copies are not noticed", "", "annotators", _annotators, "find_copies", _nobody),
 }
 
@@ -344,6 +396,9 @@ def broken(name: str) -> Iterator[Break]:
     chosen = BREAKS[name]
     others = {key: program for key, program in _scheduling._compiled.items() if key[0][0][0] not in ("nuts", "gibbs")}
     with ExitStack() as stack:
+        if chosen.group == "evidence":
+            jax.clear_caches()
+            stack.callback(jax.clear_caches)
         stack.enter_context(patch.object(_scheduling, "_compiled", others))
         if isinstance(chosen.owner, dict):
             stack.enter_context(patch.dict(chosen.owner, {chosen.name: chosen.wrong(chosen.owner[chosen.name])}))

@@ -1,0 +1,80 @@
+"""The short form of the check of predictions as evidence, a classifier left out caught, and the table of real data."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from validation import chaosnli, evidence
+from validation._breaks import broken
+from validation._result import Verdict
+from validation._worlds import FAILS, HOLDS, Data, dirichlet
+
+WORLD = partial(dirichlet, n=400)
+
+
+def short():
+    return Verdict(tuple(evidence.results("400 cases", evidence.coverage(WORLD, 12, seed=0))))
+
+
+def test_intervals_cover_and_a_classifier_left_out_is_caught():
+    verdict = short()
+    assert verdict.n_tests == 2 * 4
+    assert verdict.passed, str(verdict)
+    with broken("evidence-left-out"):
+        caught = short().failures
+    assert "top-1" in {result.quantity for result in caught}
+
+
+def test_accuracies_are_those_of_the_public_functions():
+    data = WORLD(np.random.default_rng(0))
+    direct, public = (of(data, np.random.default_rng(1)) for of in (evidence.by_prior, evidence.by_package))
+    for name, values in public.items():
+        np.testing.assert_allclose(values.mean(1), direct[name].mean(1), atol=0.012)
+        np.testing.assert_allclose(values.std(1), direct[name].std(1), rtol=0.3)
+
+
+@pytest.mark.parametrize("world", [*HOLDS.values(), *FAILS.values()])
+def test_worlds_are_data_sets(world):
+    data = world(np.random.default_rng(0))
+    np.testing.assert_allclose(data.plausibility.sum(1), 1)
+    assert len(set(data.counts.sum(1))) == 1
+    assert {scores.shape for scores in data.scores.values()} == {data.counts.shape}
+
+
+def test_quantities_by_hand():
+    plausibility = np.array([[[0.6, 0.4], [0.3, 0.7]]])
+    found = evidence.quantities(plausibility, np.array([[0, 1], [1, 1], [1, 0]]))
+    expected = {"top-1": [1, 0.5, 0], "agreement": [0.65, 0.55, 0.35]}
+    expected |= {"top-1 difference": [0.5, 1, 0.5], "agreement difference": [0.1, 0.3, 0.2]}
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name][:, 0], values)
+
+
+def test_latent_classes_are_found_where_errors_are_independent():
+    random = np.random.default_rng(0)
+    true = random.integers(3, size=3000)
+
+    def err(rate, n):
+        wrong = random.random((3000, n)) < rate
+        return (true[:, None] + wrong * random.integers(1, 3, (3000, n))) % 3
+
+    counts = np.eye(3, dtype=int)[err(0.2, 3)].sum(1)
+    data = Data(counts / 3, counts, {"A": np.eye(3)[err(0.3, 1)[:, 0]]})
+    assert chaosnli.latent_classes(data, random)["top-1"][0, 0] == pytest.approx(0.7, abs=0.03)
+
+
+def test_the_table_of_real_data(tmp_path, monkeypatch, capsys):
+    assert chaosnli.main(["--data", str(tmp_path)]) == 2
+    assert "no data" in capsys.readouterr().out
+    random = np.random.default_rng(0)
+    votes = random.multinomial(100, random.dirichlet(np.ones(3), 40))
+    (tmp_path / "chaosnli").mkdir()
+    scores = {name: random.dirichlet(np.ones(3), 40) for name in "ab"}
+    np.savez(tmp_path / "chaosnli/snli.npz", case=np.arange(40), votes=votes, **scores)
+    monkeypatch.setattr(chaosnli, "LABELS", (2,))
+    out = tmp_path / "table.md"
+    assert chaosnli.main(["--data", str(tmp_path), "--out", str(out), "--repetitions", "2"]) == 0
+    text = out.read_text()
+    assert "40 cases, 2 classifiers, 2 draws of labels" in text
+    assert text.count("predictions as evidence") == 4

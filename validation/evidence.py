@@ -1,0 +1,238 @@
+"""Predictions as evidence: how often annotation intervals cover a classifier's accuracy, and how far off they are.
+
+Each world of :mod:`validation._worlds` is simulated repeatedly. Over data sets, 94 % annotation intervals have to cover
+the truth in at least 88 %, and draws have to be right on average to within 1.5 points: of the share of the cases in
+which a classifier names the most plausible class ("top-1"), of the mean plausibility of its first choice ("agreement"),
+and of the differences between two classifiers. Limits are wider than chance, because the program describes none of
+these classifiers exactly. Each p-value allows for the number of classifiers.
+
+Data from the program itself, with shared parameters from their prior, have to give uniform places, as in ``_ranks``.
+
+``python -m validation.evidence`` prints both kinds of worlds as a table: those that hold and, which no check asserts,
+those that break an assumption.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from numpyro import handlers
+from scipy import stats
+
+import plausibly as pb
+from plausibly._progress import Progress
+from plausibly.annotations import Annotations, Slots
+from plausibly.bootstrap import CI_PROB
+from plausibly.priors import Evidence, PredictionsPrior, case_prior
+from plausibly.priors._evidence import labels_of
+from plausibly.priors._fit import fit
+from plausibly.priors._program import prior_shapes
+from validation._ranks import places
+from validation._result import Result, Settings
+from validation._worlds import FAILS, HOLDS, Data, World, draw, five
+
+REPETITIONS, QUICK = 100, 25
+N_DRAWS = 300
+COVERS, OFF = 0.88, 0.015  #: least coverage and greatest bias that are allowed
+PACKAGE = "4 classes, 3 labels, 600 cases"  #: world that is evaluated by the public functions, too
+
+Values = dict[str, np.ndarray]  # by quantity: a value of each classifier, or draws of each
+
+
+def quantities(plausibility: np.ndarray, first: np.ndarray) -> Values:
+    """Accuracy and agreement of classifiers (classifier, draw), and their differences (pair, draw).
+
+    Plausibilities are (draw, case, class), and first choices (classifier, case).
+    """
+    top, cases = plausibility.argmax(axis=2), np.arange(plausibility.shape[1])
+    accuracy = np.array([(top == one).mean(axis=1) for one in first])
+    agreement = np.array([plausibility[:, cases, one].mean(axis=1) for one in first])
+    found = {"top-1": accuracy, "agreement": agreement}
+    return found | {f"{name} difference": differences(values) for name, values in found.items()}
+
+
+def differences(values: np.ndarray) -> np.ndarray:
+    """Differences of all pairs of rows."""
+    one, other = np.triu_indices(len(values), 1)
+    return values[one] - values[other]
+
+
+def first_choices(data: Data) -> np.ndarray:
+    """First choices of the classifiers."""
+    return np.array([scores.argmax(axis=1) for scores in data.scores.values()])
+
+
+def by_prior(data: Data, random: np.random.Generator, draws: int = N_DRAWS, evidence: bool = True) -> Values:
+    """Draws of the quantities, from the learned prior of each case and its labels."""
+    annotations = Annotations.from_counts(data.counts)
+    given = Evidence.of(data.scores if evidence else None, annotations)
+    prior = PredictionsPrior.learn(annotations, given, draws=draws, seed=int(random.integers(2**31)))
+    return quantities(draws_of(prior, annotations, data.counts, random), first_choices(data))
+
+
+def draws_of(
+    prior: PredictionsPrior, annotations: Annotations, counts: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """Draws of the plausibilities, each given one draw of the shared parameters."""
+    shape = prior.shapes(annotations, Slots.of_every_class(*counts.shape), range(prior.n_draws))
+    return draw(shape.reshape(-1, *counts.shape) + counts, random)
+
+
+def by_package(data: Data, random: np.random.Generator) -> Values:
+    """Draws of the accuracies and their differences by the public functions."""
+    seed = int(random.integers(2**31))
+    annotations = Annotations.from_counts(data.counts)
+    given = {"predictions": data.scores, "chains": 2, "draws": N_DRAWS // 2, "seed": seed, "progress": False}
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", **given)
+    results = pb.evaluate(posterior, data.scores, k=1, sizes=1, replicates=0, seed=seed, progress=False)
+    accuracy = results["top1_accuracy"].transpose("classifier", "draw").values
+    return {"top-1": accuracy, "top-1 difference": differences(accuracy)}
+
+
+class Coverage(NamedTuple):
+    """Truth, error of the mean draw, width of the interval and whether it covers: (data set, classifier)."""
+
+    truth: np.ndarray
+    error: np.ndarray
+    width: np.ndarray
+    covers: np.ndarray
+
+
+def coverage(
+    world: World,
+    repetitions: int,
+    seed: int,
+    method: Callable[[Data, np.random.Generator], Values] = by_prior,
+    advance: Callable[[int], None] = lambda n: None,
+) -> dict[str, Coverage]:
+    """Compare draws of each quantity with the truth, over repetitions."""
+    found: dict[str, list[tuple[np.ndarray, ...]]] = {}
+    for repetition in range(repetitions):
+        random = np.random.default_rng([seed, repetition])
+        data = world(random)
+        truth = quantities(data.plausibility[None], first_choices(data))
+        for name, draws in method(data, random).items():
+            found.setdefault(name, []).append(compare(truth[name][:, 0], draws))
+        advance(1)
+    return {name: Coverage(*map(np.array, zip(*rows, strict=True))) for name, rows in found.items()}
+
+
+def compare(truth: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, ...]:
+    """One row of :class:`Coverage`."""
+    low, high = np.quantile(draws, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=1)
+    covers = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+    return truth, draws.mean(axis=1) - truth, high - low, covers
+
+
+def results(what: str, found: dict[str, Coverage]) -> Iterator[Result]:
+    """Test each quantity for covering often enough, and for being right on average."""
+    for name, (_, error, _, covers) in found.items():
+        n, n_classifiers = covers.shape
+        rare = [stats.binomtest(int(k), n, COVERS, "less").pvalue for k in covers.sum(axis=0)]
+        bias, se = error.mean(axis=0), np.maximum(error.std(axis=0, ddof=1), 1e-6) / np.sqrt(n)
+        far = stats.t.sf((np.abs(bias) - OFF) / se, n - 1)
+        tests = {"coverage": min(rare), "bias": min(far)}
+        tests = {test: float(min(1.0, n_classifiers * p)) for test, p in tests.items()}
+        worst = bias[np.abs(bias).argmax()]
+        remark = f"covers {covers.mean():.0%}, least {covers.mean(axis=0).min():.0%}; bias up to {worst:+.3f}"
+        yield Result("evidence", what, name, tests, n, remark=remark)
+
+
+def check(settings: Settings) -> Iterator[Result]:
+    """Count coverages in each world, by the public functions in one of them, and places of the program's own data."""
+    repetitions = QUICK if settings.quick else REPETITIONS
+    runs = {what: (world, by_prior) for what, world in HOLDS.items()}
+    runs[f"{PACKAGE}, aggregate and evaluate"] = HOLDS[PACKAGE], by_package
+    with Progress(settings.progress) as bars:
+        for what, (world, method) in runs.items():
+            if settings.only in what:
+                advance = bars.task(f"Evidence, {what}", repetitions, "data sets")
+                yield from results(what, coverage(world, repetitions, settings.seed, method, advance))
+        if settings.only in OWN:
+            advance = bars.task(f"Evidence, {OWN}", 4 * repetitions, "data sets")
+            for name, values in own_places(4 * repetitions, settings.seed, advance).items():
+                yield Result.of_places("evidence", OWN, name, values)
+
+
+OWN = "data from the program itself"
+_SIZE = {"n": 100, "k": 3, "m": 4}
+
+
+def own_places(repetitions: int, seed: int, advance: Callable[[int], None] = lambda n: None) -> dict[str, np.ndarray]:
+    """Places of parameters and quantities among their draws, for parameters from their prior.
+
+    The prevalence that the program is given is the same in all data sets; otherwise it would depend on the labels.
+    """
+    n, k, m = _SIZE.values()
+    random = np.random.default_rng([seed, n])
+    seen = draw(np.full((n, k), 0.4), random)
+    scores = {name: values for name, values in five(seen, random).items() if name in ("A", "B", "expert")}
+    annotations = Annotations.from_counts(np.ones((n, k), int))
+    evidence = Evidence.of(scores, annotations)
+    log_prevalence = np.log(np.array([0.5, 0.3, 0.2])).astype(np.float32)
+    found: dict[str, list[float]] = {}
+    for _ in range(repetitions):
+        key = jax.random.key(int(random.integers(2**31)))
+        trace = handlers.trace(handlers.seed(case_prior, key)).get_trace(evidence.log_scores, log_prevalence)
+        parameters = {name: np.asarray(site["value"]) for name, site in trace.items()}
+        plausibility = draw(np.asarray(prior_shapes(parameters, evidence.log_scores, log_prevalence), float), random)
+        data = Data(plausibility, random.multinomial(m, plausibility), scores)
+        annotations = Annotations.from_counts(data.counts)
+        made = fit(
+            evidence.log_scores, log_prevalence, labels_of(annotations), draws=99, seed=int(random.integers(2**31))
+        )
+        prior = PredictionsPrior(annotations.classes, evidence, log_prevalence, made)
+        first = first_choices(data)
+        draws = quantities(draws_of(prior, annotations, data.counts, random), first)
+        truth = quantities(plausibility[None], first)
+        pairs = {name: (truth[name][0, 0], values[0]) for name, values in draws.items()}
+        for name, values in parameters.items():
+            pairs[name] = np.ravel(values)[0], made.parameters[name].reshape(99, -1)[:, 0]
+        for name, (value, of_draws) in pairs.items():
+            found.setdefault(name, []).append(float(places(np.array([value]), of_draws[:, None], random)[0]))
+        advance(1)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def rows(worlds: dict[str, World], repetitions: int, seed: int) -> Iterator[str]:
+    """Lines of a table: the first classifier of each world, by evidence and by its vote."""
+    for what, world in worlds.items():
+        found = coverage(world, repetitions, seed)
+        vote = np.mean([by_vote(world(np.random.default_rng([seed, one]))) for one in range(repetitions)])
+        cells = [f"{found['top-1'].truth[:, 0].mean():.3f}", f"{vote:+.3f}"]
+        for name in ("top-1", "agreement", "top-1 difference"):
+            of = found[name]
+            cells += [f"{of.error[:, 0].mean():+.3f}", f"{of.covers[:, 0].mean():.2f}"]
+        yield f"| {what} | {' | '.join(cells)} |"
+
+
+def by_vote(data: Data) -> float:
+    """Error of the accuracy of the first classifier against the most frequent label, ties split."""
+    most = data.counts == data.counts.max(axis=1, keepdims=True)
+    first, cases = first_choices(data)[0], np.arange(len(most))
+    against = (most / most.sum(axis=1, keepdims=True))[cases, first].mean()
+    return float(against - (data.plausibility.argmax(axis=1) == first).mean())
+
+
+HEAD = ("world", "accuracy", "vote", "top-1", "covers", "agreement", "covers", "A less B", "covers")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the accuracy of the first classifier, its errors and how often intervals cover it."""
+    parser = argparse.ArgumentParser(prog="python -m validation.evidence", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=25, help="number of data sets (25)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (0)")
+    given = parser.parse_args(arguments)
+    for title, worlds in (("Worlds that hold", HOLDS), ("Worlds that break an assumption", FAILS)):
+        print(f"{title}, {given.repetitions} data sets each:\n\n| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|")
+        for row in rows(worlds, given.repetitions, given.seed):
+            print(row, flush=True)
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
