@@ -1,6 +1,7 @@
 """Population priors: the shared parameters, the prior of every case, and what of it reaches draws and metrics."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -308,7 +309,8 @@ def test_a_population_of_one_case_and_of_too_many_classes():
 
 
 def test_draws_of_populations_take_turns_and_are_judged_one_after_the_other():
-    mixture = Mixture(RANKED, None, ("first", "second", "third"), None)
+    several = SimpleNamespace(log_weight=np.zeros((len(RANKED.cases), 2)))
+    mixture = Mixture(RANKED, several, SimpleNamespace(n_draws=3))
     blocks = np.repeat([[0, 100, 200]], [4, 3, 3], axis=1) + np.concatenate([np.arange(n) for n in (4, 3, 3)])
     saved = np.stack([blocks, blocks + 0.5], axis=0)[:, 0, mixture.turns(10), None].astype(float)
     assert saved[0, :, 0].tolist() == [0, 100, 200, 1, 101, 201, 2, 102, 202, 3]

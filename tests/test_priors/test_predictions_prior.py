@@ -172,7 +172,8 @@ def test_without_predictions_one_prior_for_all_cases():
     """Concentration and mean of a symmetric world are found again."""
     _, annotations, _ = world(n=600, labels=5, concentration=0.3)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", class_prior="learned", **FEW, progress=False)
-    parameters = json.loads(posterior.attrs["evidence"])["parameters"]
+    assert "evidence" not in posterior.attrs
+    parameters = json.loads(posterior.attrs["learned_prior"])["parameters"]
     assert np.exp(parameters["log_concentration"]["mean"]) == pytest.approx(4 * 0.3, rel=0.2)
 
 

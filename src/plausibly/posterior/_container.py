@@ -292,7 +292,7 @@ def model_of(posterior: Posterior) -> str:
     options.pop("reliability", None)
     if "class_prior" in options:
         options.pop("unranked", None)  # a prior that is learned settles it
-        if "evidence" in found:
+        if "evidence" in found or "learned_prior" in found:
             options.pop("shared", None)
             options["class_prior"] = str(options["class_prior"]).partition(" ")[0]
     return ":".join([f"{found['model']}{reliability}", *map(_option, options.items())])

@@ -85,7 +85,8 @@ class PredictionsPrior:
         found["digests"] = {name: self.evidence.only(name).digest() for name in self.evidence.classifiers}
         found |= {"method": self.fit.method, "effective_size": round(self.fit.effective_size), "parameters": parameters}
         rounded = [float(f"{value:.4g}") for value in self._mean_shape]
-        return {"evidence": json.dumps(found), "class_prior_shape": json.dumps(rounded)}
+        kind = "evidence" if self.evidence.classifiers else "learned_prior"
+        return {kind: json.dumps(found), "class_prior_shape": json.dumps(rounded)}
 
     @property
     def concentration(self) -> float:
