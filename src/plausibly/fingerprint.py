@@ -166,7 +166,7 @@ def code_digest(function: Callable[..., Any], what: str) -> str:
 
     def by_value(module: ModuleType | None) -> bool:
         """Whether a module is the user's own, of whose functions a pickle would have names alone."""
-        if not _is_own(module):
+        if module is None or not _is_own(module):
             return False
         if module.__name__ not in cloudpickle.list_registry_pickle_by_value():  # the user may have registered it
             own.append(module)

@@ -15,7 +15,7 @@ from plausibly.priors import Evidence, PredictionsPrior
 from plausibly.priors import _fit as fitting
 from plausibly.priors import _predictions as learning
 from plausibly.priors._evidence import labels_of, log_scores, prevalence
-from plausibly.priors._program import Labels, label_log_prob, prior_shapes
+from plausibly.priors._program import Labels, _log_rising, label_log_prob, prior_shapes
 
 FEW = {"draws": 50, "chains": 2}
 
@@ -43,6 +43,15 @@ def test_the_density_of_labels_is_dirichlet_multinomial():
     orders = gammaln(total + 1) - gammaln(counts + 1).sum(1)  # the distribution counts them, a sequence of labels not
     expected = dist.DirichletMultinomial(shape, total).log_prob(counts) - orders
     assert float(found) == pytest.approx(float(expected.sum()), abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 5.0, 49.9, 50.1, 1e3, 1e6])
+def test_the_density_of_labels_is_not_lost_in_rounding(shape):
+    """Single precision; ten million labels would differ by less than the rounding of their gamma functions."""
+    for count in (1 / 3, 1.0, 7.0, 100.0):
+        found = _log_rising(np.float32([shape]), np.float32([count]))
+        exact = gammaln(np.float64(np.float32(shape)) + count) - gammaln(np.float64(np.float32(shape)))
+        assert float(found[0]) == pytest.approx(exact, rel=1e-5, abs=2e-5)
 
 
 def test_prior_shapes_by_their_formula():

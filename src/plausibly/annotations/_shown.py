@@ -12,15 +12,17 @@ annotation. Three facts tell them apart:
 If all annotators of a case name the same classes in different orders, in all cases, these classes were shown as well.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import chdtrc
 
-from plausibly.annotations._in_blocks import InBlocks
 from plausibly.annotations._names import _show
 from plausibly.errors import AnnotationError, ArgumentError
+
+if TYPE_CHECKING:
+    from plausibly.annotations._container import Annotations
 
 _LEAST = 20  # annotations (and, where all of a case name the same classes, half as many cases)
 _MOST_NAMED = 10
@@ -42,7 +44,7 @@ class Shown(NamedTuple):
     n_ties: int
 
 
-def shown(annotations: InBlocks) -> Shown | None:
+def shown(annotations: "Annotations") -> Shown | None:
     """Find comparisons of a few classes; None if annotations look like rankings, or too few to say.
 
     Examples
@@ -85,7 +87,7 @@ def check_choices(choices: str | None) -> None:
         raise ArgumentError(f'choices must be None or "all", but {_show(choices)} was given: leave it out.')
 
 
-def refuse_comparisons(annotations: InBlocks) -> None:
+def refuse_comparisons(annotations: "Annotations") -> None:
     """Refuse annotations that compare the classes that were shown; see :func:`shown`."""
     if (found := shown(annotations)) is None:
         return

@@ -47,7 +47,7 @@ def prior_of(posterior: Posterior, alpha: float) -> Prior | None:
     constants = posterior["constant_data"]
     if "prior_share" not in constants:
         return None
-    slots, share = slots_of(posterior), constants["prior_share"].values.astype(float)
+    slots, share = slots_of(posterior), np.asarray(constants["prior_share"].values, float)
     n_cases = len(slots.start) - 1
     order = np.argsort(share / slots.n_classes)
     count, upto = np.cumsum(slots.n_classes[order]), np.cumsum(share[order])

@@ -177,7 +177,7 @@ def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bo
     if settled.model.staged is None:
         return population
     found = learn_stages(replace(settled, prior=population), others, seed).prior
-    assert found is not None
+    assert isinstance(found, Population)
     assert found.stages is not None
     return replace(found, stages=replace(found.stages, own=False))
 

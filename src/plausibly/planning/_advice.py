@@ -88,7 +88,7 @@ def _to_ask(plan: Plan) -> int:
     rows = _goal_rows(plan, plan.forecast)
     if plan.goal == "better" and (rows["decided"] >= plan.level).any():
         return int(rows.loc[rows["decided"] >= plan.level, "labels"].iloc[0])
-    width = rows.groupby("labels")["width"].mean()
+    width = pd.Series(rows.groupby("labels")["width"].mean())
     if width.iloc[-1] >= (1 - _NOTHING) * width.iloc[0]:
         return 0
     enough = width.index[np.argmax(width <= width.iloc[-1] + _WORTH * width.iloc[0])]

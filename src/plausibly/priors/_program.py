@@ -9,6 +9,7 @@ import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int
 
+_LARGE = 50.0  # shape from which the series is exact in single precision
 OFFSETS_UP_TO = 10  #: classes up to which each has an offset of its own
 
 
@@ -102,5 +103,12 @@ def prior_shapes(
 def label_log_prob(shape: Float[Array, "case class"], labels: Labels) -> Float[Array, ""]:
     """Log probability of the labels of all cases in a given order (Dirichlet-multinomial)."""
     own, total = shape[labels.case, labels.class_index], shape.sum(-1)
-    named = gammaln(own + labels.count) - gammaln(own)
-    return named.sum() + (gammaln(total) - gammaln(total + labels.total)).sum()
+    return _log_rising(own, labels.count).sum() - _log_rising(total, labels.total).sum()
+
+
+def _log_rising(shape: Float[Array, "*n"], count: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """Logarithm of Γ(shape + count) / Γ(shape); by Stirling's series where the difference would be lost in rounding."""
+    small, large = jnp.minimum(shape, _LARGE), jnp.maximum(shape, _LARGE)
+    series = count * jnp.log(large) + (large + count - 0.5) * jnp.log1p(count / large) - count
+    series += (1 / (large + count) - 1 / large) / 12
+    return jnp.where(shape < _LARGE, gammaln(small + count) - gammaln(small), series)
