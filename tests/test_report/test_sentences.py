@@ -137,7 +137,7 @@ def test_no_one_is_advised_to_trust_more_for_narrower_intervals():
     annotations = pb.Annotations.from_labels([["a"], ["b"]], classes=list("abcdef"))
     notes = list(prior_notes(pb.sweep(annotations, {}, {"dirichlet-categorical": [1]}, **FAST).runs))
     assert len(notes) == 1
-    assert "class_prior=population" in notes[0]
+    assert "class_prior=learned" in notes[0]
     assert "Raise" not in notes[0]
 
 

@@ -43,7 +43,7 @@ MEANINGS = {
     "compared with that of the group.",
     "classes never named": "Classes that no annotator names. Their plausibilities come from the prior alone.",
     "fewer labels than classes": "Cases with fewer labels than there are classes. Under dirichlet-categorical@1, the "
-    "default for labels, the prior outweighs them: consider a prior learned from all cases (class_prior=population).",
+    "default for labels, the prior outweighs them: consider a prior learned from all cases (class_prior=learned).",
     "empty annotations": "Annotations that tie all classes and therefore say nothing about the case.",
     "extreme ties": f"Annotations that tie at least half of all classes (four or more), or more than {LONG_TIE}. "
     "Probably defaults of a tool, or lists without an order.",

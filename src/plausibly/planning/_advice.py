@@ -245,7 +245,7 @@ def _trust(plan: Plan) -> list[str]:
     if plan.class_prior == "uniform" and plan.labels_per_case < FEW_LABELS:
         said.append(
             f"With {plan.labels_per_case:.2g} annotations per case, this plan depends on the prior, which assumes that "
-            "all classes are equally common: aggregate with class_prior=population to learn the prior from all cases."
+            "all classes are equally common: aggregate with class_prior=learned to learn the prior from all cases."
         )
     poor = plan.table["effective_draws"] < LEAST_DRAWS
     of = plan.table.loc[poor & (plan.table["labels"] > 0)]

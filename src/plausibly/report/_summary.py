@@ -164,7 +164,7 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
         share = run.results["prior_share"].values
         n = int(of_prior(share).sum())
         if n:
-            more = f"--model {run.label.partition(':')[0]}:class_prior=population"
+            more = f"--model {run.label.partition(':')[0]}:class_prior=learned"
             fix = (
                 "The prior is learned from all cases."
                 if run.attrs.get("class_prior", "uniform") != "uniform"
