@@ -207,14 +207,13 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
-    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)})"
+    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
     first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of cases{over}"
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
     told = []
     if run.results.sizes["draw"] > 1:
-        new = "" if np.isnan(total).any() else ", and that above on new cases like these"
         told.append(
-            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain{new}, if "
+            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if "
             f"{run.label} is right."
         )
     told += _over_settings(swept, name, metric)
