@@ -75,6 +75,7 @@ def workload():
     sampled = pb.aggregate(annotations, "prirn", **LITTLE)
     labels = pb.Annotations.from_labels([["a", "b"], ["c"], ["c", "c"]], classes=FOUR)
     counted = pb.aggregate(labels, "dirichlet-categorical", **LITTLE)
+    pb.aggregate(labels, "dirichlet-categorical", class_prior="learned", **LITTLE)
     assert all(np.isfinite(one["log_likelihood"]["ranking"].values).all() for one in (posterior, sampled, counted))
     table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
     pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
