@@ -175,7 +175,7 @@ EXTREMES = {
     "nothing but one tie": ([[[list(range(40))]] * 3], 40, {}),
     "two long ties": ([[[list(range(12)), list(range(12, 52))], [[3], [4]]]], 70, {}),
     "ten thousand classes": ([[[[17, 9999]], [[3], list(range(100, 120))]]], 10_000, {}),
-    "a hundred annotators": ([[[[a % 7], [(a * a) % 7 + 7]] [: 1 + a % 2] for a in range(100)]], 20, {}),
+    "a hundred annotators": ([[[[a % 7], [(a * a) % 7 + 7]][: 1 + a % 2] for a in range(100)]], 20, {}),
     "weights without end": ([[[[0], list(range(1, 13))]] * 5], 20, {"reliability": 100, "mode": "temper"} | SPARSE),
 }
 QUICK_ONES = {"one class", "every class named by everyone"}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from os import cpu_count
+from typing import Any
 
 import jax
 import numpy as np
@@ -27,10 +28,14 @@ def _log_gammas(
     return jax.vmap(of_slot, out_axes=1)(as_key(words), place, shape)
 
 
-@cache
 def _compiled() -> Callable[..., Array]:
     """The program, for any number of draws; the usual options of XLA compile for twice as long and are no faster."""
-    return jax.jit(_log_gammas, static_argnums=3, compiler_options=compiler_options())
+    return _compiled_with(tuple((compiler_options() or {}).items()))
+
+
+@cache
+def _compiled_with(options: tuple[tuple[str, Any], ...]) -> Callable[..., Array]:
+    return jax.jit(_log_gammas, static_argnums=3, compiler_options=dict(options) or None)
 
 
 def together(total: int, n: int) -> int:
