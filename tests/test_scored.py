@@ -122,6 +122,7 @@ def student(case, *, reliability=1.0):
         numpyro.sample("score", dist.StudentT(4, mean, spread), obs=case.scores)
 
 
+@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
 @pytest.mark.slow
 def test_programs_of_ones_own_run_on_scores():
     low = pb.aggregate(ALIKE, student, threshold=-2, reliability=2, warmup=200, draws=100, progress=False)

@@ -326,6 +326,7 @@ def test_large_blocks_race_without_overflow(spread):
         assert stats.kstest(1 - np.exp(-np.asarray(t, float).max(0)), expected.cdf).pvalue > 1e-5
 
 
+@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
 @pytest.mark.slow
 def test_blocks_of_eight_and_sixteen_as_nuts_has_them():
     classes = [f"c{i}" for i in range(24)]
@@ -340,6 +341,7 @@ def test_blocks_of_eight_and_sixteen_as_nuts_has_them():
     agree((mean, np.hypot(se, also)), other)
 
 
+@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
 @pytest.mark.slow
 def test_gibbs_and_nuts_agree_on_real_cases(shared):
     """A sample of the dermatology cases: means within Monte Carlo error, KS on the certainty of the first choice."""

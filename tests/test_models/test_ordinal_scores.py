@@ -140,6 +140,7 @@ def test_a_single_value_has_one_category():
     assert (drawn[..., 1] == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore::plausibly.errors.ConvergenceWarning")
 @pytest.mark.slow
 def test_unanimous_ratings_of_real_annotators_are_certain(shared):
     """Of 100 headlines, 18 have ratings of valence that are all at most 0, which 41 % of the ratings are exactly.

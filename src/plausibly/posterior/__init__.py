@@ -8,7 +8,7 @@ single classes are needed: :func:`dense` splits it completely, :func:`top_classe
 :func:`case_draws` returns the draws of one case by the names of its classes.
 
 Under a model of one true class, plausibilities are probabilities of being the true one, and what reads draws as truth
-reads a class drawn from them (:mod:`plausibly.posterior._true_class`).
+reads a class drawn from them.
 
 A posterior of scores also has the ``mean`` and the ``variance`` of each case's scores, (chain, draw, scored_case), and
 in ``constant_data`` the ``score_certainty`` of each case. If the share of the prior in the posterior is known,
