@@ -22,7 +22,7 @@ def test_it_is_computed_in_every_draw_of_every_case():
 
 
 def test_a_function_is_compiled_once_for_each_shape():
-    """Also if it is written anew, as in a cell of a notebook that is run again."""
+    """Also if it is defined again, as in a cell of a notebook that is run twice."""
     before = map_draws._cache_size()
     for seed in range(3):
         rng = np.random.default_rng(seed)
