@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
-from scipy.optimize import minimize
 
 from plausibly.inference._compilation import compiler_options, kept_on_disk
+from plausibly.inference._laplace import laplace
 from plausibly.priors._program import Labels, case_prior
 
 PROPOSALS = 2000  #: parameters drawn from an approximation
@@ -22,7 +22,6 @@ ROUNDS = 4  #: approximations at most, each but the first made from the weighted
 ENOUGH = 200  #: effective size of the weighted proposals below which NUTS samples instead
 _HEAVY = 10.0  # degrees of freedom of the proposals, whose tails are heavier than those of the posterior
 _TOGETHER = 2**22  # numbers in memory at once
-_POLISH = 10  # Newton steps at most
 
 
 class Fit(NamedTuple):
@@ -139,30 +138,13 @@ _value_and_gradient = jax.value_and_grad(_log_probability)
 def _approximate(
     given: tuple[Any, ...],
 ) -> tuple[Float[np.ndarray, " parameter"], Float[np.ndarray, "parameter other"]]:
-    """Find the mode, and the negative Hessian there by differences of gradients."""
+    """Find the mode, and the negative Hessian there."""
     log_scores, log_prevalence, _ = given
 
-    def negative(vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = compiled(_value_and_gradient)(vector.astype(np.float32), *given)
-        return -float(value), -np.asarray(gradient, np.float64)
+    def log_density(vector: np.ndarray) -> tuple[Any, Any]:
+        return compiled(_value_and_gradient)(vector, *given)
 
-    at = minimize(negative, _layout(len(log_scores), len(log_prevalence))[0], jac=True, method="L-BFGS-B").x
-    scale = np.full(len(at), 0.1)
-    for _ in range(_POLISH):
-        columns = [
-            (negative(at + step)[1] - negative(at - step)[1]) / (2 * size)
-            for step, size in zip(np.diag(scale), scale, strict=True)
-        ]
-        hessian = (np.array(columns) + np.array(columns).T) / 2
-        values, vectors = np.linalg.eigh(hessian)
-        values = np.maximum(np.abs(values), 0.1)  # less than any prior has
-        hessian, along = vectors * values @ vectors.T, vectors.T @ negative(at)[1]
-        scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
-        proposed = at - vectors @ (along / values)
-        if negative(proposed)[0] > negative(at)[0] or (along**2 / values).sum() < 1e-3:
-            break
-        at = proposed
-    return at, hessian
+    return laplace(log_density, _layout(len(log_scores), len(log_prevalence))[0])
 
 
 def _by_nuts(
