@@ -138,7 +138,7 @@ def replayed(
         hidden = Hidden.of(annotations, START, 1, seed)
         visible = hidden.first()
         begun = hidden.visible(every, visible)
-        given = {"class_prior": pb.population.estimate(begun, seed=seed), "draws": 150, "progress": False}
+        given = {"class_prior": pb.priors.population.estimate(begun, seed=seed), "draws": 150, "progress": False}
         posterior = pb.aggregate(begun, "dirichlet-categorical", seed=seed, **given)
         known = truth if sees_truth else np.maximum(pb.dense(posterior)[0], 1e-4)
         predictions = pb.datasets.simulate_classifiers(known, QUALITIES, seed=seed)

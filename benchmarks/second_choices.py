@@ -20,9 +20,9 @@ from benchmarks.models import read
 from plausibly import Annotations
 from plausibly.aggregation import settle
 from plausibly.model_comparison._left_out import folds_of_cases, learn_from
-from plausibly.population import Population, case_priors
-from plausibly.population._case_priors import CasePriors
-from plausibly.population._staged_cases import StagedCases, propose
+from plausibly.priors._case_priors import CasePriors
+from plausibly.priors.population import Population, at_population, case_priors
+from plausibly.priors.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 PROPOSALS = 2000  #: plausibilities of every case, half of them by proposals that know the second choice
@@ -62,7 +62,7 @@ def score(annotations: Annotations, population: Population, seed: int) -> tuple[
             for of in (given.get, wanted.get, lambda name: given[name] + wanted[name])
         )
         heads = case_priors(population, seen).heads  # which do not know what is left out
-        priors = replace(case_priors(population, both), heads=heads).given(population)
+        priors = at_population(replace(case_priors(population, both), heads=heads), population)
         found.append(_score(seen, named, priors, population, seed))
     value, error = np.concatenate(found, axis=1)
     return value, error, of_case

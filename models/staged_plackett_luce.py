@@ -208,7 +208,7 @@ def staged_plackett_luce(
     population
         Shares of the classes in careless draws.
     heads, shape
-        Weights of the heads and prior shapes of the slots under each, see :mod:`plausibly.population`.
+        Weights of the heads and prior shapes of the slots under each, see :mod:`plausibly.priors.population`.
     stages, reliability
         Shared parameters, and the reliability of first choices.
     rest

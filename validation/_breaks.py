@@ -25,9 +25,9 @@ from plausibly.inference.joint import _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
-from plausibly.population import _sampler as _population
-from plausibly.population._staged_cases import StagedCases
 from plausibly.priors import Evidence, PredictionsPrior, _program
+from plausibly.priors.population import _sampler as _population
+from plausibly.priors.population._staged_cases import StagedCases
 from validation import conformal, judge
 
 

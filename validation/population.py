@@ -17,9 +17,9 @@ import plausibly as pb
 from plausibly._progress import Progress
 from plausibly.aggregation import unjudged
 from plausibly.models.staged_plackett_luce import Stages
-from plausibly.population import Population
-from plausibly.population._sampler import Labels, start, sweep
-from plausibly.population._shared_stages import SharedStages
+from plausibly.priors.population import Population
+from plausibly.priors.population._sampler import Labels, start, sweep
+from plausibly.priors.population._shared_stages import SharedStages
 from validation._ranks import places
 from validation._result import Result, Settings
 

@@ -12,7 +12,6 @@ from . import labels as labels
 from . import metrics as metrics
 from . import models as models
 from . import plots as plots
-from . import population as population
 from . import posterior as posterior
 from . import primitives as primitives
 from . import priors as priors

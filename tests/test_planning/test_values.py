@@ -140,7 +140,7 @@ def test_sampled_posteriors_against_refits(prior):
     names = [f"p{i}" for i in range(12)]
     given = {"reliability": 1, "draws": 1000, "chains": 4, "seed": 0, "progress": False, "unranked": "exact"}
     if prior == "population":
-        fitted = pb.population.estimate(pb.Annotations.from_rankings(rankings, classes="abcd"), seed=0)
+        fitted = pb.priors.population.estimate(pb.Annotations.from_rankings(rankings, classes="abcd"), seed=0)
         given |= {"class_prior": fitted}
     else:
         given |= {"concentration": 1.0}

@@ -11,9 +11,9 @@ import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.population import Population, case_priors, estimate, shifts
-from plausibly.population._sampler import _exchange, _exchanged, _log_labels, _profile_shape, _slice, _tables
 from plausibly.posterior import top_classes
+from plausibly.priors.population import Population, case_priors, estimate, shifts
+from plausibly.priors.population._sampler import _exchange, _exchanged, _log_labels, _profile_shape, _slice, _tables
 
 CLASSES = list("abcdefgh")
 RANKED = pb.datasets.simulate_differentials(20, n_classes=8, seed=0).annotations

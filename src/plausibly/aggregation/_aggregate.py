@@ -22,9 +22,9 @@ from plausibly.aggregation._with_population import learn_prior
 from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
-from plausibly.population import Population
 from plausibly.posterior import check_path, load
 from plausibly.priors import PredictionsPrior
+from plausibly.priors.population import Population
 
 _OF_EVERY_MODEL = {"predictions", "draws", "chains", "warmup"}  # arguments that name no model
 _INFERRED = {"unranked", "concentration", "draws", "chains", "warmup"}  # what reliability="infer" accepts
@@ -103,11 +103,11 @@ def aggregate(
         named without predictions); learned from all cases, either one Dirichlet distribution for all of them
         (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
         ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
-        (``"population"``); or learned from other cases (a :class:`plausibly.population.Population` or a
+        (``"population"``); or learned from other cases (a :class:`plausibly.priors.population.Population` or a
         :class:`plausibly.priors.PredictionsPrior`). With a learned
         prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
         population prior pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.population.shifts`. With Plackett-Luce, learned priors need the Gibbs sampler.
+        :func:`plausibly.priors.population.shifts`. With Plackett-Luce, learned priors need the Gibbs sampler.
     predictions
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
@@ -117,11 +117,11 @@ def aggregate(
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
         Sampling runs two chains of 1,500 sweeps, which takes minutes for thousands of cases. If
         :func:`plausibly.diagnose` finds that they did not converge, run longer chains: pass the result of
-        :func:`plausibly.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
+        :func:`plausibly.priors.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
         ``class_prior``.
     difficulty
         Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
-        common mean (``"by-case"``), see :func:`plausibly.population.difficulties`.
+        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores.

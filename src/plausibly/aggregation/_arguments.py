@@ -21,9 +21,9 @@ from plausibly.fingerprint import versions_text
 from plausibly.inference import check_repeats, nested_cases
 from plausibly.model import Model, TrueClass
 from plausibly.models import MODELS
-from plausibly.population import Population
 from plausibly.posterior import REMAINDER_NAME
 from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.priors.population import Population
 from plausibly.seed import check_seed
 
 LEARNED = "learned", "predictions"  #: priors that a NumPyro program of few parameters learns from labels
@@ -41,7 +41,7 @@ class Settled:
     arguments: Mapping[str, Any]  #: all of them, with their defaults
     prior: Population | PredictionsPrior | None = None  #: what cases have in common, if it is given or learned
     evidence: Evidence | None = None  #: what classifiers say of the cases, for a prior that is learned from it
-    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.population.largest_shifts`
+    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared_draws: SharedDraws | None = None  #: of a model of one true class, once they are sampled
 
     @property
@@ -250,7 +250,7 @@ def _check_borrowing(
     if annotations.n_cases < 2 and arguments["class_prior"] == "population":
         raise AnnotationError(
             "class_prior='population' learns from other cases, but there is only one case: leave it out, or give the "
-            "population of other cases, see plausibly.population.estimate."
+            "population of other cases, see plausibly.priors.population.estimate."
         )
     if arguments["shared"] == "sampled" and isinstance(population, Population) and not population.samples:
         raise ArgumentError(

@@ -44,8 +44,8 @@ from plausibly.inference import (
     tell_of_first_run,
 )
 from plausibly.model import Model
-from plausibly.population import PopulationPrior
 from plausibly.posterior import build_posterior
+from plausibly.priors.population import PopulationPrior
 from plausibly.random_streams import case_keys, take
 
 AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads

@@ -14,10 +14,11 @@ from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.population import CasePriors, Population
-from plausibly.population._shared_stages import SharedStages, check_blocks
-from plausibly.population._stage_estimate import estimate_stages
-from plausibly.population._staged_cases import StagedCases, propose
+from plausibly.priors import CasePriors
+from plausibly.priors.population import Population
+from plausibly.priors.population._shared_stages import SharedStages, check_blocks
+from plausibly.priors.population._stage_estimate import estimate_stages
+from plausibly.priors.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, generator, stream_words
 
 PROPOSALS = 8  #: proposals for every draw that is kept

@@ -12,8 +12,8 @@ from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
 from plausibly.annotations import Annotations
 from plausibly.inference import Heads, dirichlet
-from plausibly.population import CasePriors, Population, PopulationPrior, estimate, shifts_text
-from plausibly.priors import PredictionsPrior
+from plausibly.priors import CasePriors, PredictionsPrior
+from plausibly.priors.population import Population, PopulationPrior, estimate, shifts_text
 from plausibly.random_streams import Stream, fold_in, generator, stream_words
 
 SAMPLED = 8  #: draws of a population given each of which the Gibbs sampler runs, for full Bayesian inference

@@ -21,8 +21,8 @@ from plausibly.cli._output import make_folder, say
 from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import population_verdict, verdict
 from plausibly.errors import ArgumentError
-from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
+from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
 
 _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
 

@@ -83,7 +83,7 @@ def population_verdict(shared: xr.Dataset | None) -> str:
     return (
         f"The population prior did not converge in {bad.sizes['quantity']} of {shared.sizes['quantity']} parameters, "
         f"worst in {bad['quantity'].values[at]} (R-hat {float(bad['r_hat'][at]):.2f}): plausibilities of all cases "
-        "depend on it. Estimate it with more sweeps, as in plausibly.population.estimate(annotations, draws=2000, "
+        "depend on it. Estimate it with more sweeps, as in pb.priors.population.estimate(annotations, draws=2000, "
         "warmup=1000), pass the result as class_prior, and see whether results change; for shared='sampled', add "
         "samples=True."
     )

@@ -32,9 +32,9 @@ from plausibly.errors import AnnotationError
 from plausibly.inference import Program, log_likelihood
 from plausibly.model_comparison._folds import Folds, first_block_shares, slots_or_remainder
 from plausibly.model_comparison._left_out_staged import leave_out_staged
-from plausibly.population import Population, estimate
 from plausibly.posterior import slots_of, stacked_draws
 from plausibly.priors import PredictionsPrior
+from plausibly.priors.population import Population, estimate
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 K_HAT = 0.7  #: above it, importance sampling should not be trusted (Vehtari et al. 2024)

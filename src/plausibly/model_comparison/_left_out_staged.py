@@ -13,8 +13,9 @@ from scipy.special import logsumexp
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.model_comparison._folds import Folds
-from plausibly.population import CasePriors, Population, case_priors
-from plausibly.population._staged_cases import StagedCases, propose
+from plausibly.priors import CasePriors
+from plausibly.priors.population import Population, at_population, case_priors
+from plausibly.priors.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 PROPOSALS = 800  #: of plausibilities, for every copy of a case
@@ -41,7 +42,7 @@ def leave_out_staged(
         for part in np.array_split(copies, -(-len(copies) // _TOGETHER)) if len(copies) else []:
             whole, train, (out, of) = folds.whole(part), folds.train(part), folds.left_out(part)
             heads = case_priors(population, train).heads
-            priors = replace(case_priors(population, whole), heads=heads).given(population)
+            priors = at_population(replace(case_priors(population, whole), heads=heads), population)
             elpd[of], error[of] = predict(train, out, priors)
             advance(len(part))
         elpd, error = elpd[folds.like], error[folds.like]

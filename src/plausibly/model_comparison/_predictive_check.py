@@ -23,7 +23,6 @@ from plausibly.model_comparison._statistics import (
     Said,
     statistics,
 )
-from plausibly.population._shared_stages import SharedStages
 from plausibly.posterior import (
     annotations_of,
     check_posterior,
@@ -32,6 +31,7 @@ from plausibly.posterior import (
     remainder_concentration,
     slots_of,
 )
+from plausibly.priors.population._shared_stages import SharedStages
 from plausibly.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.seed import check_seed
 

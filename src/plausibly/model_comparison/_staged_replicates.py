@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from plausibly.annotations import Annotations
 from plausibly.models.staged_plackett_luce import LEAST, LEAST_MASS
-from plausibly.population._shared_stages import SharedStages
+from plausibly.priors.population._shared_stages import SharedStages
 
 PADDING = -1  #: where a list has ended
 

@@ -18,6 +18,8 @@ Without predictions, the same program learns one Dirichlet prior for all cases: 
 experts disagree.
 """
 
+from plausibly.priors import population as population
+from plausibly.priors._case_priors import CasePriors as CasePriors
 from plausibly.priors._evidence import Evidence as Evidence
 from plausibly.priors._predictions import PredictionsPrior as PredictionsPrior
 from plausibly.priors._program import case_prior as case_prior

@@ -15,8 +15,7 @@ from jaxtyping import Array, Float
 from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
 from plausibly.inference._compilation import kept_on_disk
-from plausibly.population import CasePriors
-from plausibly.population._case_priors import with_likely
+from plausibly.priors._case_priors import CasePriors, with_likely
 from plausibly.priors._evidence import Evidence, labels_of, prevalence
 from plausibly.priors._fit import Fit, compiled, fit
 from plausibly.priors._program import prior_shapes

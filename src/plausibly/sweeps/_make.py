@@ -14,8 +14,8 @@ from plausibly.diagnostics import diagnose, shared_convergence
 from plausibly.diagnostics._verdict import worst
 from plausibly.evaluation import evaluate_by_level, summary
 from plausibly.metrics._lists import ranked_classes
-from plausibly.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import build_posterior, case_names, slots_of
+from plausibly.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.sweeps._runs import Run
 
 if TYPE_CHECKING:

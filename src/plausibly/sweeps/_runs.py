@@ -53,7 +53,7 @@ class Run:
     shared
         Tables of the quantities that all cases share, by name: "annotators"
         (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "shifts"
-        (:func:`plausibly.population.largest_shifts`) of a population prior.
+        (:func:`plausibly.priors.population.largest_shifts`) of a population prior.
     shared_convergence
         Convergence of the quantities that all cases share, from :func:`plausibly.diagnostics.shared_convergence`; None
         if nothing was sampled.

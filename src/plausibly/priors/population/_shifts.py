@@ -8,9 +8,9 @@ import pandas as pd
 from plausibly._arviz import Posterior
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.population._case_priors import expected_labels
-from plausibly.population._population import Population
 from plausibly.posterior import check_posterior
+from plausibly.priors.population._case_priors import expected_labels
+from plausibly.priors.population._population import Population
 
 LARGEST = 30  #: rows that a posterior keeps
 CLASS_SHIFTS = "class_shifts"  #: of a posterior

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from scipy.special import gammaln, logsumexp
 
-from plausibly.annotations import REMAINDER, Annotations, Slots
+from plausibly.annotations import Annotations, Slots
 from plausibly.errors import AnnotationError
-from plausibly.population._estimate import rank_weight
-from plausibly.population._population import Population
-from plausibly.population._sampler import NODE_WEIGHTS, NODES
+from plausibly.priors._case_priors import CasePriors, with_likely
+from plausibly.priors.population._estimate import rank_weight
+from plausibly.priors.population._population import Population
+from plausibly.priors.population._sampler import NODE_WEIGHTS, NODES
 
 HEADS = 32  #: heads of a case that are told apart; all of them where there are no more classes
 HEADS_BY_CASE = 12  #: the same where each has five concentrations
@@ -28,68 +29,6 @@ LIKELIEST = 8  #: and how many of them at most
 
 _CASES = 500  # looked at together
 _LEAST = 1e-12
-
-
-@dataclass(frozen=True)
-class CasePriors:
-    """Heads and prior shapes of some cases."""
-
-    slots: Slots  #: named classes, likely ones, and the remainder
-    core: Slots  #: named classes and the remainder of all others, over which engines sample
-    heads: Int[np.ndarray, "case head"]
-    #: log prior probabilities of the components: heads, or pairs of a node of difficulty and a head
-    log_weight: Float[np.ndarray, "case component"]
-    shape: Float[np.ndarray, "component slot"]  #: prior shapes over ``slots``
-    core_shape: Float[np.ndarray, "component core"]  #: the same over ``core``
-
-    def given(self, population: Population) -> "CasePriors":
-        """Return the same layout with the shapes and weights of another population, such as a draw of this one."""
-        shares, logs = prior_shares(population), _log(population.prevalence)[self.heads]
-        factors, weights = nodes(population)
-        logs = logs - logsumexp(logs, axis=1, keepdims=True)
-
-        def at_nodes(slots: Slots) -> Float[np.ndarray, "component slot"]:
-            shape = _shapes(shares, slots, self.heads).T
-            return np.concatenate([factor * shape for factor in factors])
-
-        return replace(
-            self,
-            log_weight=np.concatenate([logs + np.log(weight) for weight in weights], axis=1),
-            shape=at_nodes(self.slots),
-            core_shape=at_nodes(self.core),
-        )
-
-    def select(self, which: Bool[np.ndarray, " case"]) -> "CasePriors":
-        """Return the priors of some cases."""
-        of_slot, of_core = which[self.slots.case], which[self.core.case]
-        return CasePriors(
-            self.slots.select(which),
-            self.core.select(which),
-            self.heads[which],
-            self.log_weight[which],
-            self.shape[:, of_slot],
-            self.core_shape[:, of_core],
-        )
-
-    def core_of(self) -> Int[np.ndarray, " slot"]:
-        """Slot of ``core`` that each of ``slots`` belongs to."""
-        named = self._is_named()
-        out = np.empty(len(self.slots), np.int64)
-        out[named] = np.flatnonzero(~self.core.is_remainder)
-        out[~named] = self.core.start[1:][self.slots.case[~named]] - 1
-        return out
-
-    def on_slots(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
-        """Expand label counts of the core slots to all slots; counts of a remainder are 0."""
-        return np.where(self._is_named(), counts[self.core_of()], 0)
-
-    def _is_named(self) -> np.ndarray:
-        width = int(self.slots.class_index.max(initial=0)) + 2
-        named = ~self.core.is_remainder
-        key = self.slots.case.astype(np.int64) * width + self.slots.class_index
-        return ~self.slots.is_remainder & np.isin(
-            key, self.core.case[named].astype(np.int64) * width + self.core.class_index[named]
-        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +58,7 @@ class PopulationPrior:
         if not self.sampled:
             return priors
         drawn = self.population.samples[number]
-        return replace(priors, heads=case_priors(drawn, annotations).heads).given(drawn)
+        return at_population(replace(priors, heads=case_priors(drawn, annotations).heads), drawn)
 
     def describe(self) -> dict[str, Any]:
         """Attributes of the posterior: the shared parameters, and the prior shape of every class in a remainder."""
@@ -151,7 +90,25 @@ def case_priors(population: Population, annotations: Annotations) -> CasePriors:
         likely.append(np.stack([at + part.start, likeliest[at, column]]))
     slots = with_likely(core, np.concatenate(likely, axis=1), k)
     nothing = np.empty((0, 0))
-    return CasePriors(slots, core, heads, nothing, nothing, nothing).given(population)
+    return at_population(CasePriors(slots, core, heads, nothing, nothing, nothing), population)
+
+
+def at_population(priors: CasePriors, population: Population) -> CasePriors:
+    """Return the same layout with the shapes and weights of a population, such as a draw of another one."""
+    shares, logs = prior_shares(population), _log(population.prevalence)[priors.heads]
+    factors, weights = nodes(population)
+    logs = logs - logsumexp(logs, axis=1, keepdims=True)
+
+    def at_nodes(slots: Slots) -> Float[np.ndarray, "component slot"]:
+        shape = _shapes(shares, slots, priors.heads).T
+        return np.concatenate([factor * shape for factor in factors])
+
+    return replace(
+        priors,
+        log_weight=np.concatenate([logs + np.log(weight) for weight in weights], axis=1),
+        shape=at_nodes(priors.slots),
+        core_shape=at_nodes(priors.core),
+    )
 
 
 def nodes(population: Population) -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
@@ -213,26 +170,6 @@ def _label_counts(annotations: Annotations):
         annotations.entry_case * np.int64(annotations.n_classes) + annotations.entry_class, return_inverse=True
     )
     return keys // annotations.n_classes, keys % annotations.n_classes, np.bincount(inverse, weight)
-
-
-def with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:
-    """Give likely classes slots of their own."""
-    last = core.start[1:] - 1
-    left = np.where(core.is_remainder[last], core.n_classes[last], 0)
-    left = left - np.bincount(likely[0], minlength=len(left))
-    named = ~core.is_remainder
-    rest = np.flatnonzero(left)
-    case = np.concatenate([core.case[named], likely[0], rest])
-    class_index = np.concatenate([core.class_index[named], likely[1], np.full(len(rest), REMAINDER)])
-    size = np.concatenate([core.n_classes[named], np.ones(likely.shape[1], np.int32), left[rest]])
-    order = np.lexsort((np.where(class_index == REMAINDER, n_classes, class_index), case))
-    case = case[order].astype(np.int32)
-    return Slots(
-        case=case,
-        class_index=class_index[order].astype(np.int32),
-        n_classes=size[order].astype(np.int32),
-        start=np.searchsorted(case, np.arange(len(left) + 1)).astype(np.int64),
-    )
 
 
 def _shapes(shares: np.ndarray, slots: Slots, heads: np.ndarray) -> Float[np.ndarray, "slot head"]:

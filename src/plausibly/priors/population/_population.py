@@ -15,7 +15,7 @@ from plausibly.errors import ArgumentError
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Prevalence and profiles of classes, and how strongly they bind a case; see :mod:`plausibly.population`.
+    """Prevalence and profiles of classes, and how strongly they bind a case; see :mod:`plausibly.priors.population`.
 
     Parameters
     ----------

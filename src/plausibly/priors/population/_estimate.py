@@ -12,8 +12,8 @@ from plausibly._progress import Progress
 from plausibly.annotations import Annotations
 from plausibly.diagnostics import judge, r_hat_bound
 from plausibly.errors import AnnotationError, ArgumentError
-from plausibly.population._population import Population
-from plausibly.population._sampler import Labels, State, start, sweep
+from plausibly.priors.population._population import Population
+from plausibly.priors.population._sampler import Labels, State, start, sweep
 from plausibly.random_streams import check_seed
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
@@ -60,7 +60,7 @@ def estimate(
     seed
         Random seed.
     difficulty
-        Whether cases differ in their concentration, see :func:`plausibly.population.difficulties`.
+        Whether cases differ in their concentration, see :func:`plausibly.priors.population.difficulties`.
     samples
         Whether to also keep 40 draws of the shared parameters, for full Bayesian inference. Chains then exchange the
         heads of profiles and need longer: use at least 1,000 draws and a warm-up of 500.

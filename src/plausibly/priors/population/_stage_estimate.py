@@ -22,11 +22,12 @@ from scipy.special import expit, gammaln, logit, logsumexp
 
 from plausibly.annotations import Annotations
 from plausibly.models.staged_plackett_luce import Stages
-from plausibly.population._case_priors import CasePriors, case_priors
-from plausibly.population._estimate import estimate
-from plausibly.population._population import Population
-from plausibly.population._shared_stages import SharedStages
-from plausibly.population._staged_cases import StagedCases, propose
+from plausibly.priors._case_priors import CasePriors
+from plausibly.priors.population._case_priors import at_population, case_priors
+from plausibly.priors.population._estimate import estimate
+from plausibly.priors.population._population import Population
+from plausibly.priors.population._shared_stages import SharedStages
+from plausibly.priors.population._staged_cases import StagedCases, propose
 from plausibly.random_streams import Stream, case_keys, generator, stream_words
 
 MOST = 1200  #: cases by which shared parameters are estimated
@@ -148,7 +149,7 @@ class _Problem:
         key = values["concentration"], values["spread"]
         if self._prior[0] != key:
             changed = replace(self.population, concentration=key[0], spread=key[1])
-            self._prior = key, log_density(self.cases.priors.given(changed), self.logs)
+            self._prior = key, log_density(at_population(self.cases.priors, changed), self.logs)
         key = tuple(values[name] for name in (*_OF_DRAWS, "reliability"))
         if self._stages[0] != key:
             stages = Stages(*key[:-1])

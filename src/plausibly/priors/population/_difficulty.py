@@ -6,8 +6,8 @@ from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations
 from plausibly.errors import ArgumentError
-from plausibly.population._case_priors import case_priors, expected_labels, nodes
-from plausibly.population._population import Population
+from plausibly.priors.population._case_priors import case_priors, expected_labels, nodes
+from plausibly.priors.population._population import Population
 
 
 def difficulties(annotations: Annotations, population: Population) -> pd.DataFrame:

@@ -1,0 +1,73 @@
+"""Layout of cases under a prior that is learned: slots, and Dirichlet shapes of one component or several."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from plausibly.annotations import REMAINDER, Slots
+
+
+@dataclass(frozen=True)
+class CasePriors:
+    """Heads and prior shapes of some cases."""
+
+    slots: Slots  #: named classes, likely ones, and the remainder
+    core: Slots  #: named classes and the remainder of all others, over which engines sample
+    heads: Int[np.ndarray, "case head"]
+    #: log prior probabilities of the components: heads, or pairs of a node of difficulty and a head
+    log_weight: Float[np.ndarray, "case component"]
+    shape: Float[np.ndarray, "component slot"]  #: prior shapes over ``slots``
+    core_shape: Float[np.ndarray, "component core"]  #: the same over ``core``
+
+    def select(self, which: Bool[np.ndarray, " case"]) -> "CasePriors":
+        """Return the priors of some cases."""
+        of_slot, of_core = which[self.slots.case], which[self.core.case]
+        return CasePriors(
+            self.slots.select(which),
+            self.core.select(which),
+            self.heads[which],
+            self.log_weight[which],
+            self.shape[:, of_slot],
+            self.core_shape[:, of_core],
+        )
+
+    def core_of(self) -> Int[np.ndarray, " slot"]:
+        """Slot of ``core`` that each of ``slots`` belongs to."""
+        named = self._is_named()
+        out = np.empty(len(self.slots), np.int64)
+        out[named] = np.flatnonzero(~self.core.is_remainder)
+        out[~named] = self.core.start[1:][self.slots.case[~named]] - 1
+        return out
+
+    def on_slots(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, " slot"]:
+        """Expand label counts of the core slots to all slots; counts of a remainder are 0."""
+        return np.where(self._is_named(), counts[self.core_of()], 0)
+
+    def _is_named(self) -> np.ndarray:
+        width = int(self.slots.class_index.max(initial=0)) + 2
+        named = ~self.core.is_remainder
+        key = self.slots.case.astype(np.int64) * width + self.slots.class_index
+        return ~self.slots.is_remainder & np.isin(
+            key, self.core.case[named].astype(np.int64) * width + self.core.class_index[named]
+        )
+
+
+def with_likely(core: Slots, likely: Int[np.ndarray, "2 likely"], n_classes: int) -> Slots:
+    """Give likely classes slots of their own."""
+    last = core.start[1:] - 1
+    left = np.where(core.is_remainder[last], core.n_classes[last], 0)
+    left = left - np.bincount(likely[0], minlength=len(left))
+    named = ~core.is_remainder
+    rest = np.flatnonzero(left)
+    case = np.concatenate([core.case[named], likely[0], rest])
+    class_index = np.concatenate([core.class_index[named], likely[1], np.full(len(rest), REMAINDER)])
+    size = np.concatenate([core.n_classes[named], np.ones(likely.shape[1], np.int32), left[rest]])
+    order = np.lexsort((np.where(class_index == REMAINDER, n_classes, class_index), case))
+    case = case[order].astype(np.int32)
+    return Slots(
+        case=case,
+        class_index=class_index[order].astype(np.int32),
+        n_classes=size[order].astype(np.int32),
+        start=np.searchsorted(case, np.arange(len(left) + 1)).astype(np.int64),
+    )
