@@ -346,8 +346,8 @@ COLUMNS = {
     [
         ({"annotation_annotator": [0, 1]}, "annotation_case and annotation_annotator differ in length"),
         ({"entry_block": [0, 1, 0]}, "the entry columns differ in length"),
-        ({"annotation_case": [0, 1, 0]}, "annotation_case must not decrease and must name every case"),
-        ({"annotation_case": [0, 0, 0]}, "annotation_case must not decrease and must name every case"),
+        ({"annotation_case": [0, 1, 0]}, "annotation_case must not decrease"),
+        ({"annotation_case": [0, 0, 2]}, "annotation_case is outside the cases"),
         ({"entry_annotation": [0, 0, 2, 2]}, "entry_annotation must not decrease and must name every annotation"),
         ({"annotation_annotator": [0, 2, 0]}, "annotation_annotator is outside the annotators"),
         ({"annotation_annotator": [1, 0, 0]}, "annotators must increase within a case"),

@@ -108,17 +108,46 @@ def read_predictions(source: Any, annotations: Annotations, extra: str = "refuse
     return values.astype(wanted, copy=not isinstance(source, str | os.PathLike))
 
 
+def with_predicted(annotations: Annotations, predictions: Mapping[str, Any]) -> Annotations:
+    """Add the cases that have predictions and no annotations, which predictions must name.
+
+    Raises
+    ------
+    PredictionError
+        If the predictions of a classifier do not name their cases.
+    ArgumentError
+        If there are no predictions, or the annotations are scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> annotations = Annotations.from_counts([[1, 0], [0, 1]], classes=["a", "b"], cases=["p", "q"])
+    >>> scores = pd.DataFrame({"case": ["p", "q", "r"], "a": [0.8, 0.1, 0.4], "b": [0.2, 0.9, 0.6]})
+    >>> with_predicted(annotations, {"A": scores}).cases.tolist()
+    ['p', 'q', 'r']
+    """
+    if not isinstance(annotations, Annotations) or not predictions:
+        what = "there are none" if isinstance(annotations, Annotations) else "of scores, there can be none"
+        raise ArgumentError(f'extra="include" adds the cases of predictions, but {what}: leave it out.')
+    names = []
+    for name, source in predictions.items():
+        with naming(source if isinstance(source, str | os.PathLike) else f"predictions of {name}"):
+            found = _matrix(source, annotations).cases
+            if found is None:
+                raise PredictionError(
+                    'there are no names of cases, which extra="include" needs; add a column "case", or give '
+                    "annotations.with_cases(…) the names of the rows"
+                )
+            names.append(found)
+    return annotations.with_cases(pd.unique(np.concatenate(names)))
+
+
 def line_up(source: Any, annotations: Annotations, extra: str = "refuse") -> Float[np.ndarray, "case class"]:
     """As :func:`read_predictions`, but what is in order is not copied, nor float16 widened; it is to be read only."""
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
     with naming(source if isinstance(source, str | os.PathLike) else "predictions"):
-        source = _with_cases(_as_column(source), annotations.cases)
-        matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
-        if matrix.cases is None and (index := _range_of(source)) is not None:
-            names = names_in(index, annotations.cases, error=PredictionError)
-            matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
-        matrix = _of_two_classes(matrix, annotations.classes)
+        matrix = _of_two_classes(_matrix(source, annotations), annotations.classes)
         values = matrix.by_class(annotations.classes, PredictionError)
         rows = _rows(matrix, annotations.cases, extra)
         if (left_out := len(values) - annotations.n_cases) > 0:
@@ -128,6 +157,16 @@ def line_up(source: Any, annotations: Annotations, extra: str = "refuse") -> Flo
         values = values if rows is None else values[rows]
         check_finite(values, annotations.cases, annotations.classes)
     return values if values.dtype in (np.float16, np.float32) else values.astype(np.float64, copy=False)
+
+
+def _matrix(source: Any, annotations: Annotations) -> Matrix:
+    """Read a matrix with the names of its rows, if it has any."""
+    source = _with_cases(_as_column(source), annotations.cases)
+    matrix = read_matrix(source, PredictionError, annotations.classes, annotations.n_cases)
+    if matrix.cases is None and (index := _range_of(source)) is not None:
+        names = names_in(index, annotations.cases, error=PredictionError)
+        matrix = matrix if names is None else replace(matrix, cases=names.to_numpy(str))
+    return matrix
 
 
 def check_finite(values: Num[np.ndarray, "case class"], cases: np.ndarray, classes: np.ndarray) -> None:
@@ -210,7 +249,8 @@ def _rows(matrix: Matrix, cases: np.ndarray, extra: str) -> Int[np.ndarray, " ca
     if n_rows > len(cases) and extra == "refuse":
         more = matrix.cases[known.get_indexer(named) < 0]
         raise PredictionError(
-            f"there is a row for case {some(more)}, which is not annotated; remove it, or leave such rows out with "
-            'extra="ignore" (--extra ignore)'
+            f"there is a row for case {some(more)}, which is not annotated; remove it, leave such rows out with "
+            'extra="ignore" (--extra ignore), or infer these cases from their predictions: '
+            'pb.aggregate(…, extra="include") (--extra include)'
         )
     return rows

@@ -23,6 +23,7 @@ from plausibly.annotations import Annotations, Scores
 from plausibly.annotations._usual_models import usual_model
 from plausibly.errors import ArgumentError
 from plausibly.posterior import check_path, load
+from plausibly.predictions import line_up, named_predictions, with_predicted
 from plausibly.priors import PredictionsPrior
 from plausibly.priors.population import Population
 
@@ -45,6 +46,7 @@ def aggregate(
     | PredictionsPrior
     | None = None,
     predictions: Mapping[Hashable, Any] | None = None,
+    extra: Literal["refuse", "ignore", "include"] = "refuse",
     shared: Literal["estimated", "sampled"] | None = None,
     difficulty: Literal["same", "by-case"] | None = None,
     threshold: float | None = None,
@@ -112,6 +114,11 @@ def aggregate(
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
         underrated. The classifiers must not have seen these annotations.
+    extra
+        What to do with predictions of cases that are not annotated: refuse or ignore them, or include these cases in
+        the posterior (``"include"``). Their plausibilities follow from the predictions alone, so the annotated cases
+        must have been chosen at random, or by these predictions. Predictions must name their cases; for arrays, add the
+        names to the annotations with :meth:`plausibly.Annotations.with_cases`.
     shared
         Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
         their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
@@ -198,7 +205,9 @@ def aggregate(
     ArgumentError
         If an argument is out of range, the model does not accept it, or ``out`` holds another posterior.
     AnnotationError
-        If the model does not accept this kind of annotations.
+        If the model does not accept this kind of annotations, or a case without annotations.
+    PredictionError
+        If predictions do not match the cases or classes, or do not name the cases to include.
     FileError
         If ``out`` cannot be written or is damaged.
     ClusterError
@@ -223,6 +232,11 @@ def aggregate(
     given: dict[str, Any] = {"mode": mode, "unranked": unranked, "ties": ties, "concentration": concentration}
     given |= {"class_prior": class_prior, "shared": shared, "difficulty": difficulty, "predictions": predictions}
     given |= {"threshold": threshold, "prior": prior, "draws": draws, "chains": chains, "warmup": warmup} | options
+    if extra == "include":
+        annotations = with_predicted(annotations, named_predictions(predictions or {}))
+    elif extra != "refuse" and predictions:
+        named = named_predictions(predictions).items()
+        given["predictions"] = {name: line_up(source, annotations, extra) for name, source in named}
     if isinstance(reliability, str) and reliability == "infer":
         model = "plackett-luce" if model is None else model
         check_inferable(model, mode)
@@ -243,10 +257,11 @@ def aggregate(
     settled = settle(annotations, model, engine=engine, seed=seed, **given)
     if version is not None and is_built_in(settled.model):
         raise ArgumentError(f"version is for your own program, but {settled.model.name} was named: leave it out.")
-    check_contract(annotations, settled)
+    annotated = annotations.annotated
+    check_contract(annotated, settled)
     asked, settled = settled, _borrow(settled, annotations, seed, progress)
     slots = slots_of_cases(annotations, settled)
-    shapes = Shapes.of(annotations, settled, slots)
+    shapes = Shapes.of(annotated, settled, slots)
     common = {"settled": settled, "seed": seed, "quantities": len(slots), "shapes": shapes}
     shards = partial(as_store, options=common, annotations=annotations, slots=slots, shard=shard)
     shards = partial(shards, progress=progress, scheduler=scheduler, log_likelihood=log_likelihood and out is not None)

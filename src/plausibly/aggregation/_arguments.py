@@ -13,6 +13,7 @@ from plausibly._arviz import Posterior
 from plausibly.aggregation._registry import SETTINGS, AnyModel, accepted, call_declared, find_model
 from plausibly.aggregation._shared_draws import SharedDraws
 from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._names import _show
 from plausibly.annotations._scores import GREATEST, check_threshold
 from plausibly.case import Entries
@@ -157,6 +158,8 @@ def settle(
         evidence = population.evidence
     elif arguments.get("class_prior") in LEARNED or predictions is not None:
         evidence = _evidence(arguments, given, predictions, annotations)
+    if evidence is None or not evidence.classifiers:
+        check_annotated(annotations)
     if known.of_scores and arguments["threshold"] is None:
         raise ArgumentError(
             f"{known.name} needs a threshold that separates two classes, but none was given: write for example "

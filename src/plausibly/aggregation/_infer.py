@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ from plausibly.posterior import build_posterior
 from plausibly.priors.population import PopulationPrior
 from plausibly.random_streams import case_keys, take
 
+_TOGETHER = 2000  # cases without annotations that are drawn at a time
 AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
@@ -144,8 +145,9 @@ def infer_cases(
         if engine in ("point", "ml"):
             point = np.asarray(point_estimate(known, observed, slots, arguments, keys, bars, shapes.point))
             return build_posterior(point[None, None], labels, slots, point=point, concentration=alpha, attrs=described)
-        if known.log_likelihood and not is_built_in(known) and isinstance(observed, Annotations):
-            check_likelihood(observed, slots, program, known.numeric(arguments))
+        annotated = observed.per_case > 0
+        if known.log_likelihood and not is_built_in(known) and isinstance(observed, Annotations) and annotated.any():
+            check_likelihood(observed.annotated, slots.select(annotated), program, known.numeric(arguments))
         mixture = Mixture.of(settled, observed) if settled.borrows else None
         exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
         work = _Work(
@@ -165,7 +167,8 @@ def infer_cases(
             categories,
             int(seed),
         )
-        drawn = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine](work)
+        draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts, "independence": _independence}[engine]
+        drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
         release_memory()
         plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
         if mixture is not None:
@@ -191,11 +194,12 @@ def infer_cases(
         # Of scores, NUTS keeps the plausibilities alone.
         if not draws_alone and (scores is None or engine == "exact"):
             point = point_estimate(known, observed, slots, arguments, keys, bars, shapes.point)
+    mean = plausibility.mean((0, 1))
     return build_posterior(
         plausibility,
         labels,
         slots,
-        point=plausibility.mean((0, 1)) if point is None else point,
+        point=mean if point is None else np.where(np.isnan(point), mean, point),
         concentration=alpha,
         sample_stats=statistics,
         convergence=diagnosed,
@@ -218,6 +222,31 @@ def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
             PlausiblyWarning,
             stacklevel=2,
         )
+
+
+def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.ndarray, " case"]) -> _Drawn:
+    """Draw the cases with annotations by an engine, and the others from their prior, given the same shared draws."""
+    mixture, (chains, n_draws) = work.mixture, work.settings("chains", "draws").values()
+    assert mixture is not None
+    slots, core, sampled = mixture.priors.slots, annotated[work.slots.case], draw is not _exact
+    plausibility = np.empty((chains, n_draws, len(slots)), np.float32)
+    statistics = {"lp": np.zeros((chains, n_draws, len(annotated)), np.float32)} if sampled else {}
+    attrs: dict[str, Any] = {"thinning": sweeps_per_draw(work.model.count(work.arguments))} if sampled else {}
+    if annotated.any():
+        which, some = np.flatnonzero(annotated), mixture.select(annotated)
+        own = {"observed": some.annotations, "labels": some.annotations, "slots": work.slots.select(annotated)}
+        own |= {"prior": work.prior[core], "exact": work.exact[annotated], "keys": take(work.keys, which)}
+        drawn = draw(replace(work, mixture=some, **own))
+        plausibility[..., annotated[slots.case]] = drawn.plausibility
+        for name, values in (drawn.statistics or {}).items():
+            statistics[name][..., annotated] = values
+    numbers = np.tile(mixture.numbers(n_draws), chains) if sampled else None
+    for cases in np.split(np.flatnonzero(~annotated), np.arange(_TOGETHER, (~annotated).sum(), _TOGETHER)):
+        which = np.isin(np.arange(len(annotated)), cases)
+        nothing, keys = np.zeros(int(which[work.slots.case].sum())), take(work.keys, cases)
+        found = draw_exactly(mixture.select(which), nothing, keys, chains=chains, draws=n_draws, numbers=numbers)
+        plausibility[..., which[slots.case]] = found
+    return _Drawn(plausibility, statistics or None, attrs)
 
 
 def _exact(work: _Work) -> _Drawn:

@@ -35,6 +35,7 @@ from plausibly.aggregation._judged import judged
 from plausibly.aggregation._layout import point_estimate
 from plausibly.aggregation._registry import AnyModel, find_model
 from plausibly.annotations import Annotations, Slots
+from plausibly.annotations._by_case import check_annotated
 from plausibly.diagnostics import convergence, judge
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.fingerprint import versions_text
@@ -137,6 +138,7 @@ def infer_reliability(
     """
     declared = check_inferable(model, mode)
     check_kind(declared, annotations)
+    check_annotated(annotations)
     _check(per, unranked, concentration, prior, spread)
     settings = {"draws": draws, "chains": chains, "warmup": warmup}
     settings = {name: check_setting(name, value) for name, value in settings.items()}

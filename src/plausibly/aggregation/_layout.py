@@ -12,6 +12,7 @@ from plausibly.aggregation._arguments import Settled
 from plausibly.aggregation._registry import SETTINGS, call_declared
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.annotations._by_case import check_annotated
 from plausibly.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.inference import (
     Shape,
@@ -21,7 +22,7 @@ from plausibly.inference import (
     point_shapes,
 )
 from plausibly.model import Model
-from plausibly.random_streams import case_keys
+from plausibly.random_streams import case_keys, take
 
 
 def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tuple[Slots, Float[np.ndarray, " slot"]]:
@@ -117,7 +118,17 @@ def point_estimate(
     progress: Progress,
     shapes: Sequence[Shape] | None = None,
 ) -> Float[np.ndarray, " slot"] | None:
-    """Point estimate of a model, None if it declares none."""
+    """Point estimate of a model, None if it declares none; NaN in cases without annotations."""
+    annotated = observed.per_case > 0
+    if isinstance(observed, Annotations) and not annotated.all():
+        out = np.full(len(slots), np.nan, np.float32)
+        if annotated.any():
+            own = slots.select(annotated), arguments, take(keys, np.flatnonzero(annotated)), progress, shapes
+            found = point_estimate(model, observed.annotated, *own)
+            if found is None:
+                return None
+            out[annotated[slots.case]] = found
+        return out
     if isinstance(observed, Scores):
         return model.point_estimate and call_declared(
             model, "point_estimate", ScoreSums.of(observed), arguments["threshold"]
@@ -137,6 +148,7 @@ def expected_plausibility(
     annotations: Annotations, settled: Settled, *, progress: Progress
 ) -> tuple[Slots, Float[np.ndarray, " slot"]]:
     """Compute plausibilities without draws: the mean of a Dirichlet posterior, or a point estimate."""
+    check_annotated(annotations)
     model, arguments = settled.model, settled.arguments
     slots, prior = lay_out(annotations, arguments)
     if settled.borrows:

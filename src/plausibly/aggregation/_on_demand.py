@@ -107,7 +107,8 @@ class _PointEstimate(_OnDemand):
         keys = case_keys(0, observed.cases)  # nothing is random
         with Progress(self._progress) as bars:
             given = settled.model, observed, self._slots, settled.arguments, keys, bars, self._shapes.point
-            return np.asarray(point_estimate(*given), np.float32)
+            found = np.asarray(point_estimate(*given), np.float32)
+        return np.where(np.isnan(found), self._posterior["constant_data"][_POINT].values, found)
 
 
 class _LogLikelihood(_OnDemand):
@@ -130,7 +131,9 @@ class _LogLikelihood(_OnDemand):
     @cached_property
     def _shapes(self):
         assert isinstance(self._observed, Annotations)
-        return likelihood_shapes(self._observed, self._slots, self.shape[0] * self.shape[1])
+        annotated = self._observed.per_case > 0
+        own = self._observed.annotated, self._slots.select(annotated)
+        return likelihood_shapes(*own, self.shape[0] * self.shape[1])
 
     def _of_cases(self, first: int, last: int) -> Float[np.ndarray, "chain draw annotation"]:
         draws, model, arguments = self._posterior["posterior"], self._settled.model, self._settled.arguments
@@ -138,10 +141,13 @@ class _LogLikelihood(_OnDemand):
         if isinstance(self._observed, Scores):
             by_case = {name: draws[name].values[..., which] for name in ("mean", "variance")}
             return normal_log_likelihood(self._observed.select(which), **by_case).astype(self.dtype)
-        whole = len(which) == self._observed.n_cases
-        observed = self._observed if whole else self._observed.select(which)
-        slots = self._slots.select(np.isin(np.arange(self._observed.n_cases), which))
-        plausibility = draws["plausibility"][..., slice(*self._slots.start[[first, last]])].values
+        annotated = self._observed.per_case > 0
+        chosen = annotated & np.isin(np.arange(len(annotated)), which)
+        observed = self._observed if chosen.all() else self._observed.select(np.flatnonzero(chosen))
+        slots, own = self._slots.select(chosen), slice(*self._slots.start[[first, last]])
+        plausibility = draws["plausibility"][..., own].values
+        if not annotated[which].all():
+            plausibility = plausibility[..., annotated[self._slots.case[own]]]
         prior = np.ones(len(slots)) if self._settled.borrows else lay_out(observed, arguments)[1]
         program = Program(model.program, tuple(model.static(arguments).items()))
         with Progress(self._progress) as bars:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 from scipy.special import gammaln
 from scipy.stats import rankdata
 
@@ -66,6 +66,10 @@ class Mixture:
         whole = PopulationPrior(prior, settled.shares_draws) if isinstance(prior, Population) else prior
         return cls(annotations, whole.lay_out(annotations), whole)
 
+    def select(self, which: Bool[np.ndarray, " case"]) -> "Mixture":
+        """Return the priors of some cases."""
+        return Mixture(self.annotations.select(np.flatnonzero(which)), self.priors.select(which), self.whole)
+
     @property
     def most(self) -> int:
         """Draws of the shared parameters given each of which a Markov chain runs, at most."""
@@ -78,9 +82,16 @@ class Mixture:
     def parts(self, draws: int, most: int | None = None) -> Iterator[tuple[CasePriors, int]]:
         """Priors given each draw of the shared parameters, or ``most`` of them, with the number of draws it is for."""
         parts = self._split_draws(draws, most)
-        chosen = np.linspace(0, self.whole.n_draws - 1, len(parts)).round().astype(int)
-        for number, part in zip(chosen, parts, strict=True):
+        for number, part in zip(self._numbers(parts), parts, strict=True):
             yield self.whole.given(self.priors, self.annotations, int(number)), len(part)
+
+    def numbers(self, draws: int) -> Int[np.ndarray, " draw"]:
+        """Number of the draw of the shared parameters that each draw of a Markov chain is given."""
+        parts = self._split_draws(draws, self.most)
+        return np.repeat(self._numbers(parts), [len(part) for part in parts])[self.turns(draws)]
+
+    def _numbers(self, parts: list[np.ndarray]) -> Int[np.ndarray, " part"]:
+        return np.linspace(0, self.whole.n_draws - 1, len(parts)).round().astype(int)
 
     def judged(self, plausibility: Float[np.ndarray, "chain draw slot"]) -> Float[np.ndarray, "chain draw slot"]:
         """Return what chains are judged by: ranks among the draws of the same population, one after the other.
@@ -136,11 +147,21 @@ def posterior_weights(priors: CasePriors, counts: Float[np.ndarray, " core"]) ->
 
 
 def draw_exactly(
-    mixture: Mixture, counts: Float[np.ndarray, " core"], keys: Key[Array, " case"], *, chains: int, draws: int
+    mixture: Mixture,
+    counts: Float[np.ndarray, " core"],
+    keys: Key[Array, " case"],
+    *,
+    chains: int,
+    draws: int,
+    numbers: Int[np.ndarray, " draw"] | None = None,
 ) -> Float[np.ndarray, "chain draw slot"]:
-    """Independent draws from the mixture of Dirichlet distributions that is the posterior given label counts."""
+    """Independent draws from the mixture of Dirichlet distributions that is the posterior given label counts.
+
+    ``numbers`` are those of the draws of the shared parameters, for a prior that every draw has one of.
+    """
     if isinstance(mixture.whole, PredictionsPrior):
-        shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, np.arange(chains * draws))
+        numbers = np.arange(chains * draws) if numbers is None else numbers
+        shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
         shape += mixture.priors.on_slots(counts).astype(np.float32)
         return dirichlet(shape, mixture.priors.slots, keys, chains=chains, draws=draws)
     words = stream_words(keys)[Stream.POPULATION]

@@ -4,7 +4,7 @@ from dataclasses import fields
 from functools import cached_property
 from hashlib import blake2b
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Int
@@ -35,9 +35,31 @@ class ByCase:
         return len(self.annotation_case)
 
     @cached_property
-    def case_start(self) -> Int[np.ndarray, " case+1"]:
-        """Offsets: the annotations of case i are ``case_start[i]`` up to, but not including, ``case_start[i + 1]``."""
+    def per_case(self) -> Int[np.ndarray, " case"]:
+        """Number of annotations of each case; 0 where :meth:`plausibly.Annotations.with_cases` added the case."""
+        return np.bincount(self.annotation_case, minlength=self.n_cases)
+
+    @property
+    def annotated(self) -> Self:
+        """The same of the cases that have annotations."""
+        return self if self.per_case.all() else self.select(np.flatnonzero(self.per_case))  # type: ignore[attr-defined]
+
+    @cached_property
+    def starts(self) -> Int[np.ndarray, " case+1"]:
+        """As :attr:`case_start`, but also if cases have no annotations; ``reduceat`` would be wrong for these."""
         return np.searchsorted(self.annotation_case, np.arange(self.n_cases + 1))
+
+    @property
+    def case_start(self) -> Int[np.ndarray, " case+1"]:
+        """Offsets: the annotations of case i are ``case_start[i]`` up to, but not including, ``case_start[i + 1]``.
+
+        Raises
+        ------
+        AnnotationError
+            If a case has no annotations.
+        """
+        check_annotated(self)
+        return self.starts
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -87,6 +109,24 @@ class ByCase:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+def check_annotated(annotations: ByCase) -> None:
+    """Refuse cases without annotations: whoever cannot use them calls this, or reads ``case_start``.
+
+    Raises
+    ------
+    AnnotationError
+        If a case has no annotations.
+    """
+    without = np.flatnonzero(annotations.per_case == 0)
+    if len(without):
+        raise AnnotationError(
+            f"this needs annotations of every case, but {len(without):,} of {many(annotations.n_cases, 'case')} have "
+            f"none, such as {str(annotations.cases[without[0]])!r}; use the others alone, annotations.annotated, or, "
+            "to infer the plausibilities of all, give the predictions of classifiers as evidence "
+            "(predictions={'A': scores})"
+        )
 
 
 def many(n: int, what: str) -> str:

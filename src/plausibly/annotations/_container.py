@@ -1,7 +1,7 @@
 """The container: cases × annotators × partial rankings in columns, with names for all three."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -382,7 +382,44 @@ class Annotations(InBlocks):
         >>> annotations.select(["q"])
         Annotations(1 case, 3 annotations by anonymous annotators, 2 classes)
         """
-        return self._from_rows(selected_rows(self, chosen_positions(self, cases)), "all")
+        chosen = chosen_positions(self, cases)
+        annotated = self.per_case[chosen] > 0
+        if not annotated.any():
+            nothing = {name: np.empty(0, np.int32) for name in _INDICES}
+            return replace(self, cases=self.cases[chosen], **nothing)
+        found = self._from_rows(selected_rows(self, chosen[annotated]), "all")
+        if annotated.all():
+            return found
+        of_annotation = np.flatnonzero(annotated)[found.annotation_case]
+        return replace(found, cases=self.cases[chosen], annotation_case=of_annotation)
+
+    def with_cases(self, cases: Iterable[str]) -> "Annotations":
+        """Add cases that have no annotations, whose plausibilities follow from the predictions of classifiers.
+
+        :func:`plausibly.aggregate` with ``predictions`` and :func:`plausibly.evaluate` accept the result; functions
+        that need annotations of every case refuse it.
+
+        Parameters
+        ----------
+        cases
+            Names of the cases, which go after the others in this order. Those that are there already stay.
+
+        Raises
+        ------
+        AnnotationError
+            If a name is given twice, or is not a name.
+
+        Examples
+        --------
+        >>> annotations = Annotations.from_counts([[3, 0], [1, 2]], cases=["p", "q"]).with_cases(["r", "q", "s"])
+        >>> annotations.cases.tolist(), annotations.per_case.tolist()
+        (['p', 'q', 'r', 's'], [3, 3, 0, 0])
+        >>> annotations.annotated.cases.tolist()
+        ['p', 'q']
+        """
+        names = to_names(cases, "case")
+        new = names[~np.isin(names, self.cases)]
+        return replace(self, cases=np.concatenate([self.cases, new])) if len(new) else self
 
     def to_table(self) -> pd.DataFrame:
         """Return a table with one row per named class.
@@ -410,7 +447,9 @@ class Annotations(InBlocks):
     def __repr__(self) -> str:
         by = "anonymous annotators" if self.anonymous else many(len(self.annotators), "annotator")
         annotations = many(self.n_annotations, "annotation")
-        return f"Annotations({many(self.n_cases, 'case')}, {annotations} by {by}, {many(self.n_classes, 'class')})"
+        without = int((self.per_case == 0).sum())
+        cases = many(self.n_cases, "case") + (f" ({without:,} without annotations)" if without else "")
+        return f"Annotations({cases}, {annotations} by {by}, {many(self.n_classes, 'class')})"
 
 
 _INDICES = ("annotation_case", "annotation_annotator", "entry_annotation", "entry_class", "entry_block")

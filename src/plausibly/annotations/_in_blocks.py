@@ -27,8 +27,8 @@ class InBlocks(ByCase):
     @cached_property
     def block_start(self) -> Int[np.ndarray, " block+1"]:
         """Offsets: the entries of block b (numbered through all annotations) are from ``block_start[b]`` on."""
-        new = (np.diff(self.entry_annotation) != 0) | (np.diff(self.entry_block) != 0)
-        return np.concatenate([[0], np.flatnonzero(new) + 1, [len(self.entry_block)]])
+        new = (np.diff(self.entry_annotation, prepend=-1) != 0) | (np.diff(self.entry_block, prepend=-1) != 0)
+        return np.append(np.flatnonzero(new), len(self.entry_block))
 
     @property
     def block_sizes(self) -> Int[np.ndarray, " block"]:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def check_columns(annotations: "Annotations") -> None:
-    """Check that columns fit together: sorted, in range, nothing empty, nothing twice.
+    """Check that columns fit together: sorted, in range, no empty annotation, nothing twice.
 
-    Readers report the same faults in the user's terms before this; it guards annotations made by hand.
+    A case may lack annotations, see :meth:`plausibly.Annotations.with_cases`. Readers report the same faults in the
+    user's terms before this; it guards annotations made by hand.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def check_columns(annotations: "Annotations") -> None:
     )
     _require(_within(class_index, annotations.n_classes), "entry_class is outside the classes")
     same, step = np.diff(entry) == 0, np.diff(block)
-    first = np.concatenate([[True], ~same])
+    first = np.diff(entry, prepend=-1) != 0
     _require(
         (block[first] == 0).all() and ((step[same] == 0) | (step[same] == 1)).all(),
         "blocks of an annotation must count 0, 1, 2, … without gaps",
@@ -41,6 +42,9 @@ def check_columns(annotations: "Annotations") -> None:
 
 def check_scores(scores: "Scores") -> None:
     """Check that the columns of scores fit together, as :func:`check_columns` does for annotations."""
+    _require(
+        _covers(scores.annotation_case, scores.n_cases), "annotation_case must not decrease and must name every case"
+    )
     _check_annotations(scores)
     _require(scores.score.shape == scores.annotation_case.shape, "annotation_case and score differ in length")
 
@@ -50,7 +54,8 @@ def _check_annotations(annotations: "Annotations | Scores") -> None:
     _require(
         case.ndim == 1 and case.shape == annotator.shape, "annotation_case and annotation_annotator differ in length"
     )
-    _require(_covers(case, annotations.n_cases), "annotation_case must not decrease and must name every case")
+    _require(bool((np.diff(case) >= 0).all()), "annotation_case must not decrease")
+    _require(_within(case, annotations.n_cases), "annotation_case is outside the cases")
     _require(_within(annotator, len(annotations.annotators)), "annotation_annotator is outside the annotators")
     same_case = np.diff(case) == 0
     _require((np.diff(annotator)[same_case] > 0).all(), "annotators must increase within a case, each once")
@@ -58,8 +63,10 @@ def _check_annotations(annotations: "Annotations | Scores") -> None:
 
 def _covers(column: np.ndarray, n: int) -> bool:
     """Whether a column runs from 0 to n − 1 in steps of 0 or 1."""
+    if not len(column):
+        return n == 0
     steps = np.diff(column)
-    return len(column) > 0 and column[0] == 0 and column[-1] == n - 1 and bool(((steps == 0) | (steps == 1)).all())
+    return column[0] == 0 and column[-1] == n - 1 and bool(((steps == 0) | (steps == 1)).all())
 
 
 def _within(column: np.ndarray, n: int) -> bool:

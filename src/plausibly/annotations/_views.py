@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
+from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._rows import Rows
 from plausibly.errors import AnnotationError
 
@@ -19,7 +20,7 @@ def rankings_of(
 ) -> dict[str, list[list[str]]]:
     """Return the blocks of every annotator of the case at `position`, with names from the two lists."""
     found = {}
-    for r in range(annotations.case_start[position], annotations.case_start[position + 1]):
+    for r in range(annotations.starts[position], annotations.starts[position + 1]):
         entries = slice(annotations.annotation_start[r], annotations.annotation_start[r + 1])
         blocks: list[list[str]] = []
         members = zip(annotations.entry_class[entries], annotations.entry_block[entries], strict=True)
@@ -38,6 +39,7 @@ def as_rankings(annotations: "Annotations") -> dict:
 
 def rankings_by_case(annotations: "Annotations") -> Iterator[tuple[str, dict | list]]:
     """Yield the name of every case and what it is in the object form of rankings."""
+    check_annotated(annotations)
     annotators, classes = annotations.annotators.tolist(), annotations.classes.tolist()
     for position, name in enumerate(annotations.cases.tolist()):
         rankings = rankings_of(annotations, position, annotators, classes)
@@ -46,6 +48,7 @@ def rankings_by_case(annotations: "Annotations") -> Iterator[tuple[str, dict | l
 
 def as_table(annotations: "Annotations", entries: slice = slice(None)) -> pd.DataFrame:
     """Return the long table, ranks counted from 1; of some entries, or of all."""
+    check_annotated(annotations)
     annotation = annotations.entry_annotation[entries]
     columns = {
         "case": annotations.cases[annotations.annotation_case[annotation]],
@@ -94,8 +97,8 @@ def _ascending(cases: np.ndarray, n_cases: int) -> bool:
 
 def selected_rows(annotations: "Annotations", chosen: Int[np.ndarray, " chosen"]) -> Rows:
     """Return the rows of the cases at these positions, renumbered from 0."""
-    begin = annotations.case_start[chosen]
-    lengths = annotations.case_start[chosen + 1] - begin
+    begin = annotations.starts[chosen]
+    lengths = annotations.starts[chosen + 1] - begin
     annotation = _ranges(begin, lengths)
     begin = annotations.annotation_start[annotation]
     sizes = annotations.annotation_start[annotation + 1] - begin

@@ -264,7 +264,7 @@ def evaluate_by_level(
     named = named_predictions(predictions)
     from_file = isinstance(posterior, str | PathLike)
     with opened(posterior) if from_file else reading(posterior) as source, Progress(progress) as bars:
-        annotations = annotations_of(source)
+        annotations = annotations_of(source, every=False)
         n_classes = annotations.n_classes
         check_break_ties(break_ties)
         check_replicates(replicates, least=0)
@@ -285,6 +285,12 @@ def evaluate_by_level(
         group_words = None if clusters is None else key_words(seed, cluster, Stream.BOOTSTRAP)
         choice = np.empty((len(named), ranges.n_cases), np.int64)
         lined_up = [line_up(given, annotations, extra) for given in named.values()]
+        for sentence in unknown_predictions(
+            source.attrs, dict(zip(named, lined_up, strict=True)), annotations
+        ).values():
+            if not annotations.per_case.all():
+                raise ArgumentError(f"{sentence} Cases without annotations are known by the predictions alone.")
+            warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
         def parts() -> Iterator[Part]:
@@ -339,8 +345,6 @@ def evaluate_by_level(
         case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, seed, n_replicates, ranges.n_draws)
-        for sentence in unknown_predictions(source.attrs, named, annotations).values():
-            warnings.warn(sentence, PlausiblyWarning, stacklevel=4)
         if 1 in asked.ks and ranges.n_draws > 1 and are_shares(source.attrs) and not known_predictions(source.attrs):
             agreed |= _expected(asked, found, of_cases["expert_agreement"], cluster)
         results = empty.assign(_by_draw(asked, found, 0) | by_case | agreed).assign_coords(
@@ -405,11 +409,11 @@ def _resampled(cluster: np.ndarray, weights: Float[np.ndarray, "draw case"] | No
 
 def _agreement(annotations: Annotations) -> Float[np.ndarray, " case"]:
     """Agreement of the annotators, some cases at a time, since it needs more memory than the annotations."""
-    if annotations.n_cases <= CASES:
-        return annotator_agreement(annotations).astype(np.float32)
-    starts = range(0, annotations.n_cases, CASES)
-    some = (np.arange(first, min(first + CASES, annotations.n_cases)) for first in starts)
-    return np.concatenate([annotator_agreement(annotations.select(cases)).astype(np.float32) for cases in some])
+    found, annotated = np.full(annotations.n_cases, np.nan, np.float32), np.flatnonzero(annotations.per_case)
+    for cases in np.split(annotated, np.arange(CASES, len(annotated), CASES)):
+        own = annotations if len(cases) == annotations.n_cases else annotations.select(cases)
+        found[cases] = annotator_agreement(own)
+    return found
 
 
 def check_lengths(name: str, given: int | Sequence[int] | None, n_classes: int) -> list[int]:

@@ -115,16 +115,17 @@ def evidence_checks(
     >>> table[["check", "passed"]].values.tolist()
     [['agreement', False], ['ceiling', False]]
     """
-    annotations, attrs = annotations_of(posterior), posterior.attrs
+    every, attrs = annotations_of(posterior, every=False), posterior.attrs
     check_break_ties(break_ties)
     named = named_predictions(predictions)
-    cluster = check_clusters(clusters, annotations.cases)
+    annotations, annotated = every.annotated, np.flatnonzero(every.per_case)
+    cluster = check_clusters(clusters, every.cases)[annotated]
     ties = {Stream.PREDICTIONS: key_words(seed, annotations.cases, Stream.PREDICTIONS)}
-    scores = [np.array(read_predictions(source, annotations)) for source in named.values()]
+    scores = [np.array(read_predictions(source, every)[annotated]) for source in named.values()]
     choice = first_choices(scores, ties if break_ties == "random" else None)
     observed = agreement(annotations, choice)["expert_agreement"].values
     rows: list[tuple[Any, ...]] = []
-    unknown = unknown_predictions(attrs, named, annotations)
+    unknown = unknown_predictions(attrs, named, every)
     if known_predictions(attrs):
         for name in named:
             meaning = unknown.get(name, f"The posterior knows the predictions of {name}.")
@@ -135,7 +136,7 @@ def evidence_checks(
     if are_shares(attrs):
         rows += _ceiling(annotations, list(named), observed, cluster, seed)
         if known_predictions(attrs) and set(known_predictions(attrs)) <= set(named) - set(unknown):
-            evidence = Evidence.of({name: named[name] for name in known_predictions(attrs)}, annotations)
+            evidence = Evidence.of({name: named[name] for name in known_predictions(attrs)}, every)
             of_known = choice[[list(named).index(name) for name in known_predictions(attrs)]]
             rows += _plurality(annotations, evidence, of_known, seed)
     if fresh is not None:

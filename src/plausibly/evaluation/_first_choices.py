@@ -59,7 +59,7 @@ def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.nda
     size = np.bincount(annotation)
     named = of_annotation[annotation].astype(np.int64) * n_classes + annotations.entry_class[first]
     key, which = np.unique(named, return_inverse=True)
-    votes, n_labels = np.bincount(which, 1 / size[annotation]), np.diff(annotations.case_start)
+    votes, n_labels = np.bincount(which, 1 / size[annotation]), annotations.per_case
     case = key // n_classes
     agree = np.bincount(case, votes**2, n_cases) - np.bincount(of_annotation, 1 / size, n_cases)
     pairs = n_labels * (n_labels - 1.0)

@@ -110,8 +110,8 @@ def panels(
     check_replicates(replicates, least=0)
     named = named_predictions(predictions)
     cluster = check_clusters(clusters, annotations.cases)
-    n_labels = np.diff(annotations.case_start)
-    most = _default_most(n_labels) if most is None else check_panel("most", most)
+    n_labels = annotations.per_case
+    most = _default_most(n_labels[n_labels > 0]) if most is None else check_panel("most", most)
     if n_labels.max() < most:
         raise ArgumentError(
             f"most must be at most the number of labels of some case, {n_labels.max()}, but {most} was given: choose "
@@ -126,7 +126,7 @@ def panels(
         choice[:, at] = first_choices([np.array(values[at]) for values in lined_up], ties)
     found = agreement(annotations, choice) | _against_panels(annotations, choice, most, seed)
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
-    attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster))}
+    attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
     return xr.Dataset(averages(found, cluster, seed, replicates), coords, attrs)
 
 
@@ -148,9 +148,9 @@ def agreement(
     case_weight = np.ones(annotations.n_cases) if case_weight is None else case_weight
     shares, level = first_choice_shares(annotations)
     named = shares.of(np.arange(annotations.n_cases) * annotations.n_classes + choice)
-    several = np.diff(annotations.case_start) > 1
+    several = annotations.per_case > 1
     return {
-        "expert_agreement": Average(("classifier",), named, case_weight),
+        "expert_agreement": Average(("classifier",), named, (annotations.per_case > 0) * case_weight),
         "human_level": Average((), np.where(several, level, 0), several * case_weight),
     }
 
@@ -159,7 +159,7 @@ def _against_panels(
     annotations: Annotations, choice: Int[np.ndarray, "classifier case"], most: int, seed: int
 ) -> dict[str, Average]:
     """Share of the panels of 1 to `most` labels that choices win, and a further annotator's label, in each case."""
-    n_labels = np.diff(annotations.case_start)
+    n_labels = annotations.per_case
     enough = np.flatnonzero(n_labels >= most)
     of_choice, of_human = np.zeros((len(choice), most, len(n_labels))), np.zeros((most, len(n_labels)))
     for first in range(0, len(enough), _CASES):

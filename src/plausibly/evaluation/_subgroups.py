@@ -77,7 +77,7 @@ def risk_weights(
         raise ArgumentError(
             f'of must be "class", "level" or "plausibility", but {of!r} was given: choose one of the three.'
         )
-    levels = np.asarray(read_risks(risks, annotations_of(posterior).classes))
+    levels = np.asarray(read_risks(risks, annotations_of(posterior, every=False).classes))
 
     def member(cases: Range) -> Float[np.ndarray, "case draw"]:
         if of == "class":
@@ -123,7 +123,7 @@ def class_weights(
     [[1.0]]
     """
     check_break_ties(break_ties)
-    names = annotations_of(posterior).classes
+    names = annotations_of(posterior, every=False).classes
     wanted = np.asarray([classes] if isinstance(classes, str) else list(classes), dtype=str)
     unknown = [str(name) for name in wanted if name not in names]
     if unknown or not len(wanted):

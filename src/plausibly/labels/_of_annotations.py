@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.annotations import Annotations, Scores
+from plausibly.annotations._by_case import check_annotated
 from plausibly.errors import AnnotationError
 from plausibly.labels._table import to_objects
 
@@ -19,6 +20,7 @@ def usual_distance(source: Any) -> str:
 
 def columns_of(annotations: Annotations | Scores) -> dict[str, Any]:
     """Arrange annotations as the columns of :class:`Labels`: names of classes, blocks of them, or scores."""
+    check_annotated(annotations)
     if annotations.anonymous:
         raise AnnotationError(
             "agreement compares annotators, but these annotations do not say who gave them; give each a name"

@@ -29,7 +29,7 @@ def plausibilities(
     classes
         Largest number of rows, for the classes with the greatest mean plausibility. All unnamed classes share one row.
     """
-    annotations, slots = annotations_of(posterior), slots_of(posterior)
+    annotations, slots = annotations_of(posterior, every=False), slots_of(posterior)
     position = annotations.position(case)
     own = np.arange(slots.start[position], slots.start[position + 1])
     values = stacked_draws(posterior)[:, own]

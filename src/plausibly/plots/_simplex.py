@@ -43,7 +43,7 @@ def simplex(
     seed
         Random seed for splitting the remainder, see :func:`plausibly.dense`.
     """
-    annotations = annotations_of(posterior)
+    annotations = annotations_of(posterior, every=False)
     if annotations.n_classes != 3:
         raise ArgumentError(
             f"a triangle shows three classes, but this posterior has {annotations.n_classes}: use plots.plausibilities."

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly.annotations import Annotations, Scores, Slots
+from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._names import _show
 from plausibly.errors import ArgumentError, PlausiblyError, reason
 from plausibly.posterior._validation import check_fit, lost_variable
@@ -209,19 +210,29 @@ def slots_of(posterior: Posterior) -> Slots:
     return slots
 
 
-def annotations_of(posterior: Posterior) -> Annotations:
+def annotations_of(posterior: Posterior, *, every: bool = True) -> Annotations:
     """Recover the annotations that a posterior was conditioned on.
+
+    Parameters
+    ----------
+    posterior
+        Posterior from :func:`build_posterior` or :func:`load`.
+    every
+        Whether every case must have annotations. Otherwise, some may have predictions only.
 
     Raises
     ------
     ArgumentError
         If ``posterior`` is not a posterior, or annotations are missing.
     AnnotationError
-        If the stored annotations break a rule.
+        If the stored annotations break a rule, or a case has none although every case must.
     """
     check_posterior(posterior)
     try:
-        return _annotations_of(posterior)
+        annotations = _annotations_of(posterior)
+        if every:
+            check_annotated(annotations)
+        return annotations
     except PlausiblyError:
         raise
     except (KeyError, AttributeError, TypeError, ValueError) as error:

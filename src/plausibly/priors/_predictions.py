@@ -38,7 +38,7 @@ class PredictionsPrior:
 
     @classmethod
     def learn(cls, annotations: Annotations, evidence: Evidence, *, draws: int, seed: int) -> "PredictionsPrior":
-        """Learn from the labels of cases how scores predict plausibilities.
+        """Learn from the labels of cases how scores predict plausibilities; cases without annotations say nothing.
 
         Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
         400,000 pairs of case and class if these are more.
@@ -52,6 +52,7 @@ class PredictionsPrior:
         >>> bool(shapes[0] > shapes[1] and shapes[4] < shapes[5])
         True
         """
+        annotations = annotations.annotated
         logs = np.log(prevalence(labels_of(annotations), annotations.n_classes)).astype(np.float32)
         most = max(ENOUGH_CASES, ENOUGH_NUMBERS // annotations.n_classes)
         if annotations.n_cases > most:

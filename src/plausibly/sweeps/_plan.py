@@ -35,7 +35,7 @@ from plausibly.metrics._inputs import check_break_ties
 from plausibly.metrics._user import Function
 from plausibly.models import MODELS
 from plausibly.posterior import difference, opened, read_fingerprint, remove_store
-from plausibly.predictions import line_up, named_predictions
+from plausibly.predictions import line_up, named_predictions, with_predicted
 from plausibly.sweeps._make import make_run
 from plausibly.sweeps._runs import Run, Sweep, posterior_name
 
@@ -103,6 +103,8 @@ class Plan:
                 f"a sweep needs Annotations, but {_show(observed)} was given: read them with read_annotations."
             )
         named = named_predictions(predictions)
+        if extra == "include":
+            observed, extra = with_predicted(observed, named), "refuse"
         if isinstance(observed, Annotations):
             named = {name: line_up(source, observed, extra) for name, source in named.items()}
         steps = plan_runs(observed, models, given, predictions=named, seed=seed)

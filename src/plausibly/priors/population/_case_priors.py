@@ -16,6 +16,7 @@ from jaxtyping import Float
 from scipy.special import gammaln, logsumexp
 
 from plausibly.annotations import Annotations, Slots
+from plausibly.annotations._by_case import check_annotated
 from plausibly.errors import AnnotationError
 from plausibly.priors._case_priors import CasePriors, with_likely
 from plausibly.priors.population._estimate import rank_weight
@@ -133,6 +134,7 @@ def expected_labels(
     The cases, the log posterior probabilities (case, head) of their heads, their expected plausibilities (case, class),
     and the pairs of case and class that are named.
     """
+    check_annotated(annotations)
     if not np.array_equal(np.asarray(annotations.classes, str), np.asarray(population.classes, str)):
         raise AnnotationError(
             f"the population has {len(population.classes)} classes, which are not the {annotations.n_classes} of the "

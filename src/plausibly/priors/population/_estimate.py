@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations
+from plausibly.annotations._by_case import check_annotated
 from plausibly.diagnostics import judge, r_hat_bound
 from plausibly.errors import AnnotationError, ArgumentError
 from plausibly.priors.population._population import Population
@@ -86,6 +87,7 @@ def estimate(
     >>> bool(population.prevalence[0] > population.prevalence[1])
     True
     """
+    check_annotated(annotations)
     if annotations.n_cases < 2:
         raise AnnotationError(
             f"a population needs at least 2 cases, but there is {annotations.n_cases}: aggregate it with "
