@@ -47,6 +47,7 @@ def test_quantities_by_hand():
     found = evidence.quantities(plausibility, np.array([[0, 1], [1, 1], [1, 0]]))
     expected = {"top-1": [1, 0.5, 0], "agreement": [0.65, 0.55, 0.35]}
     expected |= {"top-1 difference": [0.5, 1, 0.5], "agreement difference": [0.1, 0.3, 0.2]}
+    expected |= {"sensitivity": [1, 1, 0], "specificity": [1, 0, 0]}
     for name, values in expected.items():
         np.testing.assert_allclose(found[name][:, 0], values)
 
