@@ -1,6 +1,7 @@
 """Priors learned from labels and predictions: density, fit, shapes of slots, and what reaches draws and metrics."""
 
 import json
+import tracemalloc
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ import plausibly as pb
 from plausibly.errors import AnnotationError, ArgumentError, PredictionError
 from plausibly.posterior._container import model_of
 from plausibly.priors import Evidence, PredictionsPrior
+from plausibly.priors import _evidence as reading
 from plausibly.priors import _fit as fitting
 from plausibly.priors import _predictions as learning
 from plausibly.priors._evidence import labels_of, log_scores, prevalence
@@ -74,6 +76,35 @@ def test_scores_of_any_scale():
     np.testing.assert_allclose(log_scores(p), log_scores(40 * p), atol=1e-5)
     np.testing.assert_allclose(log_scores(p[:1]), log_scores(np.log(p[:1])), atol=1e-5)
     np.testing.assert_allclose(log_scores(np.zeros((1, 3))), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_evidence_is_read_in_blocks_and_takes_little_more_memory_than_its_scores(tmp_path, monkeypatch, shift):
+    """Logits in any block make all scores logits."""
+    n, k = 20_000, 10
+    scores = np.random.default_rng(0).random((n, k), dtype=np.float32)
+    scores[-1, 0] -= shift
+    np.save(tmp_path / "a.npy", scores)
+    annotations = pb.Annotations.from_counts(np.ones((n, k), int))
+    whole = log_scores(scores.astype(float))
+    monkeypatch.setattr(reading, "_BLOCK", 2_000)
+    tracemalloc.start()
+    evidence = Evidence.of({"A": tmp_path / "a.npy", "B": scores}, annotations)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * evidence.log_scores.nbytes
+    np.testing.assert_array_equal(evidence.log_scores, [whole, whole])
+    assert evidence.digests["A"] == evidence.digests["B"]
+
+
+def test_scores_of_some_cases_are_found_by_name():
+    annotations = pb.Annotations.from_counts(np.ones((5, 2), int), cases=["e", "a", "bb", "d", "c"])
+    scores = np.arange(1.0, 11).reshape(5, 2)
+    evidence = Evidence.of({"A": scores}, annotations)
+    np.testing.assert_array_equal(evidence.of_cases(np.array(["c", "bb", "e"])), evidence.log_scores[:, [4, 2, 0]])
+    for other in ("b", "zzz", "0"):
+        with pytest.raises(PredictionError, match=f"none for '{other}'"):
+            evidence.of_cases(np.array(["d", other]))
 
 
 @pytest.mark.slow

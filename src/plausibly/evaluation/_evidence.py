@@ -48,7 +48,7 @@ def known_predictions(attrs: Mapping[str, Any]) -> dict[str, str]:
 
 def digests(predictions: Mapping[str, Any], annotations: Annotations) -> dict[str, str]:
     """Digests of predictions by classifier, one classifier in memory at a time."""
-    return {name: Evidence.of({name: source}, annotations).digest() for name, source in predictions.items()}
+    return {name: Evidence.of({name: source}, annotations).digests[name] for name, source in predictions.items()}
 
 
 def unknown_predictions(

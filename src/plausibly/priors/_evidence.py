@@ -1,21 +1,23 @@
 """What a prior learns from: classifiers' scores on one scale, and annotations as labels."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int, Num
 
 from plausibly.annotations import Annotations
 from plausibly.annotations._names import some
 from plausibly.errors import PredictionError
-from plausibly.predictions import named_predictions, read_predictions
+from plausibly.predictions import line_up, named_predictions
 from plausibly.priors._program import Labels
 
 LEAST = 1e-4  #: probability to which smaller ones are raised, so that one score does not decide a case
+_BLOCK = 2**20  # numbers in double precision at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +39,10 @@ class Evidence:
         [[[0.0, 0.0], [-4.6, 4.6]]]
         """
         named = named_predictions(predictions or {})
-        scores = [log_scores(read_predictions(source, annotations)) for source in named.values()]
-        shape = (0, annotations.n_cases, annotations.n_classes)
-        return cls(tuple(named), annotations.cases, np.stack(scores) if scores else np.zeros(shape, np.float32))
+        scores = np.empty((len(named), annotations.n_cases, annotations.n_classes), np.float32)
+        for at, source in enumerate(named.values()):
+            _fill(scores[at], line_up(source, annotations))
+        return cls(tuple(named), annotations.cases, scores)
 
     def of_cases(self, cases: np.ndarray) -> Float[np.ndarray, "classifier case class"]:
         """Return the scores of some of the cases, by name."""
@@ -47,18 +50,18 @@ class Evidence:
             return np.zeros((0, len(cases), self.log_scores.shape[2]), np.float32)
         if np.array_equal(cases, self.cases):
             return self.log_scores
-        rows = pd.Index(self.cases.astype(object)).get_indexer(pd.Index(cases.astype(object)))
-        if (rows < 0).any():
+        rows = self._order[np.searchsorted(self.cases, cases, sorter=self._order).clip(max=len(self.cases) - 1)]
+        unknown = self.cases[rows] != cases
+        if unknown.any():
             raise PredictionError(
-                f"the prior of these cases needs predictions for each, but there are none for {some(cases[rows < 0])}: "
+                f"the prior of these cases needs predictions for each, but there are none for {some(cases[unknown])}: "
                 "predict every case."
             )
         return self.log_scores[:, rows]
 
-    def only(self, name: str) -> "Evidence":
-        """Return the evidence of one classifier."""
-        at = self.classifiers.index(name)
-        return Evidence((name,), self.cases, self.log_scores[at : at + 1])
+    @cached_property
+    def _order(self) -> Int[np.ndarray, " case"]:
+        return np.argsort(self.cases, kind="stable")
 
     def with_copies(self, names: np.ndarray, cases: np.ndarray) -> "Evidence":
         """Give copies of cases, by name, the scores of their cases."""
@@ -67,11 +70,17 @@ class Evidence:
         )
         return Evidence(self.classifiers, np.concatenate([self.cases, names]), scores)
 
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Hash of the scores of each classifier."""
+        return {
+            name: blake2b(np.ascontiguousarray(scores), digest_size=8).hexdigest()
+            for name, scores in zip(self.classifiers, self.log_scores, strict=True)
+        }
+
     def digest(self) -> str:
         """Hash of the classifiers' names and scores."""
-        found = blake2b("\0".join(self.classifiers).encode(), digest_size=8)
-        found.update(np.ascontiguousarray(self.log_scores).tobytes())
-        return found.hexdigest()
+        return blake2b(json.dumps(self.digests).encode(), digest_size=8).hexdigest()
 
 
 def log_scores(scores: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "case class"]:
@@ -85,13 +94,23 @@ def log_scores(scores: Float[np.ndarray, "case class"]) -> Float[np.ndarray, "ca
     >>> log_scores(np.array([[1.0, 3.0]])).round(3).tolist() == log_scores(np.log([[0.25, 0.75]])).round(3).tolist()
     True
     """
-    values = np.asarray(scores, np.float64)
-    if values.min(initial=0) < 0:
-        values = np.exp(values - values.max(1, keepdims=True))
-    total = values.sum(1, keepdims=True)
-    share = np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0)
-    logs = np.log(np.maximum(share, LEAST))
-    return (logs - logs.mean(1, keepdims=True)).astype(np.float32)
+    out = np.empty(scores.shape, np.float32)
+    _fill(out, scores)
+    return out
+
+
+def _fill(out: Float[np.ndarray, "case class"], scores: Num[np.ndarray, "case class"]) -> None:
+    """Write the logarithms of scores, a block of cases in double precision at a time."""
+    logits = scores.min(initial=0) < 0
+    size = max(1, _BLOCK // scores.shape[1])
+    for first in range(0, len(scores), size):
+        values = np.asarray(scores[first : first + size], np.float64)
+        if logits:
+            values = np.exp(values - values.max(1, keepdims=True))
+        total = values.sum(1, keepdims=True)
+        share = np.divide(values, total, out=np.full_like(values, 1 / values.shape[1]), where=total > 0)
+        logs = np.log(np.maximum(share, LEAST))
+        out[first : first + size] = logs - logs.mean(1, keepdims=True)
 
 
 def labels_of(annotations: Annotations) -> Labels:

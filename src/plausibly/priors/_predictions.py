@@ -81,8 +81,8 @@ class PredictionsPrior:
             name: {"mean": values.mean(0).round(4).tolist(), "sd": values.std(0).round(4).tolist()}
             for name, values in self.fit.parameters.items()
         }
-        found = {"classifiers": list(self.evidence.classifiers), "digest": self.evidence.digest()}
-        found["digests"] = {name: self.evidence.only(name).digest() for name in self.evidence.classifiers}
+        found: dict[str, Any] = {"classifiers": list(self.evidence.classifiers), "digest": self.evidence.digest()}
+        found["digests"] = self.evidence.digests
         found |= {"method": self.fit.method, "effective_size": round(self.fit.effective_size), "parameters": parameters}
         rounded = [float(f"{value:.4g}") for value in self._mean_shape]
         kind = "evidence" if self.evidence.classifiers else "learned_prior"
