@@ -15,6 +15,8 @@ from plausibly import priors
 from plausibly.annotations import Slots
 from plausibly.errors import AnnotationError, ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.predictions import with_predicted
+from plausibly.report._tables import strata_table
+from tests.test_cli.run import plausibly
 
 FEW = {"draws": 20, "chains": 2, "progress": False}
 REFUSED = "annotations of every case, but 3 of 12 cases have none, such as 'p9'"
@@ -287,3 +289,50 @@ def test_which_cases_are_included(tmp_path):
         pb.aggregate(annotations, extra="include", **FEW)
     with pytest.raises(ArgumentError, match="extra must be"):
         pb.aggregate(annotations, predictions=scores, extra="all", **FEW)
+
+
+def test_a_sweep_and_its_report(tmp_path):
+    _, annotations, scores = world(60, 40)
+    model = {"dirichlet-categorical": [1]}
+    with pytest.raises(AnnotationError, match="annotations of every case, but 20 of 60 cases have none"):
+        pb.sweep(annotations, scores, model, extra="include", **FEW)
+    model = {"evidence": {"model": "dirichlet-categorical", "reliability": 1, "class_prior": "predictions"}}
+    how = {
+        "weights": np.ones(60),
+        "clusters": np.arange(60) // 3,
+        "by": {"half": {f"p{n}": n // 30 for n in range(60)}},
+    }
+    swept = pb.sweep(annotations, scores, model, extra="include", **how, **FEW)
+    posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
+    expected = pb.evaluate(posterior, scores, clusters=how["clusters"], progress=False)["top1_accuracy"]
+    np.testing.assert_allclose(swept.runs[0].results["top1_accuracy"], expected, rtol=1e-5)
+    of_annotated = rows(scores, annotations)
+    vote = pb.evaluate(pb.aggregate(annotations, "majority-vote", progress=False), of_annotated, k=1, progress=False)
+    np.testing.assert_allclose(swept.voted["top1_accuracy"][:, 0], vote["top1_accuracy"][:, 0], rtol=1e-6)
+    alone = pb.evaluation.panels(annotations, of_annotated, clusters=how["clusters"][:40])
+    np.testing.assert_allclose(swept.panels["expert_agreement_total"], alone["expert_agreement_total"], rtol=1e-5)
+    pb.report(swept, tmp_path / "report.html", progress=False)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.count("60 cases, of which 40 are annotated") >= 3  # at the top, in the headline, in what it assumes
+    assert "chosen at random, or by the predictions alone" in text
+    assert "% of annotated cases" in text
+    assert "majority vote of the 40 cases with annotations" in text
+    assert strata_table(swept, 0.95, 0.5)["cases"][-2:] == [20, 40]  # without annotator, with 2 or 3
+
+
+def test_the_command(tmp_path):
+    _, annotations, scores = world(60, 40)
+    pb.write_annotations(annotations, tmp_path / "annotations.json")
+    for name, frame in scores.items():
+        frame.rename_axis("case").to_csv(tmp_path / f"{name}.csv")
+    given = [option for name in scores for option in ("--predictions", f"{name}={tmp_path / name}.csv")]
+    command = ["evaluate", tmp_path / "annotations.json", *given, "--draws", "20", "--out", tmp_path / "out"]
+    assert plausibly(*command).exit_code == 2
+    done = plausibly(*command, "--extra", "include")
+    assert done.exit_code == 0
+    assert "Accuracy is over 60 cases, of which 40 are annotated." in done.stderr
+    certainty = pd.read_csv(tmp_path / "out" / "certainty.csv")
+    assert len(certainty) == 60  # of one model: the published one knows nothing of the others
+    refused = plausibly(*command, "--extra", "include", "--model", "dirichlet-categorical@1")
+    assert refused.exit_code == 2
+    assert "annotations of every case, but 20 of 60 cases have none" in refused.stderr

@@ -64,12 +64,24 @@ def two(seen: np.ndarray, random: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def dirichlet(
-    random: np.random.Generator, n: int = 600, k: int = 4, m: int = 3, ratio: float = 1.0, scale: float = 0.0
+    random: np.random.Generator,
+    n: int = 600,
+    k: int = 4,
+    m: int = 3,
+    ratio: float = 1.0,
+    scale: float = 0.0,
+    annotated: int | None = None,
 ) -> Data:
-    """Plausibilities from one Dirichlet; each class is ``ratio`` times as common as the one before it."""
+    """Plausibilities from one Dirichlet; each class is ``ratio`` times as common as the one before it.
+
+    Only the first ``annotated`` cases have labels, or all.
+    """
     share = ratio ** np.arange(k)
     plausibility = draw(np.broadcast_to(1.6 * share / share.sum(), (n, k)), random)
-    return Data(plausibility, random.multinomial(m, plausibility), five(plausibility, random, scale))
+    counts = random.multinomial(m, plausibility)
+    if annotated is not None:
+        counts[annotated:] = 0
+    return Data(plausibility, counts, five(plausibility, random, scale))
 
 
 def label_noise(random: np.random.Generator, noise: float, n: int = 1000, k: int = 4, m: int = 3) -> Data:
@@ -135,6 +147,8 @@ HOLDS: dict[str, World] = {
     "10 classes, 3 labels, 600 cases": partial(dirichlet, k=10),
     "10 uneven classes, 5 labels, 600 cases": partial(dirichlet, k=10, m=5, ratio=0.7),
     "4 classes, confidence says little": partial(dirichlet, scale=1.0),
+    "4 classes, 3 labels, 150 of 1500 cases": partial(dirichlet, n=1500, annotated=150),
+    "2 uneven classes, 3 labels, 150 of 1500 cases": partial(dirichlet, n=1500, k=2, ratio=0.2, annotated=150),
 }
 FAILS: dict[str, World] = {
     "one true class, 5 % of labels wrong": partial(label_noise, noise=0.05),

@@ -41,6 +41,7 @@ N_DRAWS = 300
 COVERS, OFF = 0.88, 0.015  #: least coverage and greatest bias that are allowed
 OF_FEW = {"sensitivity": (0.8, 0.05), "specificity": (0.8, 0.05)}  #: the same of what rests on few cases
 PACKAGE = "4 classes, 3 labels, 600 cases"  #: world that is evaluated by the public functions, too
+PARTLY = "4 classes, 3 labels, 150 of 1500 cases"  #: another, in which most cases have no annotations
 
 Values = dict[str, np.ndarray]  # by quantity: a value of each classifier, or draws of each
 
@@ -72,9 +73,14 @@ def first_choices(data: Data) -> np.ndarray:
     return np.array([scores.argmax(axis=1) for scores in data.scores.values()])
 
 
+def annotations_of(counts: np.ndarray) -> Annotations:
+    """Annotations from counts, the last of which may be 0."""
+    return Annotations.from_counts(counts[counts.any(axis=1)]).with_cases(map(str, range(len(counts))))
+
+
 def by_prior(data: Data, random: np.random.Generator, draws: int = N_DRAWS, evidence: bool = True) -> Values:
     """Draws of the quantities, from the learned prior of each case and its labels."""
-    annotations = Annotations.from_counts(data.counts)
+    annotations = annotations_of(data.counts)
     given = Evidence.of(data.scores if evidence else None, annotations)
     prior = PredictionsPrior.learn(annotations, given, draws=draws, seed=int(random.integers(2**31)))
     return quantities(draws_of(prior, annotations, data.counts, random), first_choices(data))
@@ -91,7 +97,7 @@ def draws_of(
 def by_package(data: Data, random: np.random.Generator) -> Values:
     """Draws of the accuracies and their differences by the public functions."""
     seed = int(random.integers(2**31))
-    annotations = Annotations.from_counts(data.counts)
+    annotations = annotations_of(data.counts)
     given = {"predictions": data.scores, "chains": 2, "draws": N_DRAWS // 2, "seed": seed, "progress": False}
     posterior = pb.aggregate(annotations, "dirichlet-categorical", **given)
     results = pb.evaluate(posterior, data.scores, k=1, sizes=1, replicates=0, seed=seed, progress=False)
@@ -153,7 +159,8 @@ def check(settings: Settings) -> Iterator[Result]:
     """Count coverages in each world, by the public functions in one of them, and places of the program's own data."""
     repetitions = QUICK if settings.quick else REPETITIONS
     runs = {what: (world, by_prior) for what, world in HOLDS.items()}
-    runs[f"{PACKAGE}, aggregate and evaluate"] = HOLDS[PACKAGE], by_package
+    for what in (PACKAGE, PARTLY):
+        runs[f"{what}, aggregate and evaluate"] = HOLDS[what], by_package
     with Progress(settings.progress) as bars:
         for what, (world, method) in runs.items():
             if settings.only in what:
@@ -232,9 +239,10 @@ def rows_of_two(worlds: dict[str, World], repetitions: int, seed: int) -> Iterat
 
 def by_vote(data: Data) -> float:
     """Error of the accuracy of the first classifier against the most frequent label, ties split."""
-    most = data.counts == data.counts.max(axis=1, keepdims=True)
+    labelled = data.counts.any(axis=1)
+    most = (data.counts == data.counts.max(axis=1, keepdims=True))[labelled]
     first, cases = first_choices(data)[0], np.arange(len(most))
-    against = (most / most.sum(axis=1, keepdims=True))[cases, first].mean()
+    against = (most / most.sum(axis=1, keepdims=True))[cases, first[labelled]].mean()
     return float(against - (data.plausibility.argmax(axis=1) == first).mean())
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from plausibly import annotations as annotated
@@ -19,7 +20,7 @@ from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
 from plausibly.evaluation import known_predictions, knows_more
-from plausibly.report import agreement, prior_notes, report
+from plausibly.report import agreement, choice_of_cases, prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
@@ -121,6 +122,8 @@ def run(
         published = any(given.get(name) is not None for name in OF_MODELS)
         evidence = bool(predictions) and not annotations_only
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
+        if given["extra"] == "include":  # of which nothing is known but by evidence
+            models = models[:1]
     plan = Plan.of(
         read,
         predictions,
@@ -134,7 +137,9 @@ def run(
     make_folder(out)
 
     labels = read.split(given["threshold"]) if isinstance(read, annotated.Scores) else read
-    audited = audit(labels, plan.predictions)
+    annotated_cases = np.flatnonzero(plan.annotations.per_case)
+    of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
+    audited = audit(labels, of_annotated)
     if not quiet and (grave := serious(audited)):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs = []
@@ -182,7 +187,7 @@ def finish(swept: Sweep, out: Path, *, quiet: bool, strict: bool, suffix: str = 
                 say(f"{run.label} assumes {run.attrs['assumes']} in every case")
         for told in agreement(swept, swept.classifiers):
             say(told)
-        for note in prior_notes(swept.runs):
+        for note in (*choice_of_cases(swept), *prior_notes(swept.runs)):
             complain(note, "Note")
         if not any(known_predictions(run.attrs) for run in swept.runs):
             for note in next(filter(None, (knows_more(run.results) for run in swept.runs)), {}).values():

@@ -13,8 +13,8 @@ MOST = 20_000  #: cases up to which the report has a plan
 
 
 def plan_labels(plan: Runs, swept: Sweep, folder: Folder, *, progress: bool) -> Plan | None:
-    """Plan a hundred labels; None without classifiers, for many cases, or where the model cannot tell."""
-    if not plan.predictions or plan.annotations.n_cases > MOST:
+    """Plan a hundred labels; None without classifiers, for many or unannotated cases, or where the model cannot."""
+    if not plan.predictions or plan.annotations.n_cases > MOST or not plan.annotations.per_case.all():
         return None
     runs = [lead(swept), *swept.runs]
     sources = [source for run in runs if (source := kept_posterior(folder, run.label)) is not None]

@@ -65,8 +65,12 @@ PredictionFiles = Annotated[
     ),
 ]
 Extra = Annotated[
-    Literal["refuse", "ignore"],
-    data("--extra", help="Whether to refuse or to ignore predictions of cases that are not annotated."),
+    Literal["refuse", "ignore", "include"],
+    data(
+        "--extra",
+        help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on these "
+        "cases, too (include). The annotated cases must then have been chosen at random, or by the predictions.",
+    ),
 ]
 Clusters = Annotated[
     str | None,

@@ -11,9 +11,9 @@ LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which set
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> Coverage | None:
-    """Measure sets under the run that stands for the sweep; None where there are too few cases, or too many scores."""
+    """Measure sets under the run that stands for the sweep; None where they are too few, or some are not annotated."""
     n_cases, n_classes = plan.annotations.n_cases, plan.annotations.n_classes
-    if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST:
+    if not plan.predictions or n_cases < LEAST or n_cases * n_classes > MOST or not plan.annotations.per_case.all():
         return None
     run = lead(swept)
     source = kept_posterior(folder, run.label)

@@ -121,5 +121,6 @@ class FirstChoices:
         n_winners = np.add.reduceat(winners(entries) > 0, slots.start[:-1], dtype=int)
         named = entries.totals((entries.position == 0).astype(float))
         most = np.maximum.reduceat(named, slots.start[:-1])
-        share = most / np.diff(annotations.case_start)
+        with np.errstate(invalid="ignore"):  # of a case without annotations, NaN
+            share = most / annotations.per_case
         return cls(int((n_winners > 1).sum()), share, float(most.sum() / annotations.n_annotations))

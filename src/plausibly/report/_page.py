@@ -40,6 +40,7 @@ from plausibly.report._summary import attainable, next_steps, sentences
 from plausibly.report._tables import (
     MOST_ROWS,
     SAME_AS_ACCURACY,
+    annotated_cases,
     certainty_table,
     convergence_table,
     headline,
@@ -107,6 +108,7 @@ def render(
         "swept": swept,
         "many": MANY,
         "data": _data(swept),
+        "annotated": annotated_cases(swept.annotations),
         "sources": dict(sources or {}),
         "settings": _settings(swept),
         "versions": json.loads(swept.runs[0].attrs["versions"]),
@@ -242,11 +244,11 @@ def _audit(audit: pd.DataFrame | None) -> dict[str, list[dict[str, Any]]]:
 
 def _data(swept: Sweep) -> dict[str, str]:
     annotations = swept.annotations
-    per_case = np.diff(annotations.case_start)
+    per_case = annotations.annotated.per_case
     blocks = annotations.block_sizes
     named = len(np.unique(annotations.entry_class))
     return {
-        "cases": f"{annotations.n_cases:,}",
+        "cases": f"{annotations.n_cases:,}{annotated_cases(annotations)}",
         "annotations": f"{annotations.n_annotations:,}, {per_case.min()} to {per_case.max()} per case, on average "
         f"{per_case.mean():.1f}",
         "annotators": "unknown: the data do not name them"

@@ -24,7 +24,7 @@ from plausibly.report._ambiguity import (
     of_prior,
     stay_open,
 )
-from plausibly.report._tables import headline, headline_metrics, lead, sampled
+from plausibly.report._tables import annotated_cases, headline, headline_metrics, lead, sampled
 from plausibly.sweeps import Run, Sweep
 
 _NAMED = 5  # cases in a sentence
@@ -47,6 +47,7 @@ def sentences(swept: Sweep, subgroups: Iterable[Mapping[str, Any]]) -> Iterator[
     rows = _rows(swept, run)
     if rows:
         yield from _accuracy(rows[0], headline_metrics(run)[0], swept, run)
+    yield from choice_of_cases(swept)
     yield from prior_notes([run])
     if len(rows) > 1:
         yield from filter(None, [_order(swept, run, rows)])
@@ -208,7 +209,9 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
     total = [best[f"{metric}_total_{end}"] for end in ("lower", "upper")]
     choice = "first choice is" if k == 1 else f"first {k} choices include"
     over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
-    first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of cases{over}"
+    annotated = annotated_cases(swept.annotations)
+    cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
+    first = f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(mean)} of {cases}{over}"
     yield " ".join([*agreement(swept, [name]), first + (f", the best of {n} classifiers." if n > 1 else ".")])
     told = []
     if run.results.sizes["draw"] > 1:
@@ -230,11 +233,22 @@ def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
         more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
         tied = FirstChoices.of(swept.annotations).n_tied
         ties = f" ({_cases(tied)} tied, decided by class order)" if tied else ""
+        of = f" of the {_cases(swept.annotations.annotated.n_cases)} with annotations" if annotated else ""
         yield (
-            f"Against the majority vote{ties}, {name}'s accuracy is {_percent(voted)}, {more}. Either number can be "
-            "the farther from the truth."
+            f"Against the majority vote{of}{ties}, {name}'s accuracy is {_percent(voted)}, {more}. Either number can "
+            "be the farther from the truth."
         )
     yield from _noise(best, metric)
+
+
+def choice_of_cases(swept: Sweep) -> Iterator[str]:
+    """Say what accuracy over all cases assumes where only some are annotated."""
+    if annotated := annotated_cases(swept.annotations):
+        yield (
+            f"Accuracy is over {_cases(swept.annotations.n_cases)}{annotated}. It assumes that these were chosen at "
+            "random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is wrong, "
+            "however narrow its interval."
+        )
 
 
 def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[str]:
@@ -245,7 +259,8 @@ def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3) -> Iterator[
     level = float(found["human_level"])
     for name in classifiers:
         own = found.sel(classifier=name)
-        told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of cases"
+        of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
+        told = f"{name} agrees with an expert in {_percent(float(own['expert_agreement']))} of {of}"
         if "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
             told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
         told += "." if np.isnan(level) else f"; experts agree with each other in {_percent(level)}."

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
+from plausibly.annotations import Annotations
 from plausibly.diagnostics._verdict import failures, r_hat_limits
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.metrics import METRICS
@@ -110,6 +111,19 @@ def lead(swept: Sweep) -> Run:
     return representative(next(iter((sampled(swept) or swept.models).values())))
 
 
+def annotated_cases(annotations: Annotations) -> str:
+    """Say how many cases are annotated; empty if all are.
+
+    Examples
+    --------
+    >>> annotations = pb.Annotations.from_labels([["a"], ["b", "b"]], cases=["p", "q"])
+    >>> annotated_cases(annotations), annotated_cases(annotations.with_cases(["r"]))
+    ('', ', of which 2 are annotated')
+    """
+    n = int((annotations.per_case > 0).sum())
+    return "" if n == annotations.n_cases else f", of which {n:,} {'is' if n == 1 else 'are'} annotated"
+
+
 def voted(swept: Sweep, classifier: str, metric: str) -> float:
     """Look up a metric against the majority vote; NaN if it is unknown."""
     if swept.voted is None or metric not in swept.voted:
@@ -151,12 +165,13 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
         return None
     metric = headline_metrics(run)[0]
     certainty = run.results["annotation_certainty_1"].values
-    annotators = np.diff(swept.annotations.case_start)
+    annotators = swept.annotations.per_case
     weight = run.results["case_weight"].values if "case_weight" in run.results else np.ones(len(certainty))
     groups = {
         f"certainty below {undecided:g}": certainty < undecided,
         f"certainty {undecided:g} to {settled:g}": (certainty >= undecided) & (certainty < settled),
         f"certainty at least {settled:g}": certainty >= settled,
+        "no annotator": annotators == 0,
         "one annotator": annotators == 1,
         "2 or 3 annotators": (annotators > 1) & (annotators < 4),
         "4 or more annotators": annotators >= 4,

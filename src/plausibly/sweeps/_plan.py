@@ -239,19 +239,31 @@ class Plan:
 
     @cached_property
     def _voted(self) -> xr.Dataset:
-        """Evaluate against the majority vote, by the program of the runs where that is cheaper than another one."""
-        draws = min(self._draws)
-        posterior = aggregate(self.annotations, VOTE, seed=self.seed, progress=False)
-        options = {**self.options, "metrics": {}, "by": None, "seed": self.seed, "progress": False, "scheduler": None}
+        """Evaluate annotated cases against the majority vote, by the program of the runs where no other is cheaper."""
+        draws, annotations = min(self._draws), self.annotations.annotated
+        voted = np.flatnonzero(self.annotations.per_case)
+        predictions = {name: scores[voted] for name, scores in self.predictions.items()}
+        posterior = aggregate(annotations, VOTE, seed=self.seed, progress=False)
+        of_cases = {name: self.options[name] for name in ("weights", "clusters")}
+        of_cases = {name: None if given is None else np.asarray(given)[voted] for name, given in of_cases.items()}
+        options = {
+            **self.options,
+            **of_cases,
+            "metrics": {},
+            "by": None,
+            "seed": self.seed,
+            "progress": False,
+            "scheduler": None,
+        }
         alike = not self.options["metrics"] and self.options["by"] is None
-        fits = alike and draws * self.annotations.n_cases <= _FEW
+        fits = alike and draws * annotations.n_cases <= _FEW
         if fits:  # as many equal draws as a run has
             groups = to_groups(posterior)
             groups["posterior"] = groups["posterior"].isel(draw=np.zeros(draws, int))
             posterior = from_groups(groups, posterior.attrs)
         else:
             options |= {"risks": None, "sizes": 1, "replicates": 0}
-        found, _ = evaluate_by_level(posterior, self.predictions, **options, by_level=fits)
+        found, _ = evaluate_by_level(posterior, predictions, **options, by_level=fits)
         return found.isel(draw=[0])
 
 

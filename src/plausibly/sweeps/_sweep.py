@@ -36,7 +36,7 @@ def sweep(
     by: Any = None,
     intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
-    extra: Literal["refuse", "ignore"] = "refuse",
+    extra: Literal["refuse", "ignore", "include"] = "refuse",
     ties: Literal["split", "full"] | None = None,
     mode: Literal["power", "temper"] | None = None,
     unranked: Literal["lumped", "exact", "ignore"] | None = None,
@@ -70,7 +70,8 @@ def sweep(
         ``{"sharp": {"model": "plackett-luce", "reliability": (1, 3), "mode": "temper"}}``.
     k, sizes, risks, metrics, weights, clusters, replicates, by, intersections, break_ties, extra
         Arguments of :func:`plausibly.evaluate`. Weights must be one per case, (case,), since runs differ in their
-        draws.
+        draws. With ``extra="include"``, cases that have predictions and no annotations are evaluated, too, see
+        :func:`plausibly.aggregate`; every model then needs ``class_prior="predictions"``.
     ties, mode, unranked, concentration, threshold, prior, draws, chains, warmup
         Arguments of :func:`plausibly.aggregate`, each passed to the models that accept it.
     seed

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from plausibly.annotations._by_case import check_annotated
 from plausibly.annotations._container import Annotations
 from plausibly.annotations._names import _show, numbered
 from plausibly.annotations._scores import Scores
@@ -60,7 +61,7 @@ def write_annotations(
     ArgumentError
         If suffix and form do not match, ``annotations`` are not annotations, or ``path`` is not a path.
     AnnotationError
-        If the format cannot hold these annotations.
+        If the format cannot hold these annotations, or a case has none.
     FileError
         If the file cannot be written.
 
@@ -76,6 +77,7 @@ def write_annotations(
     if not isinstance(annotations, Annotations):
         fix = "write scores by their to_table()" if isinstance(annotations, Scores) else "read or build them first"
         raise ArgumentError(f"Annotations are written, but {_show(annotations)} was given: {fix}.")
+    check_annotated(annotations)
     check_path(path)
     path = Path(path)
     form = find_form(path, form)
