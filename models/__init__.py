@@ -13,6 +13,7 @@ import sys
 
 from plausibly.model import Model
 
+from .common_confusion import common_confusion as common_confusion
 from .dawid_skene import dawid_skene as dawid_skene
 from .dirichlet_categorical import dirichlet_categorical as dirichlet_categorical
 from .irn import irn as irn

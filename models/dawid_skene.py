@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import Array, ArrayLike, Float, Int
 from scipy.special import betaln, expit, gammaln
 
 from plausibly.case import LabelledCases
-from plausibly.model import Model, TrueClass
+from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.regression import expected_shares, prior_moments, split
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
 SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
@@ -31,12 +32,12 @@ def dawid_skene(labels: LabelledCases) -> None:
        z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(\theta_{r z_i})
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
-    shared parameters.
+    shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see :func:`draw_prevalence`.
 
     Parameters
     ----------
     labels
-        Labels of all cases by named annotators.
+        Labels of all cases by named annotators, and what classifiers say of the cases, if that is known.
 
     Notes
     -----
@@ -65,7 +66,7 @@ def dawid_skene(labels: LabelledCases) -> None:
     MACE, Proceedings of NAACL.
     """
     k = labels.n_classes
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(k)))
+    prevalence, of_case = draw_prevalence(labels)
     with numpyro.plate("true classes of the common confusion", k):
         common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
         concentration = numpyro.sample("concentration", dist.Gamma(SHAPE, RATE))
@@ -80,11 +81,28 @@ def dawid_skene(labels: LabelledCases) -> None:
         centre = attention * common + (1 - attention) * habit
         confusion = numpyro.sample("confusion", dist.Dirichlet(concentration[:, None] * centre))
     numpyro.deterministic("accuracy", jnp.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence)
-    sum_out_truth(labels, prevalence, confusion)
+    sum_out_truth(labels, of_case, confusion)
+
+
+def draw_prevalence(labels: LabelledCases) -> tuple[Float[Array, " class"], Float[Array, "*case class"]]:
+    r"""Sample the probability of each true class, in all cases together and in each.
+
+    Without predictions, it is the same in each case. With them, case i has :math:`m_i` of :mod:`plausibly.regression`,
+    and all cases together the mean of these.
+    """
+    if labels.log_scores is None or labels.log_prevalence is None:
+        prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(labels.n_classes)))
+        return prevalence, prevalence
+    sizes = len(labels.log_scores), labels.n_classes
+    coefficients = numpyro.sample("coefficients", dist.Normal(*prior_moments(*sizes)).to_event(1))
+    of_case = expected_shares(split(coefficients, *sizes), jnp.asarray(labels.log_scores), labels.log_prevalence)
+    return numpyro.deterministic("prevalence", of_case.mean(0)), of_case
 
 
 def sum_out_truth(
-    labels: LabelledCases, prevalence: Float[ArrayLike, " class"], confusion: Float[ArrayLike, "annotator class named"]
+    labels: LabelledCases,
+    prevalence: Float[ArrayLike, "*case class"],
+    confusion: Float[ArrayLike, "annotator class named"],
 ) -> None:
     """Add the log probability of all labels, and the site "plausibility" (case, class), of the true class given them.
 
@@ -93,7 +111,7 @@ def sum_out_truth(
     labels
         Labels of all cases.
     prevalence
-        Probability of each true class.
+        Probability of each true class, in all cases or in each.
     confusion
         Probability that each annotator names each class, by true class.
     """
@@ -118,17 +136,23 @@ def common_shape(n_classes: int) -> Float[np.ndarray, "class named"]:
 def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
     """Start near what the majority vote says of the annotators together, all of whom attend."""
     k = counts.shape[-1]
-    total = counts.sum(0) + common_shape(k)
-    diagonal = np.eye(k, dtype=bool)
-    total[diagonal] = np.maximum(total, np.where(diagonal, 0, total).max(1, keepdims=True) + 1)[diagonal]
     return {
-        "common_confusion": total / total.sum(1, keepdims=True),
+        "common_confusion": start_common(counts),
         "concentration": random.gamma(SHAPE, 1 / RATE, k),
         "mean_attention": random.uniform(0.6, 0.9),
         "attention_strength": random.uniform(1.0, 2.0),
         "attention": random.uniform(0.6, 1.0, len(counts)),
         "habit": dirichlet(np.ones((len(counts), k)), random),
     }
+
+
+def start_common(counts: Int[np.ndarray, "annotator class named"]) -> Float[np.ndarray, "class named"]:
+    """Confusion matrix of all annotators near their counts, in which the true class is the most probable."""
+    k = counts.shape[-1]
+    total = counts.sum(0) + common_shape(k)
+    diagonal = np.eye(k, dtype=bool)
+    total[diagonal] = np.maximum(total, np.where(diagonal, 0, total).max(1, keepdims=True) + 1)[diagonal]
+    return total / total.sum(1, keepdims=True)
 
 
 def move(
@@ -288,6 +312,7 @@ model = Model(
         confusion=confusion,
         thinning=16,
     ),
+    options=OF_TRUE_CLASS,
     shares=False,
     replicate="rankings",
     citations=(

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from scipy.special import expit, log_ndtr, ndtri_exp
 
 from plausibly.case import LabelledCases
-from plausibly.model import Model, TrueClass
-from plausibly.models.dawid_skene import PAUN, SKENE, dirichlet, slice_draw, sum_out_truth
+from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.models.dawid_skene import PAUN, SKENE, dirichlet, draw_prevalence, slice_draw, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds
@@ -32,12 +32,13 @@ def one_coin(labels: LabelledCases) -> None:
        p(y_{ir} = j) = \begin{cases} a_r & j = z_i \\ (1 - a_r) / (K - 1) & j \ne z_i \end{cases}
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
-    shared parameters.
+    shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see
+    :func:`plausibly.models.dawid_skene.draw_prevalence`.
 
     Parameters
     ----------
     labels
-        Labels of all cases by named annotators.
+        Labels of all cases by named annotators, and what classifiers say of the cases, if that is known.
 
     Notes
     -----
@@ -56,8 +57,7 @@ def one_coin(labels: LabelledCases) -> None:
     Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
     Statistics 28; Paun et al. (2018), Comparing Bayesian models of annotation, Transactions of the ACL 6.
     """
-    k = labels.n_classes
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.ones(k)))
+    k, (_, of_case) = labels.n_classes, draw_prevalence(labels)
     mean = numpyro.sample("mean_log_odds", dist.TruncatedNormal(LOCATION, SCALE, low=-np.log(k - 1)))
     spread = numpyro.sample("spread", dist.HalfNormal(SPREAD))
     unlike = numpyro.sample("share_unlike", dist.Beta(UNLIKE, LIKE))
@@ -68,7 +68,7 @@ def one_coin(labels: LabelledCases) -> None:
     accuracy = numpyro.deterministic("accuracy", jax.nn.sigmoid(log_odds))
     wrong = jax.nn.sigmoid(-log_odds) / (k - 1)
     confusion = jnp.where(jnp.eye(k, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
-    sum_out_truth(labels, prevalence, confusion)
+    sum_out_truth(labels, of_case, confusion)
 
 
 def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
@@ -213,6 +213,7 @@ model = Model(
         move=move,
         confusion=confusion,
     ),
+    options=OF_TRUE_CLASS,
     shares=False,
     replicate="rankings",
     citations=(("one true class and annotators who are right or wrong", SKENE), ("pooling of annotators", PAUN)),

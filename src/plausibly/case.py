@@ -1,6 +1,6 @@
 """Input of aggregation models: one case, for programs, or all cases, for computations without a program."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -221,20 +221,36 @@ class LabelledCases:
     n_cases: int
     n_annotators: int
     n_classes: int
+    #: what classifiers say, as logarithms that are centred over the classes of a case; None if that is not known
+    log_scores: Float[np.ndarray, "classifier case class"] | None = None
+    log_prevalence: Float[np.ndarray, " class"] | None = None  #: with scores, of the share of each class in all labels
 
     @classmethod
-    def of(cls, annotations: Annotations) -> "LabelledCases":
-        """Collect the labels of annotations that name one class each."""
+    def of(cls, annotations: Annotations, *, alike: bool = False) -> "LabelledCases":
+        """Collect the labels of annotations that name one class each; of annotators who are alike, as those of one."""
         of = annotations
-        sizes = of.n_cases, len(of.annotators), of.n_classes
-        return cls(of.annotation_case, of.annotation_annotator, of.entry_class, *sizes)
+        who = np.zeros_like(of.annotation_annotator) if alike else of.annotation_annotator
+        sizes = of.n_cases, 1 if alike else len(of.annotators), of.n_classes
+        return cls(of.annotation_case, who, of.entry_class, *sizes)
+
+    def with_scores(
+        self,
+        log_scores: Float[np.ndarray, "classifier case class"] | None,
+        log_prevalence: Float[np.ndarray, " class"] | None = None,
+    ) -> "LabelledCases":
+        """Add what classifiers say; the prevalence is by default that in these labels, with one more of each class."""
+        if log_prevalence is None:
+            counts = 1.0 + self.votes.sum(0)
+            log_prevalence = np.log(counts / counts.sum()).astype(np.float32)
+        return self if log_scores is None else replace(self, log_scores=log_scores, log_prevalence=log_prevalence)
 
     def of_cases(self, which: Bool[np.ndarray, " case"]) -> "LabelledCases":
         """Return the labels of some cases, renumbered; annotators and classes do not change."""
         inside = which[self.case]
         number = np.cumsum(which) - 1
-        columns = number[self.case[inside]], self.annotator[inside], self.label[inside]
-        return LabelledCases(*columns, int(which.sum()), self.n_annotators, self.n_classes)
+        scores = None if self.log_scores is None else self.log_scores[:, which]
+        labels = {"annotator": self.annotator[inside], "label": self.label[inside], "log_scores": scores}
+        return replace(self, case=number[self.case[inside]], n_cases=int(which.sum()), **labels)
 
     @cached_property
     def votes(self) -> Int[np.ndarray, "case class"]:
@@ -257,7 +273,7 @@ class LabelledCases:
         return np.bincount(cell, minlength=self.n_annotators * k * k).reshape(self.n_annotators, k, k)
 
     def log_joint(
-        self, prevalence: Float[np.ndarray, " class"], confusion: Float[np.ndarray, "annotator class named"]
+        self, prevalence: Float[np.ndarray, "*case class"], confusion: Float[np.ndarray, "annotator class named"]
     ) -> Float[np.ndarray, "case class"]:
         r"""Compute the joint log probability of each true class and the labels of the case.
 
@@ -266,7 +282,7 @@ class LabelledCases:
         Parameters
         ----------
         prevalence
-            :math:`\pi_k`, the probability of each class.
+            :math:`\pi_k`, the probability of each class, in all cases or in each.
         confusion
             :math:`\theta_{rkj}`, the probability that annotator r names class j if the true class is k.
         """

@@ -31,6 +31,9 @@ BORROWING = {
     "difficulty": ("same", "by-case"),
 }
 
+#: options of models of one true class: whether predictions tell how probable each class is in a case
+OF_TRUE_CLASS = {"class_prior": ("uniform", "predictions")}
+
 
 @dataclass(frozen=True, eq=False)
 class TrueClass:
@@ -57,6 +60,8 @@ class TrueClass:
         "accuracy" by annotator, and wrong labels are spread evenly.
     thinning
         Number of sweeps per kept draw.
+    named
+        Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
     """
 
     sites: Mapping[str, tuple[str, ...]]
@@ -64,6 +69,7 @@ class TrueClass:
     move: Callable[..., dict[str, Any]]
     confusion: Callable[..., Any]
     thinning: int = 10
+    named: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +161,8 @@ class Model:
     true_class
         Sampler of a model of labels in which every case has one true class. The program then describes all cases,
         ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class).
-        Labels must name their annotators.
+        Predictions may tell the true class if it declares the option (``plausibly.model.OF_TRUE_CLASS``); its program
+        then calls :func:`plausibly.models.dawid_skene.draw_prevalence`.
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.

@@ -22,6 +22,7 @@ from plausibly.aggregation._registry import AnyModel as AnyModel
 from plausibly.aggregation._registry import accepted as accepted
 from plausibly.aggregation._registry import find_model as find_model
 from plausibly.aggregation._registry import is_built_in as is_built_in
+from plausibly.aggregation._shared_draws import labels_of_cases as labels_of_cases
 from plausibly.aggregation._shared_draws import names_of as names_of
 from plausibly.aggregation._shared_draws import sample_shared as sample_shared
 from plausibly.aggregation._variants import PlannedRun as PlannedRun

@@ -47,8 +47,8 @@ class Settled:
 
     @property
     def borrows(self) -> bool:
-        """Whether cases learn from each other, through a prior that is learned."""
-        return self.arguments.get("class_prior", "uniform") != "uniform"
+        """Whether cases learn from each other, through a Dirichlet prior that is learned."""
+        return self.model.true_class is None and self.arguments.get("class_prior", "uniform") != "uniform"
 
     @property
     def shares_draws(self) -> bool:
@@ -146,6 +146,11 @@ def settle(
     used = known.engines[0] if engine == "auto" else engine
     population, evidence = given.get("class_prior"), None
     predictions = given.pop("predictions", None)
+    if known.true_class is not None and isinstance(population, Population | PredictionsPrior):
+        raise ArgumentError(
+            f"{known.name} has one true class in each case and no prior of plausibilities, but a "
+            f"{type(population).__name__} was given as class_prior: pass predictions={{'A': scores}} instead."
+        )
     if isinstance(population, Population):
         given["class_prior"] = "population"
     elif isinstance(population, PredictionsPrior) or (predictions is not None and population is None):
@@ -176,7 +181,7 @@ def settle(
             )
         check_repeats(count)
     check_seed(seed)
-    if arguments.get("class_prior", "uniform") != "uniform":
+    if known.true_class is None and arguments.get("class_prior", "uniform") != "uniform":
         _check_borrowing(known, used, arguments, given, population, power, annotations)
     else:
         for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
@@ -201,7 +206,7 @@ def _evidence(
     if class_prior == "predictions" and not predictions:
         raise ArgumentError(
             "class_prior='predictions' learns the prior of each case from what classifiers say of it, but there are no "
-            "predictions: add predictions={'A': scores}, or write class_prior='learned'."
+            "predictions: add predictions={'A': scores}, or leave class_prior out."
         )
     if class_prior != "predictions" and predictions:
         raise ArgumentError(
@@ -214,7 +219,8 @@ def _evidence(
                 "leave it out."
             )
     evidence = Evidence.of(predictions, annotations)
-    arguments["shared"] = "sampled"
+    if "shared" in arguments:
+        arguments["shared"] = "sampled"
     if predictions:
         arguments["class_prior"] = f"predictions {evidence.digest()}"
     return evidence
@@ -379,15 +385,16 @@ def _check_annotations(model: Model, annotations: Annotations, arguments: Mappin
 
 def _check_labels(model: Model, sampler: TrueClass, annotations: Annotations, kept: int) -> None:
     """Refuse what a model of one true class cannot learn from: anonymous labels, too few or too many of anything."""
-    n, k = len(annotations.annotators), annotations.n_classes
-    if annotations.anonymous:
-        able = ", ".join(other.name for other in MODELS.values() if other.takes == "labels" and not other.true_class)
+    n, k = len(annotations.annotators) if sampler.named else 1, annotations.n_classes
+    if annotations.anonymous and sampler.named:
+        able = [other for other in MODELS.values() if other.takes == "labels"]
+        able = ", ".join(other.name for other in able if other.true_class is None or not other.true_class.named)
         raise AnnotationError(
             f"{model.name} needs to know who gave each label, but the annotators of these are anonymous: '1' of one "
             f"case need not be '1' of another. Name them in the file, or choose a model without annotators ({able})."
         )
     for what, number in (("case", annotations.n_cases), ("annotator", n), ("class", k)):
-        if number < 2:
+        if number < 2 and (sampler.named or what != "annotator"):
             raise AnnotationError(
                 f"{model.name} learns from several cases, annotators and classes what they have in common, but there "
                 f"is only one {what}: add others, or choose another model."

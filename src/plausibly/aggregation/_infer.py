@@ -121,7 +121,7 @@ def infer_cases(
             return infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
         shared = draw_shared(settled, sampler, observed, **how)
         posterior = infer_true_class(observed, settled, sampler, shared, quantities=quantities, **how)
-        return with_shared(posterior, observed, shared)
+        return with_shared(posterior, shared)
     described = settled.describe(seed)
     labels = observed if scores is None else scores.split(arguments["threshold"])
     slots, prior = lay_out(observed, arguments)

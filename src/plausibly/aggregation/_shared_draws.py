@@ -13,8 +13,10 @@ from plausibly.annotations import Annotations
 from plausibly.case import LabelledCases
 from plausibly.cluster import map_on
 from plausibly.diagnostics import judge
-from plausibly.inference import DIVERGING, Chain, sample_by_nuts, sample_chain
+from plausibly.inference import DIVERGING, Chain, sample_by_nuts, sample_chain, sites_of
 from plausibly.model import Model, TrueClass
+from plausibly.priors import Evidence
+from plausibly.regression import names as coefficient_names
 
 
 class Keeper(Protocol):
@@ -36,42 +38,63 @@ class SharedDraws:
     values: Mapping[str, Float[np.ndarray, "chain draw *shape"]]
     dims: Mapping[str, tuple[str, ...]]  #: of each site, after chain and draw
     judged: xr.Dataset  #: by quantity; "annotator" is whose it is, −1 if it is everybody's
-    annotators: np.ndarray  #: their names
+    names: Mapping[str, np.ndarray]  #: of annotators, classes and coefficients, by dimension
+    sampler: TrueClass
+    evidence: Evidence | None = None  #: what classifiers say of the cases
+    log_prevalence: Float[np.ndarray, " class"] | None = None  #: that the coefficients go with
 
     @classmethod
     def of(
-        cls, sampler: TrueClass, chains: Sequence[Chain], names: Mapping[str, np.ndarray], progress: Progress
+        cls,
+        sampler: TrueClass,
+        dims: Mapping[str, tuple[str, ...]],
+        chains: Sequence[Chain],
+        names: Mapping[str, np.ndarray],
+        progress: Progress,
     ) -> "SharedDraws":
         """Join chains and judge them; of the confusion matrices of single annotators, the diagonals.
 
-        ``names`` are those of annotators and classes by dimension.
+        ``names`` are those of annotators, classes and coefficients by dimension.
         """
-        values = {name: np.stack([chain[name] for chain in chains]) for name in sampler.sites}
+        values = {name: np.stack([chain[name] for chain in chains]) for name in dims}
         diverging = sum(int(chain[DIVERGING].sum()) for chain in chains) if DIVERGING in chains[0] else None
-        judged = _judge(values, sampler.sites, names, diverging, progress)
-        return cls(values, sampler.sites, judged, np.asarray(names["annotator"]))
+        return cls(values, dims, _judge(values, dims, names, diverging, progress), names, sampler)
 
     def labels_of(self, annotations: Annotations) -> LabelledCases:
         """Collect the labels of some of the cases, with annotators numbered as here."""
-        labels = LabelledCases.of(annotations)
-        place = {name: number for number, name in enumerate(self.annotators.tolist())}
+        labels = labels_of_cases(annotations, self.sampler, self.evidence, self.log_prevalence)
+        if not self.sampler.named:
+            return labels
+        place = {name: number for number, name in enumerate(self.names["annotator"].tolist())}
         number = np.array([place[name] for name in annotations.annotators.tolist()])
         return replace(labels, annotator=number[labels.annotator], n_annotators=len(place))
 
     def converged_cases(self, labels: LabelledCases) -> Bool[np.ndarray, " case"]:
         """Whether everything that a case's plausibilities rest on has converged, by case."""
         good, whose = self.judged["converged"].values, self.judged["annotator"].values
-        of_annotator = np.ones(len(self.annotators), bool)
+        of_annotator = np.ones(labels.n_annotators, bool)
         np.logical_and.at(of_annotator, whose[whose >= 0], good[whose >= 0])
         converged = np.full(labels.n_cases, good[whose < 0].all())
         np.logical_and.at(converged, labels.case, of_annotator[labels.annotator])
         return converged
 
 
-def names_of(annotations: Annotations) -> dict[str, np.ndarray]:
-    """Return names of annotators and classes by dimension."""
+def labels_of_cases(
+    annotations: Annotations,
+    sampler: TrueClass,
+    evidence: Evidence | None = None,
+    log_prevalence: Float[np.ndarray, " class"] | None = None,
+) -> LabelledCases:
+    """Collect the labels of cases, and what classifiers say of these; arguments of :meth:`LabelledCases.with_scores`."""
+    labels = LabelledCases.of(annotations, alike=not sampler.named)
+    return labels if evidence is None else labels.with_scores(evidence.of_cases(annotations.cases), log_prevalence)
+
+
+def names_of(annotations: Annotations, evidence: Evidence | None = None) -> dict[str, np.ndarray]:
+    """Return names of annotators, classes and coefficients of predictions by dimension."""
     classes = annotations.classes
-    return {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
+    found = {"annotator": annotations.annotators, "true_class": classes, "named_class": classes}
+    return found | ({} if evidence is None else {"coefficient": coefficient_names(evidence.classifiers, classes)})
 
 
 def sample_shared(
@@ -98,7 +121,7 @@ def sample_shared(
     labels
         Labels of all cases.
     names
-        Names of annotators and classes by dimension.
+        Names of annotators, classes and coefficients by dimension.
     engine, draws, chains, warmup, seed, scheduler
         As for :func:`plausibly.aggregate`.
     progress
@@ -107,11 +130,12 @@ def sample_shared(
         Storage for finished chains; None to keep none.
     """
     found = {} if keeper is None else keeper.kept_chains()
+    dims = sites_of(sampler, labels)
 
     def keep(number: int, chain: Chain) -> None:
         found[number] = chain
         if keeper is not None:
-            keeper.keep_chain(number, chain, chains, sampler.sites)
+            keeper.keep_chain(number, chain, chains, dims)
 
     missing = [number for number in range(chains) if number not in found]
     settings = {"draws": draws, "warmup": warmup, "seed": int(seed)}
@@ -128,7 +152,7 @@ def sample_shared(
             for at, chain in map_on(scheduler, _one_chain, missing, sampler, labels, settings):
                 keep(missing[at], chain)
                 advance(draws + warmup)
-    return SharedDraws.of(sampler, [found[number] for number in range(chains)], names, progress)
+    return SharedDraws.of(sampler, dims, [found[number] for number in range(chains)], names, progress)
 
 
 def _one_chain(number: int, sampler: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:

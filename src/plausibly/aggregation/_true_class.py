@@ -8,15 +8,16 @@ disagreeing. The attribute ``assumes`` of the posterior says so.
 What cases share is sampled once, from all of them. Given its draws, cases are independent, so they come in shards.
 """
 
+import json
+from dataclasses import replace
 from typing import Any
 
 from plausibly._arviz import Posterior, from_groups, to_groups
 from plausibly._memory import release_memory
 from plausibly._progress import Progress
 from plausibly.aggregation._arguments import Settled
-from plausibly.aggregation._shared_draws import Keeper, SharedDraws, names_of, sample_shared
+from plausibly.aggregation._shared_draws import Keeper, SharedDraws, labels_of_cases, names_of, sample_shared
 from plausibly.annotations import Annotations, Slots
-from plausibly.case import LabelledCases
 from plausibly.diagnostics import convergence
 from plausibly.inference import class_probabilities
 from plausibly.model import TrueClass
@@ -35,10 +36,12 @@ def draw_shared(
 ) -> SharedDraws:
     """Sample what all cases share; arguments as of :func:`sample_shared`."""
     settings = {name: settled.arguments[name] for name in ("draws", "chains", "warmup")}
-    labels, names = LabelledCases.of(annotations), names_of(annotations)
+    evidence = settled.evidence
+    labels, names = labels_of_cases(annotations, sampler, evidence), names_of(annotations, evidence)
     with Progress(progress) as bars:
         settings |= {"seed": seed, "progress": bars, "scheduler": scheduler, "keeper": keeper}
-        return sample_shared(settled.model, sampler, labels, names, engine=settled.engine, **settings)
+        found = sample_shared(settled.model, sampler, labels, names, engine=settled.engine, **settings)
+    return replace(found, evidence=evidence, log_prevalence=labels.log_prevalence)
 
 
 def infer_true_class(
@@ -57,6 +60,8 @@ def infer_true_class(
     """
     labels, slots = shared.labels_of(annotations), Slots.of_every_class(annotations.n_cases, annotations.n_classes)
     described = settled.describe(seed) | {"assumes": ONE_TRUE_CLASS}
+    if settled.evidence is not None:
+        described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
     found, log_probability = class_probabilities(sampler, labels, shared.values)
     plausibility = found.reshape(*found.shape[:2], -1)
     with Progress(progress) as bars:
@@ -81,11 +86,11 @@ def infer_true_class(
     )
 
 
-def with_shared(posterior: Posterior, annotations: Annotations, shared: SharedDraws) -> Posterior:
+def with_shared(posterior: Posterior, shared: SharedDraws) -> Posterior:
     """Add the draws of what cases share to a posterior in memory."""
     groups = to_groups(posterior)
     variables = {name: (("chain", "draw", *shared.dims[name]), values) for name, values in shared.values.items()}
     used = {dim for dims in shared.dims.values() for dim in dims}
-    names = {dim: values for dim, values in names_of(annotations).items() if dim in used}
+    names = {dim: values for dim, values in shared.names.items() if dim in used}
     groups["posterior"] = groups["posterior"].assign(variables).assign_coords(names)
     return from_groups(groups, posterior.attrs)

@@ -132,8 +132,8 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     -------
     pandas.DataFrame
         One row per annotator, ``true_class`` and ``named_class``: the median ``probability`` of naming the latter if
-        the former is true, ``lower``, ``upper``. If the model has a common confusion matrix towards which annotators
-        are pooled, its rows come first, with the annotator ``"(all)"``.
+        the former is true, ``lower``, ``upper``. If the model has a common confusion matrix, of all annotators or one
+        towards which they are pooled, its rows come first, with the annotator ``"(all)"``.
 
     Raises
     ------
@@ -151,15 +151,17 @@ def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.Data
     check_posterior(posterior)
     check_probability("ci_prob", ci_prob)
     group = posterior["posterior"]
-    if "confusion" not in group:
+    if "confusion" not in group and "common_confusion" not in group:
         raise ArgumentError(
             "this posterior has no confusion matrices of annotators: aggregate labels by a model that has them, such "
             "as 'dawid-skene'."
         )
-    classes, annotators = (np.asarray(group[name].values, str).tolist() for name in ("true_class", "annotator"))
-    parts = [(annotators, group["confusion"].transpose("annotator", "true_class", "named_class", "chain", "draw"))]
+    classes, parts = np.asarray(group["true_class"].values, str).tolist(), []
     if "common_confusion" in group:
-        parts.insert(0, ([COMMON], group["common_confusion"].transpose("true_class", "named_class", "chain", "draw")))
+        parts.append(([COMMON], group["common_confusion"].transpose("true_class", "named_class", "chain", "draw")))
+    if "confusion" in group:
+        each = group["confusion"].transpose("annotator", "true_class", "named_class", "chain", "draw")
+        parts.append((np.asarray(group["annotator"].values, str).tolist(), each))
     tables = []
     for names, variable in parts:
         draws = np.asarray(variable.values).reshape(-1, variable.sizes["chain"] * variable.sizes["draw"])

@@ -8,14 +8,16 @@ labels of a case have a probability, in which its true class is summed out, so t
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import logsumexp
 
 from plausibly._progress import Progress
-from plausibly.aggregation import PlannedRun, names_of, sample_shared
+from plausibly.aggregation import PlannedRun, labels_of_cases, names_of, sample_shared
 from plausibly.case import LabelledCases
+from plausibly.inference import prevalence_of
 from plausibly.model import TrueClass
 from plausibly.model_comparison._folds import Folds
 from plausibly.model_comparison._left_out import LeftOut
@@ -28,7 +30,7 @@ _PART = 2_000_000  # numbers at a time
 def leave_out_of_all(run: PlannedRun, sampler: TrueClass, folds: Folds, *, seed: int, progress: bool) -> LeftOut:
     """Predict every label from the others of its case that are not in its fold, by parameters from other cases."""
     annotations, settled = folds.annotations, run.settled
-    labels, n = LabelledCases.of(annotations), annotations.n_annotations
+    labels, n = labels_of_cases(annotations, sampler, settled.evidence), annotations.n_annotations
     out = LeftOut(*(np.full(n, np.nan) for _ in range(4)), refitted=np.ones(n, bool), converged=np.ones(n, bool))
     k = min(FOLDS, annotations.n_cases)
     of_case = np.random.default_rng([seed, k]).permutation(annotations.n_cases) % k
@@ -36,8 +38,10 @@ def leave_out_of_all(run: PlannedRun, sampler: TrueClass, folds: Folds, *, seed:
     with Progress(progress) as bars:
         for number in range(k):
             rest, own = labels.of_cases(of_case != number), labels.of_cases(of_case == number)
+            rest = rest.with_scores(rest.log_scores)  # whose prevalence has not seen the others either
+            own = replace(own, log_prevalence=rest.log_prevalence)
             how = {"engine": settled.engine, **settings, "seed": seed, "progress": bars}
-            shared = sample_shared(settled.model, sampler, rest, names_of(annotations), **how)
+            shared = sample_shared(settled.model, sampler, rest, names_of(annotations, settled.evidence), **how)
             at = np.flatnonzero(of_case[annotations.annotation_case] == number)
             out.converged[at] = bool(shared.judged["converged"].values.all())
             for part in _parts(own, settings["draws"] * settings["chains"]):
@@ -66,7 +70,7 @@ def _predict(
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
         confusion = sampler.confusion(values)
-        all_labels = labels.log_joint(values["prevalence"], confusion)
+        all_labels = labels.log_joint(prevalence_of(labels, values), confusion)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(confusion[labels.annotator, :, labels.label]), -700.0)
         left = np.zeros((int(group.max()) + 1, labels.n_classes))

@@ -210,7 +210,7 @@ def predictive_check(
             if confusion is None:
                 dense = [choice[:, slot] * shares for choice in _choices(weights[:, own], powers, who)]
             else:
-                dense = _labels(weights[:, own], confusion[:, who], random)
+                dense = _labels(weights[:, own], confusion[:, np.minimum(who, confusion.shape[1] - 1)], random)
             if staged is None:
                 again = _replicate(said, dense, random, rankings)
             else:
@@ -293,6 +293,8 @@ def _confusion(group: xr.Dataset) -> Float[np.ndarray, "replicate annotator clas
     """Confusion of annotators; without it, wrong labels are spread evenly (:class:`plausibly.TrueClass`)."""
     if "confusion" in group:
         return group["confusion"].transpose("replicate", "annotator", "true_class", "named_class").values
+    if "accuracy" not in group:
+        return group["common_confusion"].transpose("replicate", "true_class", "named_class").values[:, None]
     accuracy = group["accuracy"].transpose("replicate", "annotator").values[..., None, None]
     k = group.sizes["true_class"]
     return np.where(np.eye(k, dtype=bool), accuracy, (1 - accuracy) / (k - 1))

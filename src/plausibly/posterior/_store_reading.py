@@ -14,6 +14,7 @@ from xarray.core import indexing
 from plausibly.errors import FileError, PlausiblyError
 from plausibly.fingerprint import data_digest
 from plausibly.posterior._container import REMAINDER_NAME
+from plausibly.regression import names as coefficient_names
 
 PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._kept_chains`
@@ -57,14 +58,16 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
             tree.attrs[name] = f"{int(progress[name].sum())} of {n_cases} cases"
     chains = groups.pop(CHAINS, None)
     groups = _named({name: with_plain_names(data) for name, data in groups.items()})
-    return tree, groups if chains is None else _with_shared(groups, chains)
+    return tree, groups if chains is None else _with_shared(groups, chains, tree.attrs)
 
 
-def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset) -> dict[str, xr.Dataset]:
+def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset, attrs: Mapping[str, Any]) -> dict[str, xr.Dataset]:
     """Make variables of the posterior of the chains of what cases share."""
     annotators, classes = groups["observed_data"]["annotator"].values, groups["constant_data"]["class_names"].values
     sites = chains[list(chains.attrs[SITES])].transpose("chain", "draw", ...)
     names = {"annotator": annotators, "true_class": classes, "named_class": classes}
+    if "evidence" in attrs:
+        names["coefficient"] = coefficient_names(json.loads(attrs["evidence"])["classifiers"], classes)
     names = {dim: values for dim, values in names.items() if dim in sites.dims}
     return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
 

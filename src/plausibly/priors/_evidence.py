@@ -78,6 +78,11 @@ class Evidence:
             for name, scores in zip(self.classifiers, self.log_scores, strict=True)
         }
 
+    def describe(self) -> dict[str, Any]:
+        """Classifiers and digests of their predictions, as a posterior keeps them."""
+        found = {"classifiers": list(self.classifiers), "digest": self.digest()}
+        return found | {"digests": self.digests}
+
     def digest(self) -> str:
         """Hash of the classifiers' names and scores."""
         return blake2b(json.dumps(self.digests).encode(), digest_size=8).hexdigest()

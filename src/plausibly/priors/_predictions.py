@@ -81,9 +81,8 @@ class PredictionsPrior:
             name: {"mean": values.mean(0).round(4).tolist(), "sd": values.std(0).round(4).tolist()}
             for name, values in self.fit.parameters.items()
         }
-        found: dict[str, Any] = {"classifiers": list(self.evidence.classifiers), "digest": self.evidence.digest()}
-        found["digests"] = self.evidence.digests
-        found |= {"method": self.fit.method, "effective_size": round(self.fit.effective_size), "parameters": parameters}
+        found = self.evidence.describe() | {"method": self.fit.method, "parameters": parameters}
+        found["effective_size"] = round(self.fit.effective_size)
         rounded = [float(f"{value:.4g}") for value in self._mean_shape]
         kind = "evidence" if self.evidence.classifiers else "learned_prior"
         return {kind: json.dumps(found), "class_prior_shape": json.dumps(rounded)}

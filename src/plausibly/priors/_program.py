@@ -2,15 +2,24 @@
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Int
 
+from plausibly.regression import expected_shares, normal_priors
+
 _LARGE = 50.0  # shape from which the series is exact in single precision
-OFFSETS_UP_TO = 10  #: classes up to which each has an offset of its own
+_ORDER = (  # of the parameters in a vector
+    "prevalence",
+    "logit_background",
+    "log_concentration",
+    "score",
+    "first_choice",
+    "log_concentration_by_entropy",
+    "offset",
+)
 
 
 class Labels(NamedTuple):
@@ -29,12 +38,9 @@ def case_prior(
 ) -> None:
     r"""Dirichlet prior of every case, as a regression on what classifiers say of it; plausibilities are summed out.
 
-    With the centred log scores :math:`\ell_{ijk}` of classifier :math:`j`, its first choice :math:`t_{ijk}`, and the
-    prevalence :math:`\pi`,
+    With the expected shares :math:`m_i` of :mod:`plausibly.regression`,
 
     .. math::
-       z_{ik} &= \sum_j \beta_j \ell_{ijk} + \sum_j \tau_j t_{ijk} + \delta \log \pi_k + b_k, &
-       m_i &= (1 - e)\, \mathrm{softmax}(z_i) + e\, \pi, \\
        \log \kappa_i &= k_0 + k_1 \big(H(m_i) / \log K - \tfrac{1}{2}\big), &
        \lambda_i &\sim \mathrm{Dirichlet}(\kappa_i m_i).
 
@@ -54,22 +60,13 @@ def case_prior(
     Stutz et al. (2025), section 2.2: the posterior given annotations and the observation, here through classifiers.
     """
     n_classifiers, _, n_classes = log_scores.shape
-    parameters = {
-        "prevalence": numpyro.sample("prevalence", dist.Normal(0.0, 0.5)),
-        "logit_background": numpyro.sample("logit_background", dist.Normal(-2.0, 1.0)),
-        "log_concentration": numpyro.sample("log_concentration", dist.Normal(1.0, 1.5)),
-    }
+    priors = normal_priors(n_classifiers, n_classes) | {"log_concentration": (1.0, 1.5, ())}
     if n_classifiers:
-        each = dist.Normal(0.5 / n_classifiers, 0.5).expand([n_classifiers]).to_event(1)
-        parameters["score"] = numpyro.sample("score", each)
-        each = dist.Normal(0.0, 0.5).expand([n_classifiers]).to_event(1)
-        parameters["first_choice"] = numpyro.sample("first_choice", each)
-        parameters["log_concentration_by_entropy"] = numpyro.sample(
-            "log_concentration_by_entropy", dist.Normal(0.0, 2.0)
-        )
-    if n_classes <= OFFSETS_UP_TO:
-        each = dist.Normal(0.0, 0.5).expand([n_classes - 1]).to_event(1)
-        parameters["offset"] = numpyro.sample("offset", each)
+        priors["log_concentration_by_entropy"] = 0.0, 2.0, ()
+    parameters = {
+        name: numpyro.sample(name, dist.Normal(mean, sd).expand(shape).to_event(len(shape)))
+        for name, (mean, sd, shape) in sorted(priors.items(), key=lambda one: _ORDER.index(one[0]))
+    }
     if labels is None:
         return
     shape = prior_shapes(parameters, log_scores, log_prevalence)
@@ -82,20 +79,10 @@ def prior_shapes(
     log_prevalence: Float[Array, " class"],
 ) -> Float[Array, "case class"]:
     """Compute the Dirichlet shapes of every case from the parameters of :func:`case_prior`."""
-    n_classifiers, n_cases, n_classes = log_scores.shape
-    z = jnp.broadcast_to(parameters["prevalence"] * log_prevalence, (n_cases, n_classes))
-    if "offset" in parameters:
-        z = z + jnp.concatenate([jnp.zeros(1, z.dtype), parameters["offset"]])
-    if n_classifiers:
-        first = log_scores >= log_scores.max(-1, keepdims=True)
-        first = first / first.sum(-1, keepdims=True)
-        z = z + jnp.einsum("j,jik->ik", parameters["score"], log_scores, precision="highest")
-        z = z + jnp.einsum("j,jik->ik", parameters["first_choice"], first, precision="highest")
-    background = jax.nn.sigmoid(parameters["logit_background"])
-    mean = (1 - background) * jax.nn.softmax(z, axis=-1) + background * jnp.exp(log_prevalence)
+    mean = expected_shares(parameters, log_scores, log_prevalence)
     log_concentration = parameters["log_concentration"]
     if "log_concentration_by_entropy" in parameters:
-        entropy = -(mean * jnp.log(mean)).sum(-1, keepdims=True) / jnp.log(n_classes)
+        entropy = -(mean * jnp.log(mean)).sum(-1, keepdims=True) / jnp.log(mean.shape[-1])
         log_concentration = log_concentration + parameters["log_concentration_by_entropy"] * (entropy - 0.5)
     return jnp.exp(log_concentration) * mean
 

@@ -57,7 +57,7 @@ def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
     group, found = posterior["posterior"], {}
     if "accuracy" in group:
         found["annotators"] = annotator_accuracies(posterior)
-    if "confusion" in group:
+    if "common_confusion" in group or "confusion" in group:
         found["confusions"] = annotator_confusions(posterior)
     if CLASS_SHIFTS in posterior.attrs:
         found["shifts"] = largest_shifts(posterior)

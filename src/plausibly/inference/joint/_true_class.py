@@ -1,15 +1,18 @@
 """Models of one true class per case: what cases share, sampled, and the probability of each true class given it.
 
 The Gibbs sampler alternates between the true classes of all cases and what the model declares of all else
-(:class:`plausibly.TrueClass`). Plausibilities are computed from what cases share alone, so they vary less than the true
-classes that were drawn. Every chain starts at true classes drawn from the votes of the case. Chains are independent and
-have seeds of their own, so they may run anywhere and be kept one by one.
+(:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
+(:mod:`plausibly.regression`); the prevalence among what cases share is then its mean over cases, and the accuracy of an
+annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they vary
+less than the true classes that were drawn. Every chain starts at true classes drawn from the votes of the case. Chains
+are independent and have seeds of their own, so they may run anywhere and be kept one by one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import jax
@@ -18,10 +21,13 @@ from jaxtyping import Float, Int
 from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.case import LabelledCases
+from plausibly.inference.joint._coefficients import Coefficients, shares_of
 from plausibly.model import TrueClass
 
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
+TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
+COEFFICIENTS = "coefficients"  #: site of how predictions tell the true class, if there are any
 DIVERGING = "diverging"  #: beside the sites of a chain of NUTS: which of its trajectories diverged
 
 Chain = dict[str, Float[np.ndarray, "draw *shape"]]
@@ -60,31 +66,49 @@ def sample_chain(
     dict
         Draws (draw, …) by site.
     """
-    sweeps = _sweeps(sampler, labels, np.random.default_rng([seed, chain]))
+    sweeps = _sweeps(sampler, labels, np.random.default_rng([seed, chain]), warmup)
     for _ in range(warmup):
         next(sweeps)
         advance(1)
-    found: dict[str, list] = {name: [] for name in sampler.sites}
+    found: dict[str, list] = {name: [] for name in sites_of(sampler, labels)}
     for _ in range(draws):
         for _ in range(sampler.thinning - 1):
             next(sweeps)
         values = next(sweeps)
-        for name in sampler.sites:
-            found[name].append(np.asarray(values[name], np.float32))
+        for name, kept in found.items():
+            kept.append(np.asarray(values[name], np.float32))
         advance(1)
     return {name: np.stack(kept) for name, kept in found.items()}
 
 
-def _sweeps(sampler: TrueClass, labels: LabelledCases, random: np.random.Generator) -> Iterator[dict]:
+def sites_of(sampler: TrueClass, labels: LabelledCases) -> dict[str, tuple[str, ...]]:
+    """Sites of what cases share, with the dimensions of each: those of the sampler, and coefficients of predictions."""
+    return dict(sampler.sites) | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
+
+
+def _sweeps(
+    sampler: TrueClass, labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
+) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
+    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
+    tuned = {int(share * warmup) for share in TUNED}
     truth = _categorical(labels.votes / np.maximum(labels.votes.sum(1, keepdims=True), 1), random)
     values = sampler.start(labels.count(truth), random)
-    while True:
+    for number in count():
         of_class = np.bincount(truth, minlength=labels.n_classes)
         values = sampler.move(values, labels.count(truth), of_class, random)
+        confusion, prevalence = sampler.confusion(values), values["prevalence"]
+        if coefficients is not None:
+            prevalence = coefficients.move(truth)
+            values |= {"prevalence": prevalence.mean(0), COEFFICIENTS: coefficients.vector}
+            if "accuracy" in sampler.sites:
+                values["accuracy"] = np.diagonal(confusion, axis1=-2, axis2=-1) @ values["prevalence"]
         yield values
-        log_joint = labels.log_joint(values["prevalence"], sampler.confusion(values))
-        truth = _categorical(np.exp(log_joint - log_joint.max(1, keepdims=True)), random)
+        log_joint = labels.log_joint(prevalence, confusion)
+        weights = np.exp(log_joint - log_joint.max(1, keepdims=True))
+        if coefficients is not None and number in tuned:
+            coefficients.tune(weights / weights.sum(1, keepdims=True))
+        truth = _categorical(weights, random)
 
 
 def _categorical(weights: Float[np.ndarray, "case class"], random: np.random.Generator) -> Int[np.ndarray, " case"]:
@@ -122,7 +146,7 @@ def sample_by_nuts(
     )
     mcmc.run(jax.random.key(seed), labels, extra_fields=("diverging",))
     sites = mcmc.get_samples(group_by_chain=True)
-    found = {name: np.asarray(sites[name], np.float32) for name in sampler.sites}
+    found = {name: np.asarray(sites[name], np.float32) for name in sites_of(sampler, labels)}
     found[DIVERGING] = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["diverging"])
     return [{name: values[chain] for name, values in found.items()} for chain in range(chains)]
 
@@ -136,6 +160,11 @@ def _inside(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             array = 0.9 * array + 0.1 / array.shape[-1]
         inside[name] = array
     return inside
+
+
+def prevalence_of(labels: LabelledCases, values: Mapping[str, np.ndarray]) -> Float[np.ndarray, "*case class"]:
+    """Probability of each true class before the labels are known: in each case, if there are predictions, or in all."""
+    return values["prevalence"] if labels.log_scores is None else shares_of(values[COEFFICIENTS], labels)
 
 
 def class_probabilities(
@@ -158,7 +187,7 @@ def class_probabilities(
     total = np.empty((*by_chain, n), np.float32)
     for at in np.ndindex(by_chain):
         values = {name: np.asarray(draws[at], float) for name, draws in shared.items()}
-        log_joint = labels.log_joint(values["prevalence"], sampler.confusion(values))
+        log_joint = labels.log_joint(prevalence_of(labels, values), sampler.confusion(values))
         largest = log_joint.max(1, keepdims=True)
         weights = np.exp(log_joint - largest)
         sums = weights.sum(1, keepdims=True)

@@ -1,0 +1,100 @@
+"""Common confusion: every case has one true class, and all annotators share one confusion matrix."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jaxtyping import Float, Int
+
+from plausibly.case import LabelledCases
+from plausibly.model import OF_TRUE_CLASS, Model, TrueClass
+from plausibly.models.dawid_skene import (
+    PAUN,
+    SKENE,
+    common_shape,
+    dirichlet,
+    draw_prevalence,
+    start_common,
+    sum_out_truth,
+)
+
+
+def common_confusion(labels: LabelledCases) -> None:
+    r"""Model of one true class in which all annotators confuse classes alike.
+
+    .. math::
+       \pi \sim \mathrm{Dirichlet}(1), \quad m_k \sim \mathrm{Dirichlet}(a_k) \; [m_{kk} \ge m_{kj}], \quad
+       z_i \sim \mathrm{Categorical}(\pi), \quad y_{ir} \sim \mathrm{Categorical}(m_{z_i})
+
+    The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
+    shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see
+    :func:`plausibly.models.dawid_skene.draw_prevalence`.
+
+    Parameters
+    ----------
+    labels
+        Labels of all cases, as those of one annotator, and what classifiers say of the cases, if that is known.
+
+    Notes
+    -----
+    Annotators may be anonymous, or have a few labels each, which would not tell how they differ. If they do differ, and
+    each case is labelled by any of them, labels of a case are still independent draws from the mean of their confusion
+    matrices; but a label then counts the same whoever gave it. The prior of a row is that of the common confusion in
+    :func:`plausibly.models.dawid_skene.dawid_skene`.
+
+    References
+    ----------
+    Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied
+    Statistics 28; the pooled model of Paun et al. (2018), Comparing Bayesian models of annotation, Transactions of the
+    ACL 6.
+    """
+    k = labels.n_classes
+    _, of_case = draw_prevalence(labels)
+    with numpyro.plate("true classes", k):
+        common = numpyro.sample("common_confusion", dist.Dirichlet(common_shape(k)))
+        diagonal = jnp.diagonal(jnp.asarray(common))
+        numpyro.factor("true class first", jnp.where(diagonal >= jnp.max(common, axis=1), 0, -jnp.inf))
+    sum_out_truth(labels, of_case, common[None])
+
+
+def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+    """Start near what the majority vote says."""
+    return {"common_confusion": start_common(counts)}
+
+
+def move(
+    values: dict[str, Any],
+    counts: Int[np.ndarray, "annotator class named"],
+    truth: Int[np.ndarray, " class"],
+    random: np.random.Generator,
+) -> dict[str, Any]:
+    """Draw everything shared, given the true classes; a row outside its bounds is not accepted."""
+    proposed = dirichlet(common_shape(len(truth)) + counts.sum(0), random)
+    good = np.diagonal(proposed) >= proposed.max(1)
+    common = np.where(good[:, None], proposed, values["common_confusion"])
+    return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
+
+
+def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
+    """Confusion matrix of all annotators."""
+    return values["common_confusion"][..., None, :, :]
+
+
+model = Model(
+    name="common-confusion",
+    program=common_confusion,
+    takes="labels",
+    true_class=TrueClass(
+        sites={"prevalence": ("true_class",), "common_confusion": ("true_class", "named_class")},
+        start=start,
+        move=move,
+        confusion=confusion,
+        named=False,
+    ),
+    options=OF_TRUE_CLASS,
+    shares=False,
+    replicate="rankings",
+    citations=(("one true class and annotators who confuse classes alike", SKENE), ("pooled annotators", PAUN)),
+)
