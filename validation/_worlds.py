@@ -2,8 +2,9 @@
 
 In each world of :data:`HOLDS`, a classifier sees the plausibilities of a case through noisy logits ("A"), a second one
 shares half of its errors and overstates its scores ("B"), a third is nearly a copy of the first, one is a further
-expert, who names one class, and one knows nothing of the case. The worlds of :data:`FAILS` break an assumption of
-:class:`plausibly.priors.PredictionsPrior`, each another one.
+expert, who names one class, and one knows nothing of the case. The worlds of :data:`FAILS`
+break an assumption of :class:`plausibly.priors.PredictionsPrior`, each another one. In those of :data:`ONE_TRUE_CLASS`
+each case has one true class, which annotators miss at times.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 FLOOR = 0.01  #: smallest plausibility that a classifier tells from 0
 
@@ -22,6 +23,8 @@ class Data(NamedTuple):
     plausibility: np.ndarray  #: (case, class)
     counts: np.ndarray  #: (case, class)
     scores: dict[str, np.ndarray]  #: (case, class) of each classifier
+    people: np.ndarray | None = None  #: who gave each label (case, label), where annotators differ
+    labels: np.ndarray | None = None  #: and which class it names
 
 
 def draw(shape: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -84,11 +87,42 @@ def dirichlet(
     return Data(plausibility, counts, five(plausibility, random, scale))
 
 
-def label_noise(random: np.random.Generator, noise: float, n: int = 1000, k: int = 4, m: int = 3) -> Data:
-    """One true class; annotators name another one, any, with probability ``noise``."""
-    true = one_hot(random.integers(k, size=n), k)
+def label_noise(
+    random: np.random.Generator,
+    noise: float,
+    n: int = 1000,
+    k: int = 4,
+    m: int = 3,
+    ratio: float = 1.0,
+    common: float = 0.0,
+    useless: bool = False,
+) -> Data:
+    """One true class; annotators name another one, any, with probability ``noise``.
+
+    Each class is ``ratio`` times as common as the one before it. Errors of the logits of both classifiers have a part
+    in common, of this standard deviation; a third classifier may know nothing.
+    """
+    share = ratio ** np.arange(k)
+    true = one_hot(random.choice(k, size=n, p=share / share.sum()), k)
     plausibility = (1 - noise) * true + noise * (1 - true) / (k - 1)
-    return Data(plausibility, random.multinomial(m, plausibility), two(2 * true, random))
+    scores = two(2 * true + common * random.normal(size=(n, k)), random)
+    if useless:
+        scores["useless"] = random.dirichlet(np.ones(k), n)
+    return Data(plausibility, random.multinomial(m, plausibility), scores)
+
+
+def unequal_people(random: np.random.Generator, noise: float, n: int = 1000, k: int = 4, m: int = 3) -> Data:
+    """One true class; a dozen annotators err more or less often, about as often as ``noise``, one at random."""
+    data = label_noise(random, noise, n, k, m, useless=True)
+    true = data.plausibility.argmax(axis=1)
+    right = expit(np.log(1 / noise - 1) + 0.8 * random.normal(size=12))
+    right[0] = 1 / k
+    people = np.argsort(random.random((n, 12)), axis=1)[:, :m]
+    wrong = (true[:, None] + random.integers(1, k, size=(n, m))) % k
+    labels = np.where(random.random((n, m)) < right[people], true[:, None], wrong)
+    noise = 1 - right.mean()
+    plausibility = np.where(one_hot(true, k), 1 - noise, noise / (k - 1))
+    return Data(plausibility, np.eye(k, dtype=int)[labels].sum(axis=1), data.scores, people, labels)
 
 
 def confident(random: np.random.Generator, n: int = 1000, k: int = 4, m: int = 3) -> Data:
@@ -149,6 +183,17 @@ HOLDS: dict[str, World] = {
     "4 classes, confidence says little": partial(dirichlet, scale=1.0),
     "4 classes, 3 labels, 150 of 1500 cases": partial(dirichlet, n=1500, annotated=150),
     "2 uneven classes, 3 labels, 150 of 1500 cases": partial(dirichlet, n=1500, k=2, ratio=0.2, annotated=150),
+}
+ONE_TRUE_CLASS: dict[str, World] = {
+    **{f"{share:.0%} of labels wrong": partial(label_noise, noise=share, useless=True) for share in (0.05, 0.1, 0.2)},
+    "5% of labels wrong, 200 cases": partial(label_noise, noise=0.05, n=200, useless=True),
+    "20% of labels wrong, 200 cases": partial(label_noise, noise=0.2, n=200, useless=True),
+    "20% of labels wrong, classifiers share errors": partial(label_noise, noise=0.2, common=1.0, useless=True),
+    "20% of labels wrong, uneven classes": partial(label_noise, noise=0.2, ratio=0.5, useless=True),
+    "10% of labels wrong, 2 classes, 10% positive": partial(label_noise, noise=0.1, k=2, ratio=1 / 9, useless=True),
+    "a dozen people, about 5% of labels wrong": partial(unequal_people, noise=0.05),
+    "a dozen people, about 20% of labels wrong": partial(unequal_people, noise=0.2),
+    "a dozen people, about 20% of labels wrong, 200 cases": partial(unequal_people, noise=0.2, n=200),
 }
 FAILS: dict[str, World] = {
     "one true class, 5 % of labels wrong": partial(label_noise, noise=0.05),

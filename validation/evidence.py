@@ -16,6 +16,7 @@ those that break an assumption. Another table has sensitivities and specificitie
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -28,16 +29,21 @@ import plausibly as pb
 from plausibly._progress import Progress
 from plausibly.annotations import Annotations, Slots
 from plausibly.bootstrap import CI_PROB
+from plausibly.case import LabelledCases
+from plausibly.inference import class_probabilities, sample_chain
+from plausibly.models import MODELS
 from plausibly.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.priors._evidence import labels_of
+from plausibly.priors._evidence import log_scores as centred
 from plausibly.priors._fit import fit
 from plausibly.priors._program import prior_shapes
 from validation._ranks import places
 from validation._result import Result, Settings
-from validation._worlds import FAILS, HOLDS, Data, World, draw, five
+from validation._worlds import FAILS, HOLDS, ONE_TRUE_CLASS, Data, World, draw, five
 
 REPETITIONS, QUICK = 100, 25
 N_DRAWS = 300
+WARMUP, SWEEPS = 150, 2  #: of models of one true class: sweeps before the first draw, and of each
 COVERS, OFF = 0.88, 0.015  #: least coverage and greatest bias that are allowed
 OF_FEW = {"sensitivity": (0.8, 0.05), "specificity": (0.8, 0.05)}  #: the same of what rests on few cases
 PACKAGE = "4 classes, 3 labels, 600 cases"  #: world that is evaluated by the public functions, too
@@ -92,6 +98,32 @@ def draws_of(
     """Draws of the plausibilities, each given one draw of the shared parameters."""
     shape = prior.shapes(annotations, Slots.of_every_class(*counts.shape), range(prior.n_draws))
     return draw(shape.reshape(-1, *counts.shape) + counts, random)
+
+
+def by_true_class(data: Data, random: np.random.Generator, draws: int = N_DRAWS) -> Values:
+    """Draws of the quantities by a model of one true class: of people who differ, or of people who are alike."""
+    n, k = data.counts.shape
+    if data.people is None or data.labels is None:
+        annotations = Annotations.from_counts(data.counts)
+        labels, name = LabelledCases.of(annotations, alike=True), "common-confusion"
+    else:
+        case, m = np.arange(n), data.people.shape[1]
+        columns = np.repeat(case, m), data.people.ravel(), data.labels.ravel()
+        labels, name = LabelledCases(*columns, n, int(data.people.max()) + 1, k), "dawid-skene"
+    log_scores = np.stack([centred(scores) for scores in data.scores.values()])
+    declared = MODELS[name].true_class
+    assert declared is not None
+    sampler, labels = replace(declared, thinning=SWEEPS), labels.with_scores(log_scores)
+    chain = sample_chain(sampler, labels, draws=draws, warmup=WARMUP, seed=int(random.integers(2**31)), chain=0)
+    probability = class_probabilities(sampler, labels, {site: values[None] for site, values in chain.items()})[0][0]
+    true = (probability.cumsum(axis=2) < random.random((draws, n, 1))).sum(axis=2).clip(max=k - 1)
+    confusion = np.mean(sampler.confusion(chain), axis=1)  # of annotators alike
+    plausibility = confusion[np.arange(draws)[:, None], true]
+    # The most probable label is the true class, but for chance.
+    first = first_choices(data)
+    accuracy = np.array([(true == one).mean(axis=1) for one in first])
+    found = quantities(plausibility, first) | {"top-1": accuracy, "top-1 difference": differences(accuracy)}
+    return found
 
 
 def by_package(data: Data, random: np.random.Generator) -> Values:
@@ -161,6 +193,7 @@ def check(settings: Settings) -> Iterator[Result]:
     runs = {what: (world, by_prior) for what, world in HOLDS.items()}
     for what in (PACKAGE, PARTLY):
         runs[f"{what}, aggregate and evaluate"] = HOLDS[what], by_package
+    runs |= {f"one true class, {what}": (world, by_true_class) for what, world in ONE_TRUE_CLASS.items()}
     with Progress(settings.progress) as bars:
         for what, (world, method) in runs.items():
             if settings.only in what:
@@ -212,10 +245,15 @@ def own_places(repetitions: int, seed: int, advance: Callable[[int], None] = lam
     return {name: np.array(values) for name, values in found.items()}
 
 
-def rows(worlds: dict[str, World], repetitions: int, seed: int) -> Iterator[str]:
+def rows(
+    worlds: dict[str, World],
+    repetitions: int,
+    seed: int,
+    method: Callable[[Data, np.random.Generator], Values] = by_prior,
+) -> Iterator[str]:
     """Lines of a table: the first classifier of each world, by evidence and by its vote."""
     for what, world in worlds.items():
-        found = coverage(world, repetitions, seed)
+        found = coverage(world, repetitions, seed, method)
         vote = np.mean([by_vote(world(np.random.default_rng([seed, one]))) for one in range(repetitions)])
         cells = [f"{found['top-1'].truth[:, 0].mean():.3f}", f"{vote:+.3f}"]
         for name in ("top-1", "agreement", "top-1 difference"):
@@ -258,10 +296,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="worlds whose names contain this text")
     given = parser.parse_args(arguments)
     few = {name: world for name, world in HOLDS.items() if "positive" in name}
+    of_truth = partial(rows, method=by_true_class)
     for title, worlds, head, of in (
         ("Worlds that hold", HOLDS, HEAD, rows),
         ("Worlds that break an assumption", FAILS, HEAD, rows),
         ("Few of two classes", few, HEAD_OF_TWO, rows_of_two),
+        ("One true class, by a model of one true class", ONE_TRUE_CLASS, HEAD, of_truth),
+        ("No true class, by a model of one true class", {PACKAGE: HOLDS[PACKAGE]}, HEAD, of_truth),
     ):
         chosen = {name: world for name, world in worlds.items() if given.only in name}
         if chosen:

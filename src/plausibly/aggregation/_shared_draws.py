@@ -85,7 +85,7 @@ def labels_of_cases(
     evidence: Evidence | None = None,
     log_prevalence: Float[np.ndarray, " class"] | None = None,
 ) -> LabelledCases:
-    """Collect the labels of cases, and what classifiers say of these; arguments of :meth:`LabelledCases.with_scores`."""
+    """Collect the labels of cases, and what classifiers say of these (:meth:`LabelledCases.with_scores`)."""
     labels = LabelledCases.of(annotations, alike=not sampler.named)
     return labels if evidence is None else labels.with_scores(evidence.of_cases(annotations.cases), log_prevalence)
 

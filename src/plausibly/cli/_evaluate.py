@@ -10,7 +10,7 @@ import typer
 
 from plausibly import annotations as annotated
 from plausibly.aggregation import parse_variants
-from plausibly.annotations._usual_models import recommended_models, usual_models
+from plausibly.annotations._usual_models import one_truth_model, recommended_models, usual_models
 from plausibly.audit import audit, serious
 from plausibly.cli import _options as options
 from plausibly.cli._app import NOT_CONVERGED, example
@@ -19,6 +19,7 @@ from plausibly.cli._groups import read_by, read_column
 from plausibly.cli._model_names import EvaluatedModelNames
 from plausibly.cli._output import complain, console, main_table, make_folder, say, speaker, write_table, writing
 from plausibly.cli._sets_of_answers import measure_sets
+from plausibly.errors import ArgumentError
 from plausibly.evaluation import known_predictions, knows_more
 from plausibly.report import agreement, choice_of_cases, prior_notes, report
 from plausibly.sweeps import Folder, Plan, Sweep
@@ -52,6 +53,15 @@ def evaluate(
             "--annotations-only",
             help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
             "Classifiers that look at the case are then underrated.",
+        ),
+    ] = False,
+    one_truth: Annotated[
+        bool,
+        options.modelling(
+            "--one-truth",
+            help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
+            "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
+            "else common-confusion. For labels and counts.",
         ),
     ] = False,
     *,
@@ -94,6 +104,7 @@ def evaluate(
         by=by,
         intersections=intersections,
         annotations_only=annotations_only,
+        one_truth=one_truth,
         **given.arguments(),
     )
     finish(swept, out, quiet=quiet, strict=strict, suffix=f".{format}")
@@ -114,13 +125,21 @@ def run(
     clusters: str | None = None,
     by: str | None = None,
     annotations_only: bool = False,
+    one_truth: bool = False,
     **given: Any,
 ) -> Sweep:
     """Run a sweep from files to files, and write each file as soon as its contents are known."""
     read = annotated.read_annotations(annotations, classes, choices=choices, progress=not quiet)
-    if not models:
+    evidence = bool(predictions) and not annotations_only
+    if one_truth:
+        if models:
+            raise ArgumentError(f"--one-truth chooses the model, but --model {models[0]} was given: leave one out.")
+        name, why = one_truth_model(read, predictions=evidence)
+        models = (name,)
+        if not quiet:
+            say(f"One true class in each case: {name.partition(':')[0]}, because {why}", stderr=True)
+    elif not models:
         published = any(given.get(name) is not None for name in OF_MODELS)
-        evidence = bool(predictions) and not annotations_only
         models = usual_models(read) if published else recommended_models(read, predictions=evidence)
         if given["extra"] == "include":  # of which nothing is known but by evidence
             models = models[:1]
