@@ -21,7 +21,7 @@ from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce
 from plausibly.evaluation import _panels, _summary
 from plausibly.inference import _scheduling
 from plausibly.inference.gibbs import _engine, _ordinal, _sweep, _tied_blocks
-from plausibly.inference.joint import _true_class
+from plausibly.inference.joint import _coefficients, _true_class
 from plausibly.inference.nuts import _sampler
 from plausibly.models import MODELS
 from plausibly.planning import _forecast
@@ -242,6 +242,10 @@ def _one_draw(parameters):
     return lambda self, numbers: parameters(self, np.zeros(len(numbers), int))
 
 
+def _wide(moments):
+    return lambda *sizes: (moments(*sizes)[0], 2 * moments(*sizes)[1])
+
+
 def _without_expert(of):
     return lambda predictions, annotations: of({n: p for n, p in predictions.items() if n != "expert"}, annotations)
 
@@ -284,6 +288,14 @@ BREAKS = {
     ),
     "coin-slice": Break(
         "any point of a slice's first interval is taken", "one-coin", "true-class", _COIN, "slice_draw", _first_point
+    ),
+    "coefficients-prior": Break(
+        "the prior of the coefficients of predictions is twice as wide",
+        "common-confusion, predictions",
+        "true-class",
+        _coefficients,
+        "prior_moments",
+        _wide,
     ),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class", _COIN, "LOCATION", _coin_prior),
     "population-tables": Break(

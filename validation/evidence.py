@@ -43,7 +43,7 @@ from validation._worlds import FAILS, HOLDS, ONE_TRUE_CLASS, Data, World, draw, 
 
 REPETITIONS, QUICK = 100, 25
 N_DRAWS = 300
-WARMUP, SWEEPS = 150, 2  #: of models of one true class: sweeps before the first draw, and of each
+WARMUP, SWEEPS, TRUE_DRAWS = 100, 2, 200  #: of models of one true class: sweeps before the first draw, of each, draws
 COVERS, OFF = 0.88, 0.015  #: least coverage and greatest bias that are allowed
 OF_FEW = {"sensitivity": (0.8, 0.05), "specificity": (0.8, 0.05)}  #: the same of what rests on few cases
 PACKAGE = "4 classes, 3 labels, 600 cases"  #: world that is evaluated by the public functions, too
@@ -100,7 +100,7 @@ def draws_of(
     return draw(shape.reshape(-1, *counts.shape) + counts, random)
 
 
-def by_true_class(data: Data, random: np.random.Generator, draws: int = N_DRAWS) -> Values:
+def by_true_class(data: Data, random: np.random.Generator, draws: int = TRUE_DRAWS) -> Values:
     """Draws of the quantities by a model of one true class: of people who differ, or of people who are alike."""
     n, k = data.counts.shape
     if data.people is None or data.labels is None:

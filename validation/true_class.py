@@ -1,14 +1,15 @@
 """Models of one true class, calibrated by simulation: everything drawn from its prior, labels from it, and found again.
 
 Each data set has a few annotators who label most of forty cases of three classes. Priors and labels are drawn here,
-by code of its own. The place of the truth among the draws is uniform: of what cases share, of the log probability of
-all labels, and of the probability of a class in the first case, for which the truth is one more draw of the parameters.
-A sampler that forgets the data passes by all of these that do not look at it (Modrák et al. 2023); so for Dawid-Skene
-the log probability of all labels is also taken without the confusion matrices, as if the majority were right.
+by code of its own; with predictions, true classes come from the regression on simulated scores. The place of the truth
+among the draws is uniform: of what cases share, of the log probability of all labels, and of the probability of a class
+in the first case, for which the truth is one more draw of the parameters. A sampler that forgets the data passes by all
+of these that do not look at it (Modrák et al. 2023); so for Dawid-Skene the log probability of all labels is also taken
+without the confusion matrices, as if the majority were right.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from plausibly._progress import Progress
 from plausibly.case import LabelledCases
 from plausibly.inference import class_probabilities, sample_chain
 from plausibly.models import MODELS
+from plausibly.priors._evidence import log_scores as centred
+from plausibly.regression import expected_shares, prior_moments, split
 from validation._ranks import places
 from validation._result import Result, Settings
 
@@ -83,7 +86,17 @@ def draw_coin(rng: np.random.Generator) -> Truth:
     return Truth(values, confusion)
 
 
-SAMPLERS = {"dawid-skene": draw_skene, "one-coin": draw_coin}
+def draw_common(rng: np.random.Generator) -> Truth:
+    """Draw everything that cases share from the prior of common confusion."""
+    common = draw_skene(rng).values["common_confusion"]
+    values = {"prevalence": rng.dirichlet(np.ones(CLASSES)), "common_confusion": common}
+    return Truth(values, np.stack([common] * ANNOTATORS))
+
+
+SAMPLERS = {"dawid-skene": draw_skene, "one-coin": draw_coin, "common-confusion": draw_common}
+PREDICTED = ", predictions"  #: after the name of a model
+LOG_PREVALENCE = np.log(np.array([0.5, 0.3, 0.2])).astype(np.float32)
+CHECKED = (*SAMPLERS, *(f"{name}{PREDICTED}" for name in ("common-confusion", "one-coin")))
 QUANTITIES = {
     "dawid-skene": (
         "prevalence",
@@ -95,12 +108,26 @@ QUANTITIES = {
         "accuracy",
     ),
     "one-coin": ("prevalence", "mean_log_odds", "spread", "share_unlike", "accuracy"),
+    "common-confusion": ("prevalence", "common_confusion"),
 }
 
 
-def simulate(truth: Truth, rng: np.random.Generator) -> LabelledCases:
+def with_predictions(truth: Truth, rng: np.random.Generator) -> tuple[Truth, np.ndarray, np.ndarray]:
+    """Draw coefficients from their prior; return scores of two classifiers, and the probabilities of true classes."""
+    mean, sd = prior_moments(2, CLASSES)
+    coefficients = (mean + sd * rng.normal(size=len(mean))).astype(np.float32)
+    scores = np.stack([centred(rng.dirichlet(np.full(CLASSES, 0.5), CASES)) for _ in range(2)])
+    shares = np.asarray(expected_shares(split(coefficients, 2, CLASSES), scores, LOG_PREVALENCE), float)
+    values = truth.values | {"coefficients": coefficients, "prevalence": shares.mean(0)}
+    return Truth(values, truth.confusion), scores, shares
+
+
+def simulate(truth: Truth, rng: np.random.Generator, shares: np.ndarray | None = None) -> LabelledCases:
     """Draw true classes and labels."""
-    z = rng.choice(CLASSES, CASES, p=truth.values["prevalence"])
+    if shares is None:
+        z = rng.choice(CLASSES, CASES, p=truth.values["prevalence"])
+    else:
+        z = (shares.cumsum(1) < rng.random((CASES, 1))).sum(1).clip(max=CLASSES - 1)
     case = np.repeat(np.arange(CASES), PER_CASE)
     who = np.concatenate([np.sort(rng.permutation(ANNOTATORS)[:PER_CASE]) for _ in range(CASES)])
     label = np.array([rng.choice(CLASSES, p=truth.confusion[a, z[i]]) for i, a in zip(case, who, strict=True)])
@@ -109,10 +136,16 @@ def simulate(truth: Truth, rng: np.random.Generator) -> LabelledCases:
 
 def one_data_set(name: str, number: int, seed: int) -> dict[str, tuple[float, np.ndarray]]:
     """Simulate a data set, sample it, and return the truth and the draws of each quantity."""
-    rng = np.random.default_rng([seed, sorted(SAMPLERS).index(name), number])
+    rng = np.random.default_rng([seed, CHECKED.index(name), number])
+    name, _, predicted = name.partition(PREDICTED[:2])
     truth, sampler = SAMPLERS[name](rng), MODELS[name].true_class
     assert sampler is not None
-    labels = simulate(truth, rng)
+    scores, shares = None, None
+    if predicted:
+        truth, scores, shares = with_predictions(truth, rng)
+    labels = simulate(truth, rng, shares).with_scores(scores, LOG_PREVALENCE)
+    if not sampler.named:
+        labels = replace(labels, annotator=np.zeros_like(labels.annotator), n_annotators=1)
     chain = sample_chain(sampler, labels, draws=DRAWS, warmup=WARMUP, seed=number, chain=0)
     shared = {site: draws[None] for site, draws in chain.items()}
     found = {}
@@ -124,6 +157,9 @@ def one_data_set(name: str, number: int, seed: int) -> dict[str, tuple[float, np
             float(log_probability_by_vote(truth.values, labels)),
             log_probability_by_vote(chain, labels),
         )
+    if predicted:
+        found["score"] = float(truth.values["coefficients"][2]), chain["coefficients"][:, 2]
+        found["first choice"] = float(truth.values["coefficients"][4]), chain["coefficients"][:, 4]
     at_truth = {site: np.asarray(value, float)[None, None] for site, value in truth.values.items()}
     plausibility, total = class_probabilities(sampler, labels, shared)
     true_plausibility, true_total = class_probabilities(sampler, labels, at_truth)
@@ -143,6 +179,8 @@ def calibrate(name: str, n: int, seed: int, advance: Any = lambda number: None) 
         truth = np.array([one[quantity][0] for one in found])
         draws = np.stack([one[quantity][1] for one in found], axis=1)
         yield Result.of_places("true class", name, quantity, places(truth, draws, rng), remark)
+    if "accuracy" not in found[0]:
+        return
     ends = [(one["accuracy"][0], *np.quantile(one["accuracy"][1], [(1 - PROB) / 2, (1 + PROB) / 2])) for one in found]
     covered = sum(low <= true <= high for true, low, high in ends)
     # The quantiles of so few draws lie a little within the interval.
@@ -158,8 +196,8 @@ def _coverage(draws: int, rng: np.random.Generator) -> bool:
 
 
 def check(settings: Settings) -> Iterator[Result]:
-    """Calibrate both models."""
-    chosen = [name for name in SAMPLERS if settings.only in name]
+    """Calibrate all models."""
+    chosen = [name for name in CHECKED if settings.only in name]
     n = QUICK if settings.quick else N
     with Progress(settings.progress) as progress:
         advance = progress.task("Calibrating models of one true class", n * len(chosen), "data sets")

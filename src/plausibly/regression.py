@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 OFFSETS_UP_TO = 10  #: classes up to which each has an offset of its own
+WIDER = 4.0  #: standard deviations of scores, first choices and offsets where each case has one true class
 
 
 def normal_priors(n_classifiers: int, n_classes: int) -> dict[str, tuple[float, float, tuple[int, ...]]]:
@@ -62,9 +63,14 @@ def expected_shares(
 
 
 def prior_moments(n_classifiers: int, n_classes: int) -> tuple[Float[np.ndarray, " coefficient"], ...]:
-    """Prior means and standard deviations of all coefficients, as vectors."""
-    priors = normal_priors(n_classifiers, n_classes).values()
-    mean, sd = (np.concatenate([np.full(shape, row[at]).ravel() for *row, shape in priors]) for at in (0, 1))
+    """Prior means and standard deviations of all coefficients where each case has one true class, as vectors.
+
+    They are wider than for plausibilities: a classifier may be nearly certain of the true class, and its scores far too
+    cautious.
+    """
+    priors = normal_priors(n_classifiers, n_classes) | {"logit_background": (-4.0, 2.0, ())}
+    rows = [(np.full(shape, mean), np.full(shape, WIDER * sd if shape else sd)) for mean, sd, shape in priors.values()]
+    mean, sd = (np.concatenate([np.ravel(of) for of in column]) for column in zip(*rows, strict=True))
     return mean.astype(np.float32), sd.astype(np.float32)
 
 

@@ -1,0 +1,252 @@
+"""Predictions tell the true class: the regression against enumeration, its sampler, and what reaches metrics."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpyro.handlers import seed, substitute, trace
+from scipy.special import expit, softmax
+
+import plausibly as pb
+from plausibly._arviz import to_groups
+from plausibly.aggregation import unjudged
+from plausibly.annotations._usual_models import one_truth_model
+from plausibly.annotators import annotator_accuracies, annotator_confusions
+from plausibly.case import LabelledCases
+from plausibly.errors import AnnotationError, ArgumentError, PredictionError
+from plausibly.inference import class_probabilities
+from plausibly.inference.joint._coefficients import Coefficients, shares_of
+from plausibly.models import MODELS
+from plausibly.priors import PredictionsPrior
+from plausibly.priors._evidence import log_scores
+from plausibly.regression import names, prior_moments
+from tests.test_cli.run import plausibly
+
+ALL = ["common-confusion", "dawid-skene", "one-coin"]
+SHORT = {"draws": 60, "chains": 2, "warmup": 60, "progress": False}
+aggregate = unjudged(pb.aggregate)  # chains are short on purpose
+
+
+def crowd(n=60, k=3, people=6, right=0.75, noise=0.8, seed=0):
+    """Labels by three of some people, the true classes, and scores of a good, a weaker and a useless classifier."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(k, size=n)
+    who = np.argsort(random.random((n, people)), axis=1)[:, :3]
+    wrong = (truth[:, None] + random.integers(1, k, (n, 3))) % k
+    named = np.where(random.random((n, 3)) < right, truth[:, None], wrong)
+    columns = {"case": np.repeat([f"c{i:04}" for i in range(n)], 3)}
+    columns |= {"annotator": [f"p{one}" for one in who.ravel()], "class": [f"k{one}" for one in named.ravel()]}
+    seen = 2 * np.eye(k)[truth]
+    scores = {name: softmax(seen + sd * random.normal(size=(n, k)), axis=1) for name, sd in (("A", noise), ("B", 1.5))}
+    scores["useless"] = random.dirichlet(np.ones(k), n)
+    classes = [f"k{one}" for one in range(k)]
+    return pb.Annotations.from_table(pd.DataFrame(columns), classes=classes), truth, scores
+
+
+def anonymous(annotations):
+    return pb.Annotations.from_counts(LabelledCases.of(annotations).votes)
+
+
+def accuracies(posterior, scores):
+    return pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].values
+
+
+def small(alike=False):
+    """Six labels of three cases, and two classifiers."""
+    random = np.random.default_rng(3)
+    labels = LabelledCases(*np.array([(0, 0, 1), (0, 2, 0), (1, 1, 2), (2, 0, 0), (2, 1, 0), (2, 2, 1)]).T, 3, 3, 3)
+    labels = replace(labels, annotator=0 * labels.annotator, n_annotators=1) if alike else labels
+    scores = np.stack([log_scores(random.dirichlet(np.ones(3), 3)) for _ in range(2)])
+    return labels.with_scores(scores), random
+
+
+def literal_shares(vector, labels):
+    """Probabilities of true classes of every case, one number after the other."""
+    delta, background, b0, b1, t0, t1, *offset = vector
+    share = (1 + labels.votes.sum(0)) / (labels.n_classes + labels.votes.sum())
+    e = expit(background)
+    out = np.empty((labels.n_cases, labels.n_classes))
+    for i in range(labels.n_cases):
+        one, other = labels.log_scores[:, i]
+        z = [
+            b0 * one[k] + b1 * other[k] + t0 * (k == one.argmax()) + t1 * (k == other.argmax())
+            + delta * np.log(share[k]) + (offset[k - 1] if k else 0)
+            for k in range(labels.n_classes)
+        ]  # fmt: skip
+        out[i] = (1 - e) * softmax(z) + e * share
+    return out
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_programs_and_the_sampler_give_labels_their_probability(name):
+    sampler = MODELS[name].true_class
+    labels, random = small(not sampler.named)
+    vector = (np.multiply(*prior_moments(2, 3)[::-1]) + random.normal(size=8)).astype(np.float32)
+    expected = literal_shares(vector, labels)
+    np.testing.assert_allclose(shares_of(vector, labels), expected, rtol=1e-5)
+    model = MODELS[name]
+    sites = trace(substitute(seed(model.program, 0), {"coefficients": vector})).get_trace(labels)
+    found = {site: np.asarray(sites[site]["value"], float) for site in sampler.sites if site in sites}
+    np.testing.assert_allclose(found["prevalence"], expected.mean(0), rtol=1e-5)
+    confusion = sampler.confusion(found)
+    joint = expected.copy()
+    for i, who, named in zip(labels.case, labels.annotator, labels.label, strict=True):
+        joint[i] *= confusion[who, :, named]
+    shared = {site: value[None, None] for site, value in (found | {"coefficients": vector}).items()}
+    plausibility, total = class_probabilities(sampler, labels, shared)
+    for values in (sites["plausibility"]["value"], plausibility[0, 0]):
+        np.testing.assert_allclose(values, joint / joint.sum(1, keepdims=True), rtol=1e-4)
+    np.testing.assert_allclose(total[0, 0], np.log(joint.sum(1)), rtol=1e-4)
+    np.testing.assert_allclose(sites["labels"]["fn"].log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
+
+
+def test_coefficients_are_drawn_from_their_posterior():
+    """Given the true classes, against draws from the prior, weighted by the probability of these classes."""
+    random = np.random.default_rng(1)
+    truth = random.integers(2, size=40)
+    seen = log_scores(softmax(1.0 * np.eye(2)[truth] + random.normal(size=(40, 2)), axis=1))
+    labels = LabelledCases(np.arange(40), np.zeros(40, int), truth, 40, 1, 2).with_scores(seen[None])
+    coefficients = Coefficients(labels, random)
+    draws = []
+    for _ in range(2500):
+        shares = coefficients.move(truth)
+        draws.append(coefficients.vector)
+    np.testing.assert_allclose(shares, shares_of(coefficients.vector, labels), rtol=1e-5)
+    mean, sd = prior_moments(1, 2)
+    proposed = mean + sd * random.normal(size=(300_000, 5))
+    z = proposed[:, 2, None] * (seen[:, 1] - seen[:, 0]) + proposed[:, 3, None] * np.sign(seen[:, 1] - seen[:, 0])
+    share = np.exp(labels.log_prevalence)
+    z += proposed[:, [0]] * (labels.log_prevalence[1] - labels.log_prevalence[0]) + proposed[:, [4]]
+    e = expit(proposed[:, [1]])
+    second = (1 - e) * expit(z) + e * share[1]
+    weight = np.exp(np.log(np.where(truth, second, 1 - second)).sum(1))
+    weight /= weight.sum()
+    assert 1 / (weight**2).sum() > 5000
+    expected = weight @ proposed
+    spread = np.sqrt(weight @ (proposed - expected) ** 2)
+    np.testing.assert_allclose(np.mean(draws, axis=0), expected, atol=0.12 * spread.max())
+    np.testing.assert_array_less(np.abs(np.mean(draws, axis=0) - expected), 0.12 * spread)
+    np.testing.assert_allclose(np.std(draws, axis=0), spread, rtol=0.12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_nuts_draws_from_the_same_posterior(name):
+    annotations, _, scores = crowd(n=25)
+    given = {"predictions": scores, "progress": False}
+    gibbs = aggregate(annotations, name, draws=400, **given)
+    nuts = aggregate(annotations, name, engine="nuts", draws=200, warmup=200, chains=2, **given)
+    for site in ("coefficients", "prevalence"):
+        ours, theirs = (one["posterior"][site] for one in (gibbs, nuts))
+        sd = ours.std(("chain", "draw")).values
+        gap = (ours.mean(("chain", "draw")) - theirs.mean(("chain", "draw"))).values
+        assert (np.abs(gap) < 0.3 * sd).all(), (site, gap / sd)
+
+
+def test_predictions_correct_accuracies():
+    """Of a classifier that looks at the case; of one that knows nothing, nothing is made up."""
+    annotations, truth, scores = crowd(n=400, right=0.7, noise=0.6)
+    posterior = aggregate(anonymous(annotations), "common-confusion", predictions=scores, **SHORT)
+    own = np.array([(one.argmax(1) == truth).mean() for one in scores.values()])
+    found = accuracies(posterior, scores)
+    np.testing.assert_allclose(found.mean(1), own, atol=0.03)
+    alone = accuracies(aggregate(anonymous(annotations), "common-confusion", **SHORT), scores)
+    assert (own - alone.mean(1))[0] > 0.05
+    assert posterior.attrs["assumes"] == "one true class"
+    evidence = json.loads(posterior.attrs["evidence"])
+    assert evidence["classifiers"] == ["A", "B", "useless"]
+    assert evidence["method"] == "gibbs"
+    with pytest.warns(pb.PlausiblyWarning, match="not those of B"):
+        pb.evaluate(aggregate(annotations, "one-coin", predictions={"A": scores["A"]}, **SHORT), scores, progress=False)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_shards_and_files_have_the_same_draws(tmp_path, name):
+    annotations, _, scores = crowd(n=25)
+    at_once = aggregate(annotations, name, predictions=scores, **SHORT)
+    found = aggregate(annotations, name, predictions=scores, out=tmp_path / "p.zarr", shard=10, **SHORT)
+    for group, data in to_groups(at_once).items():
+        for variable in ("plausibility", "coefficients", "coefficient", "prevalence", "lp"):
+            if variable in data.variables:
+                ours = to_groups(found)[group][variable]
+                np.testing.assert_array_equal(ours, data[variable])
+                assert ours.dims == data[variable].dims
+    assert found["posterior"]["coefficient"].values.tolist() == names(list(scores), annotations.classes).tolist()
+    assert found.attrs["evidence"] == at_once.attrs["evidence"]
+    changed = scores | {"A": scores["B"]}
+    with pytest.raises(ArgumentError, match="class_prior was"):
+        aggregate(annotations, name, predictions=changed, out=tmp_path / "p.zarr", shard=10, **SHORT)
+
+
+def test_annotators_who_are_alike_need_no_names():
+    annotations, _, scores = crowd(n=40)
+    ours, theirs = (
+        aggregate(a, "common-confusion", predictions=scores, **SHORT) for a in (annotations, anonymous(annotations))
+    )
+    np.testing.assert_array_equal(ours["posterior"]["plausibility"], theirs["posterior"]["plausibility"])
+    table = annotator_confusions(theirs)
+    assert set(table["annotator"]) == {"(all)"}
+    assert len(table) == 9
+    with pytest.raises(ArgumentError, match="no accuracies of annotators"):
+        annotator_accuracies(theirs)
+    check = pb.predictive_check(theirs, replicates=40, progress=False)
+    assert check.replicated.sizes["replicate"] == 40
+
+
+def test_left_out_labels_are_better_predicted_with_predictions():
+    annotations, _, scores = crowd(n=90, right=0.7, noise=0.4)
+    known = {"model": "common-confusion", "class_prior": "predictions", "predictions": scores}
+    compared = unjudged(pb.compare)(
+        anonymous(annotations), {"alone": {"model": "common-confusion"}, "known": known}, **SHORT
+    )
+    elpd = compared.table["elpd"]
+    assert elpd["known"] > elpd["alone"] + 5
+
+
+def test_what_cannot_be_is_refused():
+    annotations, _, scores = crowd(n=20)
+    with pytest.raises(ArgumentError, match="class_prior must be one of uniform, predictions"):
+        pb.aggregate(annotations, "dawid-skene", class_prior="learned", progress=False)
+    with pytest.raises(ArgumentError, match="there are no predictions"):
+        pb.aggregate(annotations, "dawid-skene", class_prior="predictions", progress=False)
+    with pytest.raises(PredictionError):
+        pb.aggregate(annotations, "dawid-skene", predictions={"A": scores["A"][:5]}, progress=False)
+    prior = PredictionsPrior.learn(annotations, pb.priors.Evidence.of(scores, annotations), draws=10, seed=0)
+    with pytest.raises(ArgumentError, match=r"one true class in each case.*PredictionsPrior was given"):
+        pb.aggregate(annotations, "one-coin", class_prior=prior, progress=False)
+
+
+def test_the_model_for_one_truth_depends_on_what_is_known_of_annotators():
+    annotations, _, _ = crowd(n=60)
+    chosen = [
+        one_truth_model(a, predictions=True)
+        for a in (annotations, anonymous(annotations), annotations.select(range(20)))
+    ]
+    assert [name for name, _ in chosen] == [
+        "dawid-skene:class_prior=predictions",
+        "common-confusion:class_prior=predictions",
+        "common-confusion:class_prior=predictions",
+    ]
+    assert one_truth_model(annotations, predictions=False)[0] == "dawid-skene"
+    ranked = pb.Annotations.from_rankings([[[["a"], ["b"]]]])
+    with pytest.raises(AnnotationError, match="an annotation names several"):
+        one_truth_model(ranked, predictions=True)
+
+
+def test_the_command_for_one_truth(tmp_path):
+    annotations, _, scores = crowd(n=60)
+    table = pd.DataFrame(LabelledCases.of(annotations).votes, columns=annotations.classes)
+    table.insert(0, "case", annotations.cases)
+    table.to_csv(tmp_path / "counts.csv", index=False)
+    np.save(tmp_path / "a.npy", scores["A"])
+    command = ["evaluate", str(tmp_path / "counts.csv"), "--predictions", f"A={tmp_path / 'a.npy'}", "--one-truth"]
+    done = plausibly(*command, "--out", str(tmp_path / "out"), "--draws", "60", "--chains", "2", "--warmup", "60")
+    assert done.exit_code == 0, done.stderr
+    assert "common-confusion, because annotators are anonymous" in done.stderr
+    found = pd.read_csv(tmp_path / "out" / "metrics.csv")
+    assert set(found["model"]) == {"common-confusion"}
+    refused = plausibly(*command, "--model", "prirn", "--out", str(tmp_path / "out"))
+    assert refused.exit_code == 2
+    assert "--one-truth chooses the model" in refused.stderr
