@@ -30,7 +30,7 @@ def common_confusion(labels: LabelledCases) -> None:
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
     shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see
-    :func:`plausibly.models.dawid_skene.draw_prevalence`.
+    ``plausibly.models.dawid_skene.draw_prevalence``.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def common_confusion(labels: LabelledCases) -> None:
     Annotators may be anonymous, or have a few labels each, which would not tell how they differ. If they do differ, and
     each case is labelled by any of them, labels of a case are still independent draws from the mean of their confusion
     matrices; but a label then counts the same whoever gave it. The prior of a row is that of the common confusion in
-    :func:`plausibly.models.dawid_skene.dawid_skene`.
+    :func:`plausibly.models.dawid_skene`.
 
     References
     ----------

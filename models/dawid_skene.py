@@ -87,7 +87,7 @@ def dawid_skene(labels: LabelledCases) -> None:
 def draw_prevalence(labels: LabelledCases) -> tuple[Float[Array, " class"], Float[Array, "*case class"]]:
     r"""Sample the probability of each true class, in all cases together and in each.
 
-    Without predictions, it is the same in each case. With them, case i has :math:`m_i` of :mod:`plausibly.regression`,
+    Without predictions, it is the same in each case. With them, case i has :math:`m_i` of ``plausibly.regression``,
     and all cases together the mean of these.
     """
     if labels.log_scores is None or labels.log_prevalence is None:

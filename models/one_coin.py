@@ -33,7 +33,7 @@ def one_coin(labels: LabelledCases) -> None:
 
     The true class :math:`z_i` is summed out; the plausibility of a class is its probability given the labels and the
     shared parameters. With predictions, :math:`z_i \sim \mathrm{Categorical}(m_i)`, see
-    :func:`plausibly.models.dawid_skene.draw_prevalence`.
+    ``plausibly.models.dawid_skene.draw_prevalence``.
 
     Parameters
     ----------

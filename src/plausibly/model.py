@@ -162,7 +162,7 @@ class Model:
         Sampler of a model of labels in which every case has one true class. The program then describes all cases,
         ``program(labels)`` with :class:`plausibly.case.LabelledCases`; its site "plausibility" has shape (case, class).
         Predictions may tell the true class if it declares the option (``plausibly.model.OF_TRUE_CLASS``); its program
-        then calls :func:`plausibly.models.dawid_skene.draw_prevalence`.
+        then calls ``plausibly.models.dawid_skene.draw_prevalence``.
     categories
         Whether a model of scores treats them as categories, that is, as intervals on a latent normal scale. A Gibbs
         sampler then draws the latent values. The option ``cutpoints`` sets the ends of the intervals.

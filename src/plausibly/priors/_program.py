@@ -38,7 +38,7 @@ def case_prior(
 ) -> None:
     r"""Dirichlet prior of every case, as a regression on what classifiers say of it; plausibilities are summed out.
 
-    With the expected shares :math:`m_i` of :mod:`plausibly.regression`,
+    With the expected shares :math:`m_i` of ``plausibly.regression``,
 
     .. math::
        \log \kappa_i &= k_0 + k_1 \big(H(m_i) / \log K - \tfrac{1}{2}\big), &

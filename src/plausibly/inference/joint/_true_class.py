@@ -2,7 +2,7 @@
 
 The Gibbs sampler alternates between the true classes of all cases and what the model declares of all else
 (:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
-(:mod:`plausibly.regression`); the prevalence among what cases share is then its mean over cases, and the accuracy of an
+(``plausibly.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of an
 annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they vary
 less than the true classes that were drawn. Every chain starts at true classes drawn from the votes of the case. Chains
 are independent and have seeds of their own, so they may run anywhere and be kept one by one.
