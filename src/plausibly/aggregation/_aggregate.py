@@ -79,9 +79,9 @@ def aggregate(
         ``"staged-plackett-luce"`` (first choices and later ranks modelled separately) for rankings,
         ``"dirichlet-categorical"`` for single labels, and the point estimates ``"irn"``, ``"plackett-luce-ml"`` and
         ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per
-        case); ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
-        others); or your own :class:`plausibly.Model`, or a
-        NumPyro program for one case (see :mod:`plausibly.models`). A program without a declaration has reliability 1
+        case) and ``"common-confusion"`` (the same with annotators who are alike and may be anonymous);
+        ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
+        others); or your own :class:`plausibly.Model`, or a NumPyro program for one case (see :mod:`plausibly.models`). A program without a declaration has reliability 1
         and concentration 1, is sampled by NUTS, and its point estimate is the mean of the draws.
     reliability
         Reliability :math:`\gamma > 0`: how far to trust the annotators. A model that is named has 3 if it is
@@ -110,6 +110,8 @@ def aggregate(
         prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
         population prior pulls rare classes towards common ones: if rare classes matter, check
         :func:`plausibly.priors.population.shifts`. With Plackett-Luce, learned priors need the Gibbs sampler.
+        Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
+        probability of being true in each case, before its labels are known.
     predictions
         Scores of classifiers as evidence on the plausibilities: a mapping from their names to arrays (case, class) or
         files, as for :func:`plausibly.evaluate`. Give every classifier that will be evaluated: one that is left out is
@@ -141,7 +143,8 @@ def aggregate(
         chain (300; NUTS and Gibbs only; 1,000 with ``reliability="infer"``). NUTS keeps every third trajectory, or
         every fourth if a case has only two slots (a slot is a named class, or the remainder). Gibbs keeps every third
         sweep for Plackett-Luce, and fewer at reliabilities above 3, down to every 16th; every sixth for
-        ``"ordinal-scores"``, every tenth for ``"one-coin"`` and every 16th for ``"dawid-skene"``.
+        ``"ordinal-scores"``, every tenth for ``"one-coin"`` and ``"common-confusion"``, and every 16th
+        for ``"dawid-skene"``.
     engine
         Engine: ``"exact"`` for independent draws where the posterior has a closed form, ``"nuts"``, ``"gibbs"`` for
         Plackett-Luce with ``mode="power"`` and an integer reliability, for models of one true class and for
