@@ -81,8 +81,9 @@ def aggregate(
         ``"majority-vote"``; ``"dawid-skene"`` and ``"one-coin"`` (single labels by named annotators, one true class per
         case) and ``"common-confusion"`` (the same with annotators who are alike and may be anonymous);
         ``"ordinal-scores"`` (the default for scores with at most 21 distinct values) or ``"normal-scores"`` (for
-        others); or your own :class:`plausibly.Model`, or a NumPyro program for one case (see :mod:`plausibly.models`). A program without a declaration has reliability 1
-        and concentration 1, is sampled by NUTS, and its point estimate is the mean of the draws.
+        others); or your own :class:`plausibly.Model`, or a NumPyro program for one case (see :mod:`plausibly.models`).
+        A program without a declaration has reliability 1 and concentration 1, is sampled by NUTS, and its point
+        estimate is the mean of the draws.
     reliability
         Reliability :math:`\gamma > 0`: how far to trust the annotators. A model that is named has 3 if it is
         Plackett-Luce, 30 if PrIRN, and 1 otherwise; ``"staged-plackett-luce"`` infers its own. ``"infer"`` estimates it
