@@ -43,6 +43,43 @@ from plausibly.metrics._coverage import coverage as coverage
 from plausibly.metrics._kendall_tau import kendall_tau as kendall_tau
 from plausibly.metrics._spearman_footrule import spearman_footrule as spearman_footrule
 
+
+# Metrics of labels, in the order of results.
+from plausibly.metrics._by_class import Counts as Counts
+from plausibly.metrics._by_class import f1 as f1
+from plausibly.metrics._by_class import negative_likelihood_ratio as negative_likelihood_ratio
+from plausibly.metrics._by_class import npv as npv
+from plausibly.metrics._by_class import positive_likelihood_ratio as positive_likelihood_ratio
+from plausibly.metrics._by_class import ppv as ppv
+from plausibly.metrics._by_class import sensitivity as sensitivity
+from plausibly.metrics._by_class import specificity as specificity
+from plausibly.metrics._of_all_classes import accuracy as accuracy
+from plausibly.metrics._of_all_classes import balanced_accuracy as balanced_accuracy
+from plausibly.metrics._of_all_classes import kappa as kappa
+from plausibly.metrics._of_all_classes import mcc as mcc
+from plausibly.metrics._probability_scores import brier as brier
+from plausibly.metrics._probability_scores import brier_excess as brier_excess
+from plausibly.metrics._probability_scores import brier_unavoidable as brier_unavoidable
+from plausibly.metrics._probability_scores import log_score as log_score
+from plausibly.metrics._probability_scores import log_score_excess as log_score_excess
+from plausibly.metrics._probability_scores import log_score_unavoidable as log_score_unavoidable
+from plausibly.metrics._distances_to_experts import dist_ce as dist_ce
+from plausibly.metrics._distances_to_experts import entropy_ce as entropy_ce
+from plausibly.metrics._ordered import mean_absolute_error as mean_absolute_error
+from plausibly.metrics._ordered import quadratic_kappa as quadratic_kappa
+from plausibly.metrics._ordered import ranked_probability_score as ranked_probability_score
+from plausibly.metrics._ordered import within_one as within_one
+from plausibly.metrics._calibration import calibration_error as calibration_error
+from plausibly.metrics._decisions import expected_cost as expected_cost
+from plausibly.metrics._decisions import net_benefit as net_benefit
+from plausibly.metrics._order import auroc as auroc
+from plausibly.metrics._order import average_precision as average_precision
+from plausibly.metrics._order import sensitivity_at_specificity as sensitivity_at_specificity
+from plausibly.metrics._order import specificity_at_sensitivity as specificity_at_sensitivity
+from plausibly.metrics._declared import LABEL_METRICS as LABEL_METRICS
+from plausibly.metrics._declared import OrderMetric as OrderMetric
+from plausibly.metrics._declared import SumMetric as SumMetric
+
 # isort: on
 from plausibly.metrics._ambiguity import expected_entropy as expected_entropy
 from plausibly.metrics._ambiguity import mutual_information as mutual_information

@@ -1,5 +1,6 @@
 """Checks shared by the metrics on plain arrays: one rule, one sentence."""
 
+from numbers import Real
 from typing import Literal
 
 import jax
@@ -37,6 +38,13 @@ def check_size(name: str, size: int, n_classes: int) -> int:
             f"choose a {name} in that range."
         )
     return int(size)
+
+
+def check_share(name: str, share: float) -> float:
+    """Refuse a share that is not a number strictly between 0 and 1."""
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
+        raise ArgumentError(f"{name} must lie between 0 and 1, but {share!r} was given: give for example 0.9.")
+    return float(share)
 
 
 def check_plausibilities(plausibilities: ArrayLike) -> np.ndarray | jax.Array:

@@ -1,0 +1,225 @@
+"""Metrics of the choices of a classifier, by class: sensitivity, predictive values, F1 and likelihood ratios.
+
+Each is a ratio of counts of one class against all others. Averages over classes have names of their own: ``_macro``,
+the mean over the classes for which the metric is defined; ``_weighted``, the same weighted by prevalence; and
+``_micro``, the metric of the counts of all classes together.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plausibly.metrics._declared import SumMetric, label_metric
+
+
+class Counts(NamedTuple):
+    """Numbers of cases by class.
+
+    Attributes
+    ----------
+    both
+        Those that are of the class and that the classifier names so.
+    true
+        Those that are of the class.
+    named
+        Those that the classifier names so.
+    """
+
+    both: Float[Array, " class"]
+    true: Float[Array, " class"]
+    named: Float[Array, " class"]
+
+
+def counts(choice: Float[Array, " class"], truth: Float[Array, " class"]) -> Counts:
+    """Count a case."""
+    return Counts(choice * truth, truth, choice)
+
+
+Formula = Callable[[Any, Any, Any, Any], Any]
+
+
+def by_class(formula: Formula, bounds: tuple[float, float] = (0.0, 1.0), better: str = "greater") -> Callable[..., Any]:
+    """Declare a function of true and false positives, false and true negatives, by class and averaged."""
+
+    def of_each(found: Counts, n: Array) -> Float[Array, " class"]:
+        tp, fp, fn = found.both, found.named - found.both, found.true - found.both
+        return formula(tp, fp, fn, n - tp - fp - fn)
+
+    def micro(found: Counts, n: Array) -> Float[Array, ""]:
+        tp, fp = jnp.sum(found.both), jnp.sum(found.named - found.both)
+        fn = jnp.sum(found.true - found.both)
+        return formula(tp, fp, fn, len(found.true) * n - tp - fp - fn)
+
+    def weighted(found: Counts, n: Array) -> Float[Array, ""]:
+        return _mean_of_known(of_each(found, n), found.true)
+
+    def macro(found: Counts, n: Array) -> Float[Array, ""]:
+        return _mean_of_known(of_each(found, n), jnp.ones_like(found.true))
+
+    def declare(described: Callable[..., Any]) -> Callable[..., Any]:
+        for average in (macro, micro, weighted):
+            name = f"{described.__name__}_{average.__name__}"
+            label_metric(SumMetric(counts, average, better, bounds=bounds), name)(described)
+        return label_metric(SumMetric(counts, of_each, better, bounds=bounds, by_class=True))(described)
+
+    return declare
+
+
+def _mean_of_known(values: Float[Array, " class"], weights: Float[Array, " class"]) -> Float[Array, ""]:
+    known = ~jnp.isnan(values)
+    return jnp.sum(jnp.where(known, weights * values, 0)) / jnp.sum(jnp.where(known, weights, 0))
+
+
+@by_class(lambda tp, fp, fn, tn: tp / (tp + fn))
+def sensitivity(predictions, truth, weights=None):
+    """Share of the cases of a class that a classifier names so (recall, true positive rate).
+
+    Parameters
+    ----------
+    predictions
+        Scores of each case and class; the classifier names the class with the highest score, of equal ones the first.
+    truth
+        Weight of each class in every case (case, class); the weights of a case sum to one. Ones and zeros for labels.
+    weights
+        Weight of each case. By default 1.
+
+    Returns
+    -------
+    A number from 0 to 1 for each class; of two classes, that of the second. NaN for a class without a case.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not fit, a value is not finite, or the truth of a case does not sum to one.
+
+    References
+    ----------
+    Altman & Bland (1994), Diagnostic tests 1: sensitivity and specificity, BMJ 308.
+
+    Examples
+    --------
+    Two of three annotators call the first case positive.
+
+    >>> sensitivity([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]).tolist()
+    1.0
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: tn / (tn + fp))
+def specificity(predictions, truth, weights=None):
+    """Share of the cases that are not of a class that a classifier does not name so either.
+
+    Arguments, errors and the source are those of :func:`sensitivity`.
+
+    Returns
+    -------
+    A number from 0 to 1 for each class; of two classes, that of the second. NaN if all cases are of the class.
+
+    Examples
+    --------
+    >>> print(f"{specificity([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.750
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: tp / (tp + fp))
+def ppv(predictions, truth, weights=None):
+    """Positive predictive value: share of the cases that a classifier gives a class that are of it (precision).
+
+    Arguments and errors are those of :func:`sensitivity`.
+
+    Returns
+    -------
+    A number from 0 to 1 for each class; of two classes, that of the second. NaN for a class that is never named.
+
+    References
+    ----------
+    Altman & Bland (1994), Diagnostic tests 2: predictive values, BMJ 309.
+
+    Examples
+    --------
+    >>> print(f"{ppv([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.667
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: tn / (tn + fn))
+def npv(predictions, truth, weights=None):
+    """Negative predictive value: share of the cases that a classifier does not give a class that are not of it.
+
+    Arguments, errors and the source are those of :func:`ppv`.
+
+    Returns
+    -------
+    A number from 0 to 1 for each class; of two classes, that of the second. NaN for a class that is always named.
+
+    Examples
+    --------
+    >>> npv([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]).tolist()
+    1.0
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: 2 * tp / (2 * tp + fp + fn))
+def f1(predictions, truth, weights=None):
+    """Harmonic mean of sensitivity and positive predictive value.
+
+    Arguments and errors are those of :func:`sensitivity`.
+
+    Returns
+    -------
+    A number from 0 to 1 for each class; of two classes, that of the second. NaN for a class that neither occurs nor is
+    named.
+
+    References
+    ----------
+    Van Rijsbergen (1979), Information retrieval, chapter 7.
+
+    Examples
+    --------
+    >>> print(f"{f1([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.800
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: tp / (tp + fn) * (fp + tn) / fp, (0.0, np.inf))
+def positive_likelihood_ratio(predictions, truth, weights=None):
+    """Sensitivity divided by one minus specificity: by how much a positive answer raises the odds.
+
+    Arguments and errors are those of :func:`sensitivity`.
+
+    Returns
+    -------
+    A number of at least 0 for each class; of two classes, that of the second. Infinite without false positives, NaN
+    where sensitivity or specificity is unknown.
+
+    References
+    ----------
+    Deeks & Altman (2004), Diagnostic tests 4: likelihood ratios, BMJ 329.
+
+    Examples
+    --------
+    >>> print(f"{positive_likelihood_ratio([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    4.000
+    """
+
+
+@by_class(lambda tp, fp, fn, tn: fn / (tp + fn) * (fp + tn) / tn, (0.0, np.inf), "smaller")
+def negative_likelihood_ratio(predictions, truth, weights=None):
+    """One minus sensitivity, divided by specificity: by how much a negative answer lowers the odds.
+
+    Arguments, errors and the source are those of :func:`positive_likelihood_ratio`.
+
+    Returns
+    -------
+    A number of at least 0 for each class; of two classes, that of the second. Infinite without true negatives, NaN
+    where sensitivity or specificity is unknown.
+
+    Examples
+    --------
+    >>> print(f"{negative_likelihood_ratio([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.000
+    """

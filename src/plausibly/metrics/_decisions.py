@@ -1,0 +1,107 @@
+"""Consequences of decisions: expected cost and net benefit."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Float
+
+from plausibly.errors import ArgumentError
+from plausibly.metrics._declared import SumMetric
+from plausibly.metrics._inputs import check_share
+
+
+def expected_cost(costs: Float[ArrayLike, "true named"]) -> SumMetric:
+    """Declare the mean cost of a classifier's choices.
+
+    Parameters
+    ----------
+    costs
+        Cost of naming each class (column) for a case of each class (row).
+
+    Returns
+    -------
+    SumMetric
+        For the argument ``metrics`` of :func:`plausibly.evaluate`.
+
+    Raises
+    ------
+    ArgumentError
+        If the costs are not a square of finite numbers.
+
+    References
+    ----------
+    Elkan (2001), The foundations of cost-sensitive learning, IJCAI.
+
+    Examples
+    --------
+    To miss the second class is five times as bad as a false alarm.
+
+    >>> cost = expected_cost([[0, 1], [5, 0]])
+    >>> cost.on_arrays([[0.6, 0.4], [0.3, 0.7]], [[0.5, 0.5], [1, 0]]).tolist()
+    1.75
+    """
+    matrix = np.asarray(costs, np.float32)
+    if matrix.ndim != 2 or len(set(matrix.shape)) != 1 or not np.isfinite(matrix).all():
+        raise ArgumentError(
+            f"costs must be a square of finite numbers, a row and a column for each class, but the shape is "
+            f"{matrix.shape}: give the cost of naming each class (column) for a case of each class (row)."
+        )
+    bounds = float(matrix.min()), float(matrix.max())
+    return SumMetric(_Cost(tuple(map(tuple, matrix.tolist()))), better="smaller", bounds=bounds)
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Cost of a case; equal matrices are equal functions, which are compiled once."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+    def __call__(self, choice, truth):
+        return truth @ jnp.array(self.rows) @ choice
+
+
+@dataclass(frozen=True)
+class _Benefit:
+    """Net benefit of a case."""
+
+    threshold: float
+
+    def __call__(self, p, truth):
+        harm = truth[0] * self.threshold / (1 - self.threshold)
+        return jnp.where(p[1] >= self.threshold, truth[1] - harm, 0)
+
+
+def net_benefit(threshold: float) -> SumMetric:
+    """Declare the net benefit of treating the cases whose probability of the positive class is at least a threshold.
+
+    True positives count 1, and false positives the odds of the threshold: whoever treats from there on holds as many of
+    them to be as bad as one case treated is good.
+
+    Parameters
+    ----------
+    threshold
+        Probability between 0 and 1.
+
+    Returns
+    -------
+    SumMetric
+        For the argument ``metrics`` of :func:`plausibly.evaluate`. There, ``"net_benefit_0.2"`` names it, too.
+
+    Raises
+    ------
+    ArgumentError
+        If the threshold is not between 0 and 1.
+
+    References
+    ----------
+    Vickers & Elkin (2006), Decision curve analysis, Medical Decision Making 26.
+
+    Examples
+    --------
+    >>> print(f"{net_benefit(0.2).on_arrays([[0.6, 0.4], [0.3, 0.7]], [[0.5, 0.5], [1, 0]]):.4f}")
+    0.0625
+    """
+    threshold = check_share("threshold", threshold)
+    return SumMetric(_Benefit(threshold), takes="probabilities", bounds=(-threshold / (1 - threshold), 1.0))

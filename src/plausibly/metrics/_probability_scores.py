@@ -1,0 +1,146 @@
+"""Scores of predicted probabilities: Brier score, logarithmic score, and their parts that no classifier can avoid."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import entr
+
+from plausibly.metrics._declared import SumMetric, label_metric
+
+_LEAST = float(np.finfo(np.float32).eps)  # probability, as in scikit-learn
+
+
+def _half_of_two(squares):
+    """Sum of squares; of two classes, that of one."""
+    return jnp.sum(squares) / (2 if len(squares) == 2 else 1)
+
+
+def _log(p):
+    return jnp.log(jnp.clip(p, _LEAST, 1 - _LEAST))
+
+
+def _declared(rows, most=np.inf, of_distribution=False):
+    return SumMetric(rows, better="smaller", takes="probabilities", bounds=(0.0, most), of_distribution=of_distribution)
+
+
+@label_metric(_declared(lambda p, truth: _half_of_two(p**2 + truth - 2 * p * truth), 2.0))
+def brier(predictions, truth, weights=None):
+    """Brier score: mean squared difference between predicted probabilities and the truth.
+
+    Arguments and errors are those of :func:`sensitivity`; predictions must be probabilities that sum to one. If the
+    truth is shares of annotations, this is the mean over annotations: ``brier_unavoidable`` plus ``brier_excess``.
+
+    Returns
+    -------
+    A number from 0 (best) to 1 for two classes, for which it is the mean of the squared error of one of them; to 2 for
+    more, for which squares are added up over classes.
+
+    References
+    ----------
+    Brier (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78.
+
+    Examples
+    --------
+    >>> print(f"{brier([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.165
+    """
+
+
+@label_metric(_declared(lambda p, truth: _half_of_two(truth * (1 - truth)), 1.0, of_distribution=True))
+def brier_unavoidable(predictions, truth, weights=None):
+    """Part of the Brier score that is due to the disagreement of experts: it is that of a classifier that knows all.
+
+    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Where it is
+    shares of a few annotations, this is too small, since the shares of one annotation are always 0 and 1.
+
+    Returns
+    -------
+    A number from 0 to 1.
+
+    References
+    ----------
+    Murphy (1973), A new vector partition of the probability score, Journal of Applied Meteorology 12.
+
+    Examples
+    --------
+    >>> print(f"{brier_unavoidable([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.111
+    """
+
+
+@label_metric(_declared(lambda p, truth: _half_of_two((p - truth) ** 2), 2.0, of_distribution=True))
+def brier_excess(predictions, truth, weights=None):
+    """Part of the Brier score that a classifier could avoid: squared distance to the distribution of experts' labels.
+
+    Arguments, errors and the source are those of :func:`brier_unavoidable`.
+
+    Returns
+    -------
+    A number from 0 (best) to 1 for two classes, to 2 for more.
+
+    Examples
+    --------
+    >>> print(f"{brier_excess([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.054
+    """
+
+
+@label_metric(_declared(lambda p, truth: -jnp.sum(truth * _log(p))))
+def log_score(predictions, truth, weights=None):
+    """Logarithmic score: mean of minus the logarithm of the probability of the truth (log loss, cross-entropy).
+
+    Arguments and errors are those of :func:`brier`. Probabilities count as at least 1.2e-7, the precision of a float32.
+    If the truth is shares of annotations, this is the mean over annotations: ``log_score_unavoidable`` plus
+    ``log_score_excess``.
+
+    Returns
+    -------
+    A number of at least 0 (best), in nats.
+
+    References
+    ----------
+    Good (1952), Rational decisions, Journal of the Royal Statistical Society B 14.
+
+    Examples
+    --------
+    >>> print(f"{log_score([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.521
+    """
+
+
+@label_metric(_declared(lambda p, truth: jnp.sum(entr(truth)), of_distribution=True))
+def log_score_unavoidable(predictions, truth, weights=None):
+    """Part of the logarithmic score that is due to the disagreement of experts: the entropy of their labels.
+
+    Arguments and errors are those of :func:`brier`. The truth is the distribution of experts' labels. Where it is
+    shares of a few annotations, this is too small.
+
+    Returns
+    -------
+    A number of at least 0, in nats.
+
+    References
+    ----------
+    Gneiting & Raftery (2007), Strictly proper scoring rules, prediction, and estimation, JASA 102, section 2.
+
+    Examples
+    --------
+    >>> print(f"{log_score_unavoidable([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.318
+    """
+
+
+@label_metric(_declared(lambda p, truth: -jnp.sum(truth * _log(p)) - jnp.sum(entr(truth)), of_distribution=True))
+def log_score_excess(predictions, truth, weights=None):
+    """Part of the logarithmic score that a classifier could avoid: Kullback and Leibler's divergence from the experts.
+
+    Arguments, errors and the source are those of :func:`log_score_unavoidable`.
+
+    Returns
+    -------
+    A number of at least 0 (best), in nats.
+
+    Examples
+    --------
+    >>> print(f"{log_score_excess([[0.2, 0.8], [0.7, 0.3]], [[1 / 3, 2 / 3], [1, 0]]):.3f}")
+    0.203
+    """

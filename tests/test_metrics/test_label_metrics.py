@@ -1,0 +1,265 @@
+"""Metrics of labels equal scikit-learn's, of N × K rows with weights."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from sklearn.exceptions import UndefinedMetricWarning
+
+import plausibly as pb
+from plausibly.errors import ArgumentError
+from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
+
+
+def weighted_rows(predictions, truth, weights):
+    """Rows for scikit-learn: predictions, labels and weights of N × K rows."""
+    n, k = truth.shape
+    rows = np.repeat(np.arange(n), k)
+    return predictions[rows], np.tile(np.arange(k), n), (weights[:, None] * truth).ravel()
+
+
+def scikit(name, predictions, truth, weights):
+    """What scikit-learn computes; NaN where it is undefined."""
+    p, label, w = weighted_rows(np.asarray(predictions, float), truth, weights)
+    p, label, w = p[w > 0], label[w > 0], w[w > 0]
+    k = truth.shape[1]
+    classes, chosen = np.arange(k), p.argmax(axis=1)
+    base, _, average = name.rpartition("_")
+    if average not in ("macro", "micro", "weighted"):
+        base, average = name, None
+
+    def of_class(one, at):  # a ratio of counts of a class against all others
+        y, c = label == at, chosen == at
+        tp, fp, fn, tn = (w[sel].sum() for sel in (y & c, ~y & c, y & ~c, ~y & ~c))
+        with np.errstate(all="ignore"):
+            ratios = {
+                "specificity": np.divide(tn, tn + fp),
+                "npv": np.divide(tn, tn + fn),
+                "positive_likelihood_ratio": np.divide(tp, tp + fn) * np.divide(fp + tn, fp),
+                "negative_likelihood_ratio": np.divide(fn, tp + fn) * np.divide(fp + tn, tn),
+            }
+        return ratios[one]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        of_sklearn = {"sensitivity": sk.recall_score, "ppv": sk.precision_score, "f1": sk.f1_score}
+        if base in of_sklearn:
+            found = of_sklearn[base](
+                label, chosen, labels=classes, average=average, sample_weight=w, zero_division=np.nan
+            )
+            if average == "weighted" and not np.isin(label, chosen).any() and base == "ppv":
+                return np.nan  # no class that occurs has a value; scikit-learn says 0
+        elif base in ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio"):
+            found = np.array([of_class(base, at) for at in classes])
+        elif name in ("auroc", "average_precision"):
+            function = sk.roc_auc_score if name == "auroc" else sk.average_precision_score
+            found = np.array(
+                [
+                    function(label == at, p[:, at], sample_weight=w)
+                    if (label == at).sum() > 0 and (name != "auroc" or (label != at).any())
+                    else np.nan
+                    for at in classes
+                ]
+            )
+        else:
+            return {
+                "accuracy": lambda: sk.accuracy_score(label, chosen, sample_weight=w),
+                "balanced_accuracy": lambda: sk.balanced_accuracy_score(label, chosen, sample_weight=w),
+                "mcc": lambda: (
+                    sk.matthews_corrcoef(label, chosen, sample_weight=w)
+                    if len(set(label)) > 1 and len(set(chosen)) > 1
+                    else np.nan
+                ),
+                "kappa": lambda: sk.cohen_kappa_score(label, chosen, labels=classes, sample_weight=w),
+                "quadratic_kappa": lambda: sk.cohen_kappa_score(
+                    label, chosen, labels=classes, sample_weight=w, weights="quadratic"
+                ),
+                "brier": lambda: sk.brier_score_loss(label, p if k > 2 else p[:, 1], sample_weight=w, labels=classes),
+                "log_score": lambda: sk.log_loss(label, p, sample_weight=w, labels=classes),
+                "mean_absolute_error": lambda: sk.mean_absolute_error(label, chosen, sample_weight=w),
+                "within_one": lambda: np.average(np.abs(label - chosen) <= 1, weights=w),
+                "ranked_probability_score": lambda: np.average(
+                    np.mean((p.cumsum(1) - (classes >= label[:, None]))[:, :-1] ** 2, axis=1), weights=w
+                ),
+            }[name]()
+    return found[1] if average is None and k == 2 else found
+
+
+ORACLES = [
+    *("accuracy", "balanced_accuracy", "mcc", "kappa", "quadratic_kappa", "mean_absolute_error", "within_one"),
+    *("brier", "log_score", "ranked_probability_score", "auroc", "average_precision"),
+    *(f"{one}{average}" for one in ("sensitivity", "ppv", "f1") for average in ("", "_macro", "_micro", "_weighted")),
+    *("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio"),
+]
+
+
+@st.composite
+def data(draw):
+    """Predictions with ties, weights of classes, and weights of cases, of which some are 0; sometimes of one class."""
+    n, k = draw(st.integers(1, 12)), draw(st.integers(2, 4))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = draw(st.sampled_from([2, 4, 1000]))
+    predictions = random.integers(1, levels + 1, (n, k)).astype(np.float32)
+    predictions /= predictions.sum(axis=1, keepdims=True)
+    kind = draw(st.sampled_from(["labels", "shares", "single"]))
+    if kind == "shares":
+        truth = random.multinomial(3, np.ones(k) / k, size=n) / 3
+    else:
+        truth = np.eye(k)[np.zeros(n, int) if kind == "single" else random.integers(k, size=n)]
+    weights = np.ones(n) if draw(st.booleans()) else random.integers(0, 4, n) + 1e-3 * (np.arange(n) == 0)
+    return predictions, truth, weights
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@settings(max_examples=30, deadline=None)
+@given(data())
+def test_scikit_learn_finds_the_same(name, given_data):
+    predictions, truth, weights = given_data
+    np.testing.assert_allclose(
+        getattr(pb.metrics, name)(predictions, truth, weights)
+        if hasattr(pb.metrics, name)
+        else LABEL_METRICS[name].on_arrays(predictions, truth, weights),
+        scikit(name, predictions, truth, weights),
+        atol=2e-5,
+        rtol=2e-4,
+    )
+
+
+def test_no_metric_is_without_an_oracle():
+    parts = {"brier_unavoidable", "brier_excess", "log_score_unavoidable", "log_score_excess"}
+    of_ratios = {
+        f"{one}_{average}"
+        for one in ("specificity", "npv", "positive_likelihood_ratio", "negative_likelihood_ratio")
+        for average in ("macro", "micro", "weighted")
+    }
+    elsewhere = parts | of_ratios | {"dist_ce", "entropy_ce", "calibration_error"}
+    assert set(LABEL_METRICS) == set(ORACLES) | elsewhere
+
+
+@settings(max_examples=30, deadline=None)
+@given(data())
+def test_scores_of_shares_are_what_nobody_can_avoid_and_the_rest(given_data):
+    for score in ("brier", "log_score"):
+        whole, *parts = (getattr(pb.metrics, score + of)(*given_data) for of in ("", "_unavoidable", "_excess"))
+        np.testing.assert_allclose(whole, sum(parts), atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data(), st.sampled_from([0.3, 0.5, 0.9]))
+def test_operating_points_are_the_best_on_the_curve(given_data, least):
+    predictions, truth, weights = given_data
+    predictions, truth = predictions[:, :2] / predictions[:, :2].sum(1, keepdims=True), truth.copy()
+    truth = np.stack([1 - truth[:, 1], truth[:, 1]], axis=1)
+    p, label, w = weighted_rows(predictions, truth, weights)
+    kept = w > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        fpr, tpr, _ = sk.roc_curve(label[kept], p[kept, 1], sample_weight=w[kept], drop_intermediate=False)
+    sensitivity = tpr[fpr <= 1 - least + 1e-6].max() if not np.isnan(fpr).any() else np.nan
+    specificity = 1 - fpr[tpr >= least - 1e-6].min() if not np.isnan(tpr).any() else np.nan
+    found = pb.metrics.sensitivity_at_specificity(least).on_arrays(predictions, truth, weights)
+    np.testing.assert_allclose(found, sensitivity, atol=1e-5)
+    found = pb.metrics.specificity_at_sensitivity(least).on_arrays(predictions, truth, weights)
+    np.testing.assert_allclose(found, specificity, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data(), st.sampled_from([0.1, 0.5, 0.8]))
+def test_net_benefit_has_the_formula_of_its_authors(given_data, threshold):
+    predictions, truth, weights = (np.asarray(one, float) for one in given_data)
+    predictions, truth = (np.stack([1 - of[:, 1], of[:, 1]], axis=1) for of in (predictions, truth))
+    treated = predictions[:, 1].astype(np.float32) >= np.float32(threshold)
+    tp, fp = (weights * treated) @ truth[:, 1], (weights * treated) @ truth[:, 0]
+    expected = (tp - fp * threshold / (1 - threshold)) / weights.sum()
+    found = pb.metrics.net_benefit(threshold).on_arrays(predictions, truth, weights)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data())
+def test_costs_of_one_are_errors(given_data):
+    k = given_data[1].shape[1]
+    found = pb.metrics.expected_cost(1 - np.eye(k)).on_arrays(*given_data)
+    np.testing.assert_allclose(found, 1 - pb.metrics.accuracy(*given_data), atol=1e-5)
+
+
+def test_calibration_error_by_hand():
+    p = np.array([0.05, 0.1, 0.10001, 0.72, 0.78])
+    label = np.array([0, 1, 0, 1, 1])
+    gaps = np.array([(0 - 0.05) + (1 - 0.1), 0 - 0.10001, (1 - 0.72) + (1 - 0.78)])
+    found = pb.metrics.calibration_error(np.stack([1 - p, p], axis=1), np.eye(2)[label])
+    np.testing.assert_allclose(found, np.abs(gaps).sum() / 5, rtol=1e-5)
+    three = np.array([[0.7, 0.2, 0.1], [0.1, 0.15, 0.75]])  # the greatest probability of each case, in one bin
+    found = pb.metrics.calibration_error(three, np.eye(3)[[0, 1]])
+    np.testing.assert_allclose(found, (abs(1 - 0.7) + abs(0 - 0.75)) / 2, rtol=1e-5)  # 0.7 is in the bin below
+
+
+def test_distances_to_experts_by_hand():
+    p, truth = np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([[1.0, 0.0], [0.8, 0.2]])
+    np.testing.assert_allclose(pb.metrics.dist_ce(p, truth), (0.5 + 0.1) / 2, rtol=1e-5)
+    entropies = [[-sum(x * np.log(x) for x in q if x) for q in of] for of in (p, truth)]
+    expected = np.abs(np.subtract(*entropies)).mean()
+    np.testing.assert_allclose(pb.metrics.entropy_ce(p, truth), expected, rtol=1e-5)
+
+
+def test_differences_of_logits_order_cases_of_two_classes():
+    random = np.random.default_rng(0)
+    logits, label = random.normal(size=(30, 2)), random.integers(2, size=30)
+    of_logits = pb.metrics.auroc(logits, np.eye(2)[label])
+    np.testing.assert_allclose(of_logits, sk.roc_auc_score(label, logits[:, 1] - logits[:, 0]), rtol=1e-5)
+
+
+def test_metrics_of_different_points_are_different_programs():
+    predictions, truth = np.array([[0.3, 0.7], [0.2, 0.8], [0.6, 0.4]]), np.eye(2)[[0, 1, 1]]
+    for first, second in (
+        (pb.metrics.sensitivity_at_specificity(0.5), pb.metrics.specificity_at_sensitivity(0.5)),
+        (pb.metrics.net_benefit(0.5), pb.metrics.expected_cost([[0.5, 0.5], [0.5, 0.5]])),
+    ):
+        assert first != second
+        assert first.on_arrays(predictions, truth) != second.on_arrays(predictions, truth)
+    assert pb.metrics.net_benefit(0.5) == pb.metrics.net_benefit(0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"truth": [[1.0, 0.5]]}, "truth must sum to one in every case, but that of case 0 sums to 1.5"),
+        ({"truth": [1.0, 0.0]}, r"truth must be weights \(case, class\), but the shape is \(2,\)"),
+        ({"predictions": [[2.0, -1.0]]}, "predictions must be probabilities.* case 0 are from -1 to 2"),
+        ({"predictions": [[2.0, 1.0]]}, "predictions must be probabilities that sum to one.*sum to 3: turn logits"),
+        ({"weights": [1.0, 1.0]}, r"weights must have the shape \(case,\), \(1,\), but the shape is \(2,\)"),
+    ],
+)
+def test_wrong_arrays(change, words):
+    arguments = {"predictions": [[0.5, 0.5]], "truth": [[1.0, 0.0]]} | change
+    with pytest.raises(ArgumentError, match=words):
+        pb.metrics.brier(**arguments)
+
+
+def test_wrong_declarations():
+    with pytest.raises(ArgumentError, match=r"value must be a function of arrays, but 1 was given"):
+        OrderMetric(1)
+    with pytest.raises(ArgumentError, match=r"better must be .* but 'best' was given"):
+        SumMetric(lambda p, truth: 0.0, better="best")
+    with pytest.raises(ArgumentError, match=r"takes must be .* but 'logits' was given"):
+        SumMetric(lambda p, truth: 0.0, takes="logits")
+    with pytest.raises(ArgumentError, match="threshold must lie between 0 and 1, but 1 was given"):
+        pb.metrics.net_benefit(1)
+    with pytest.raises(ArgumentError, match=r"costs must be a square .* the shape is \(1, 2\)"):
+        pb.metrics.expected_cost([[0, 1]])
+
+
+def test_metrics_can_be_differentiated():
+    def of_weights(weights):
+        truth, order, end = np.array([1.0, 0.0, 1.0]), np.arange(3), np.arange(3)
+        from plausibly.metrics._declared import positives
+
+        return LABEL_METRICS["auroc"].value(*positives((truth * weights)[order], weights[order], end))
+
+    slope = jax.grad(of_weights)(np.ones(3, np.float32))
+    assert np.isfinite(slope).all()
+    np.testing.assert_allclose(slope.sum(), 0, atol=1e-6)  # more of everything changes nothing
